@@ -144,6 +144,8 @@ let package = Package(
         .target(name: "CTelltaleNATS"),
         module(
             "ReplicationNATS", ["TelltaleModel", "Journal", "Replication", "TelltaleEventLoop", "CTelltaleNATS"]),
+        // A log for tests of several daemons of one machine.
+        module("ReplicationFile", ["TelltaleModel", "Replication", "TelltaleEventLoop", "AtomicFile"]),
         module("TelltaleClient", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleEventLoop"]),
         // An event costs many small allocations that die together with their batch: glibc's malloc takes a fifth more of
         // the whole for that (telltale-bench ingest, side by side).
@@ -152,7 +154,7 @@ let package = Package(
             name: "telltaled",
             dependencies: [
                 "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server", "Journal",
-                "Replication", "ReplicationNATS", "Cluster", "AtomicFile",
+                "Replication", "ReplicationNATS", "ReplicationFile", "Cluster", "AtomicFile",
                 "JournalSQLite",
                 "TelltaleEventLoop", "Authenticator",
                 "CJemalloc", argumentParser, logging,
@@ -184,7 +186,8 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Hub", "Server", "Trials", "AtomicFile", "Authenticator", "Cards", "Console",
+                "JournalSQLite", "Replication", "ReplicationNATS", "ReplicationFile", "Hub", "Server", "Trials",
+                "AtomicFile", "Authenticator", "Cards", "Console",
                 "ToolSupport",
                 argumentParser,
             ], exclude: ["Cards", "Console"], linkerSettings: withFoundationInside),

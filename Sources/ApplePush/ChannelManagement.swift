@@ -43,6 +43,8 @@ public enum ChannelManagement: Hashable, Sendable {
         /// It may be asked again later.
         case busy(status: Int)
         case refused(status: Int, reason: String?)
+        /// A 2xx without what was asked for: a service that is none of Apple's shape, or something between.
+        case unreadable(status: Int)
     }
 
     /// - Parameters:
@@ -50,17 +52,21 @@ public enum ChannelManagement: Hashable, Sendable {
     ///   - body: `nil` = there is none, or it is no JSON.
     public func outcome(status: Int, channel: String?, body: JSON?) -> Outcome {
         let reason = body?["reason"]?.string.map { String($0.prefix(64)) }
-        switch (self, status) {
-        case (.create, 200..<300): if let channel, !channel.isEmpty { return .created(channel) }
-        case (.delete, 200..<300): return .deleted
-        case (.list, 200..<300):
-            if let channels = body?["channels"]?.array { return .channels(channels.compactMap(\.string)) }
-        case (.read, 200..<300):
-            if let policy = body?["message-storage-policy"]?.integer { return .channel(storagePolicy: Int(policy)) }
-        case (_, 429), (_, 500...): return .busy(status: status)
+        switch status {
+        case 200..<300: return made(channel, body) ?? .unreadable(status: status)
+        case 429, 500...: return .busy(status: status)
         default: break
         }
         if reason == "ChannelNotRegistered" || reason == "BadChannelId" { return .unknownChannel }
         return .refused(status: status, reason: reason)
+    }
+
+    private func made(_ channel: String?, _ body: JSON?) -> Outcome? {
+        switch self {
+        case .create: channel.flatMap { $0.isEmpty ? nil : .created($0) }
+        case .delete: .deleted
+        case .list: body?["channels"]?.array.map { .channels($0.compactMap(\.string)) }
+        case .read: body?["message-storage-policy"]?.integer.map { .channel(storagePolicy: Int(clamping: $0)) }
+        }
     }
 }

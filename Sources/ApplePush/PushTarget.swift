@@ -36,6 +36,21 @@ public enum PushAnswerClass: Hashable, Sendable {
     /// There was no connection: it was not taken.
     case unsent
 
+    /// For other programs, as `Protocols/HTTP/push.md` lists them.
+    public var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .unregistered: "unregistered"
+        case .badToken: "bad-token"
+        case .throttled: "throttled"
+        case .failed: "failed"
+        case .unauthorized: "unauthorized"
+        case .refused: "refused"
+        case .unknown: "unknown"
+        case .unsent: "unsent"
+        }
+    }
+
     /// - Parameters:
     ///   - reason: Of the body; `nil` where there is none.
     ///   - timestamp: Of the body, Unix ms.

@@ -46,6 +46,7 @@ extension Member {
         case .standDown(let reason): standDown(reason, at: now)
         case .warn(let text): actions.append(.warn(text))
         case .stop(let reason): stop(reason)
+        case .refuse(let namesake): end(with: .refuse(namesake: namesake))
         }
     }
 
@@ -89,10 +90,12 @@ extension Member {
                 farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason))
     }
 
-    private mutating func stop(_ reason: String) {
+    private mutating func stop(_ reason: String) { end(with: .stop(reason)) }
+
+    private mutating func end(with action: Action) {
         guard !hasStopped else { return }
         hasStopped = true
-        actions.append(.stop(reason))
+        actions.append(action)
     }
 
     private mutating func flushCopy() {

@@ -1,5 +1,6 @@
 public import Hub
 public import Journal
+public import Kinds
 public import Replication
 public import Server
 public import TelltaleModel
@@ -39,12 +40,16 @@ public struct Member: ~Copyable {
         case writeSnapshot(Pruning)
         /// An operator should know.
         case warn(String)
+        /// It leads, and its own kinds or settings are not those in force, which are the log's: one text for each.
+        case differs([String])
         /// End the process: the log, or what is decided here, is not that of the other nodes.
         case stop(String)
+        /// End the process: another one, at this address, has the name of this node, and began before it.
+        case refuse(namesake: String)
     }
 
     public internal(set) var replica: Replica
-    let configuration: MemberConfiguration
+    var configuration: MemberConfiguration
     /// `nil` while it leads, until it is recovered, and before there is a history.
     var standby: Standby?
     /// Its hub is being rebuilt from the local copy.
@@ -233,16 +238,23 @@ public struct Member: ~Copyable {
 
     /// The server of a leader, which goes on where the standby stands. To be called once for each ``Action/lead(term:wait:farewell:)``.
     ///
+    /// Kinds and settings in force are those of the log, and not its own.
+    ///
     /// - Throws: What a start throws where the settings of the log cannot be those of this process.
     public mutating func takeOver(at now: HubTime) throws -> Server {
         // It stood down again before its performer came here: the lobby follows at once.
         guard let standby = standby.take() else { return lobby(at: now.monotonic) }
+        let differences = try standby.differences(from: configuration.kinds, configuration.hub.decisions)
+        if !differences.isEmpty { actions.append(.differs(differences)) }
         var server = try standby.takeOver(
             beginningWith: configuration.kinds, settings: configuration.hub.decisions,
             configuration: configuration.server)
         server.stands(standing(at: now.monotonic))
         return server
     }
+
+    /// The kinds of this node's folder were read again. Those in force are the log's.
+    public mutating func kindsRead(_ kinds: [Kind]) { configuration.kinds = kinds }
 
     /// The newest times of the history, on the kinds' clock and on the real one, for a clock that goes on from there.
     public var lastTimes: (record: Timestamp, wall: Timestamp) {

@@ -7,7 +7,7 @@ internal import TelltaleWire
 public struct MemberConfiguration: Sendable {
     public var hub: HubConfiguration
     public var server: ServerConfiguration
-    /// The kinds of a history that has none yet.
+    /// Of its folder: the kinds of a history that has none yet.
     public var kinds: [Kind]
     /// Milliseconds from which clients pick a random point before they go to the next leader.
     public var reconnectPause = 0...500

@@ -85,9 +85,14 @@ public final class InMemoryJournal: Journal {
     public var mark: [UInt8]? { contents.mark }
 
     public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
-        precondition(epoch == self.epoch || lastSequence == 0, "a history has one epoch")
         try checkWritable(dropping: [])
         batchMark = (mark, epoch)
+    }
+
+    public func release() throws(JournalError) {
+        precondition(batch.isEmpty && batchMark == nil, "a batch is being written")
+        try checkWritable("could not release the history")
+        contents.mark = nil
     }
 
     public func commit() throws(JournalError) {

@@ -53,8 +53,14 @@ public protocol Journal: AnyObject {
 
     /// Writes ``mark`` as a part of the batch; a batch may hold nothing else. It becomes durable with the records of the batch.
     ///
-    /// - Precondition: `epoch` is ``epoch``, unless the journal has no record: then the history gets it.
+    /// - Parameter epoch: ``epoch``, unless the journal has no record, or an operator begins its history anew in another log:
+    /// then the history gets it.
     func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
+
+    /// Removes ``mark``: the journal is no copy of a log any more, and its history goes on here. It is durable.
+    ///
+    /// - Precondition: No batch is being written.
+    func release() throws(JournalError)
 
     /// Begins a snapshot of the state after the record `sequence`, and discards an unfinished one.
     ///
@@ -106,6 +112,7 @@ extension Journal {
             what: "could not write how far a log is here", cause: "this journal is no copy of one",
             advice: "use another journal")
     }
+    public func release() throws(JournalError) {}
 
     /// Writes a batch and syncs it: all of it or nothing.
     ///

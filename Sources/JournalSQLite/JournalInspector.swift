@@ -21,6 +21,8 @@ public final class JournalInspector {
         public var lastTime: Int64
         public var prunedThrough: Int64
         public var snapshot: JournalSnapshot?
+        /// As ``Journal/mark``: how much of a cluster's log a node's copy has.
+        public var mark: [UInt8]?
         /// The size of the file and of its write-ahead log, in bytes.
         public var fileByteCount: Int
         public var logByteCount: Int
@@ -71,6 +73,7 @@ public final class JournalInspector {
                 lastTime: try connection.integer("SELECT time FROM record WHERE sequence = \(last)") ?? 0,
                 prunedThrough: head.prunedThrough,
                 snapshot: try SQLiteJournal.readSnapshot(of: connection, folder, head),
+                mark: try SQLiteJournal.readMark(of: connection, folder, head),
                 fileByteCount: JournalFolder.size(of: folder.database) ?? 0,
                 logByteCount: JournalFolder.size(of: folder.log) ?? 0)
         }

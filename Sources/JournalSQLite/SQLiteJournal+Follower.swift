@@ -3,7 +3,6 @@ public import Journal
 // A journal that is a node's copy of a replicated log.
 extension SQLiteJournal {
     public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
-        precondition(epoch == head.epoch || head.sequence == 0, "a history has one epoch")
         let what = "could not write how far the log is here"
         try attempt { () throws(JournalError) in
             if batch == nil { try beginBatch(what) }
@@ -24,6 +23,13 @@ extension SQLiteJournal {
             batch = next
         }
         batchMark = mark
+    }
+
+    public func release() throws(JournalError) {
+        guard mark != nil else { return }
+        let what = "could not end the copy of a log"
+        try write(what) { () throws(JournalError) in try connection.execute("DELETE FROM replica", what) }
+        released()
     }
 
     /// - Returns: `nil` for a journal that is no copy of a log.

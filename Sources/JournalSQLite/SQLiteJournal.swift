@@ -174,6 +174,9 @@ public final class SQLiteJournal: Journal {
         options.observer?(.batchSynced)
     }
 
+    /// The journal is no copy of a log any more.
+    func released() { mark = nil }
+
     private func insert(_ record: JournalRecord, link: UInt64, _ what: String) throws(JournalError) -> UInt64 {
         let statement = statements.append
         let entity = record.entity.utf8.span

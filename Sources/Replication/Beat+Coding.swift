@@ -2,7 +2,7 @@ public import TelltaleModel
 
 extension Beat {
     /// The form of a beat that this release writes. A later release adds fields behind those of this one.
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     /// The bytes of the beat, for an engine to keep.
     public func encoded() -> [UInt8] {
@@ -15,6 +15,7 @@ extension Beat {
         writer.write(address)
         writer.write(release)
         writer.write(number)
+        writer.write(instance)
         return writer.take()
     }
 
@@ -23,7 +24,8 @@ extension Beat {
     /// - Throws: For any other bytes. No input traps.
     public init(decoding bytes: [UInt8]) throws(BinaryError) {
         var reader = BinaryReader(bytes)
-        guard try reader.readByte() >= Self.version else { throw reader.failure("a beat of another version") }
+        let version = try reader.readByte()
+        guard version >= 1 else { throw reader.failure("a beat of another version") }
         let node = try reader.readString()
         guard let role = Replica.Role(rawValue: try reader.readString()) else {
             throw reader.failure("a beat of an unknown role")
@@ -31,5 +33,6 @@ extension Beat {
         self.init(
             node: node, role: role, term: try reader.readInt64(), position: try reader.readInt64(),
             address: try reader.readString(), release: try reader.readString(), number: try reader.readInt64())
+        if version >= 2 { instance = try reader.readUInt64() }
     }
 }

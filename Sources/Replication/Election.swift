@@ -9,11 +9,14 @@ public struct Beat: Hashable, Sendable {
     public var position: Int64
     public var address: String
     public var release: String
-    /// Counts the beats of the node, so that each differs from the one before.
+    /// Counts the beats of the process, so that each differs from the one before.
     public var number: Int64
+    /// Of the process, a number that no other one has: ``LogMessage/instance``; 0 = a release that does not tell it.
+    public var instance: UInt64
 
     public init(
-        node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String, number: Int64
+        node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String,
+        number: Int64, instance: UInt64 = 0
     ) {
         self.node = node
         self.role = role
@@ -22,6 +25,7 @@ public struct Beat: Hashable, Sendable {
         self.address = address
         self.release = release
         self.number = number
+        self.instance = instance
     }
 }
 
@@ -96,8 +100,11 @@ public struct Election: Hashable, Sendable {
             beats[oldest] = nil
         }
         // A node that has led and is a standby now gives no sign of life of a leader.
-        if beat.node == leader, beat.role == .leading { (age, lastSign) = (.zero, now) }
+        if beat.node == leader, beat.role == .leading { leaderLives(at: now) }
     }
+
+    /// The leader gives a sign of life.
+    mutating func leaderLives(at now: MonotonicTime) { (age, lastSign) = (.zero, now) }
 
     /// A term was read.
     public mutating func leaderBegan(at now: MonotonicTime) {

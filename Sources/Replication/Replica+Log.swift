@@ -35,8 +35,6 @@ extension Replica {
     private mutating func followed(_ leader: LogReader.Leader, at now: MonotonicTime) {
         election.leaderBegan(at: now)
         unconfirmedTerm = nil
-        // A term that this node asked for before it was restarted.
-        if leader.node == node { election.leaderGone(at: now) }
         if role == .leading { standDown("\(leader.node) leads in term \(leader.term)", at: now) }
         role = .standby
     }
@@ -88,7 +86,8 @@ extension Replica {
             standDown("it has resigned", at: now)
             // Another node leads, if there is one: this one is about to end.
             election.leaderBegan(at: now)
-        case .part, .sealed, .void, .broken: break
+        case .sealed: stop(Self.sealed)
+        case .part, .void, .broken: break
         }
     }
 
@@ -149,6 +148,16 @@ extension Replica {
         return true
     }
 
+    /// The leader ends the log: the history goes on elsewhere. It is stopped when the log has the message that says so.
+    ///
+    /// - Returns: `false` as ``resign(at:)``.
+    @discardableResult
+    public mutating func seal(at now: MonotonicTime) -> Bool {
+        guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
+        send(message(.seal, term: term).encoded(), at: now)
+        return true
+    }
+
     /// A leader in limbo asks the log.
     mutating func renew(at now: MonotonicTime) {
         guard role == .leading, isInLimbo, appender.phase == .idle, batch.isEmpty else { return }
@@ -189,6 +198,14 @@ extension Replica {
         leave()
         role = .stopped
         actions.append(.stop(reason))
+    }
+
+    /// Ends for the sake of the process at this address, which has the same name.
+    mutating func refuse(_ address: String) {
+        if role == .leading { actions.append(.standDown("another process has its name")) }
+        leave()
+        role = .stopped
+        actions.append(.refuse(namesake: address))
     }
 
     private mutating func leave() {

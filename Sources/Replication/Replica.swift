@@ -38,6 +38,8 @@ public struct Replica: Sendable {
         case stop(String)
         /// An operator should know.
         case warn(String)
+        /// Another process, which began before this one, has the name of this node: decide and replay nothing more, and end.
+        case refuse(namesake: String)
     }
 
     public let node: String
@@ -67,6 +69,7 @@ public struct Replica: Sendable {
     /// When the message in flight was sent first.
     var sentAt = MonotonicTime.distantPast
     private var beatsSent: [Int64: MonotonicTime] = [:]
+    private var namesake = Namesake()
     private var beatCount: Int64 = 0
     private var nextBeat: MonotonicTime
     /// The newest message at the last beat.
@@ -103,8 +106,9 @@ public struct Replica: Sendable {
         election = Election(node: node, settings: settings)
         nextBeat = now
         lastBeatPosition = reader.position
-        // It led, and was restarted; or the local copy ends with a word of farewell.
-        if reader.leader?.node == node || reader.hasResigned { election.leaderGone(at: now) }
+        // The local copy ends with a word of farewell. Where this node led before it was restarted, it waits as the others do:
+        // another process may have its name.
+        if reader.hasResigned { election.leaderGone(at: now) }
         // All that is remembered: a node that was stopped by a log that was set back may have read on behind it before.
         actions = [.read(from: max(0, reader.position - Int64(max(1, reader.digests.count))))]
         if reader.isSealed { stop(Self.sealed) }
@@ -161,7 +165,7 @@ public struct Replica: Sendable {
             .beat(
                 Beat(
                     node: node, role: role, term: term, position: reader.position, address: address, release: release,
-                    number: beatCount)))
+                    number: beatCount, instance: instance)))
         // From one that is known, to see that it is still there: from the newest at the beat before, where little came since.
         let isNear = reader.position - lastBeatPosition < LogReader.digestCount / 2
         actions.append(.read(from: max(0, (isNear ? lastBeatPosition : reader.position) - 1)))
@@ -182,7 +186,14 @@ public struct Replica: Sendable {
 
     /// The newest beat of another node.
     public mutating func heard(_ beat: Beat, at now: MonotonicTime) {
-        election.heard(beat, leader: reader.leader?.node, at: now)
+        guard beat.node == node else { return election.heard(beat, leader: reader.leader?.node, at: now) }
+        guard role != .stopped, beat.instance != instance, beat.instance != 0 else { return }
+        switch namesake.heard(beat, beatCount: beatCount, apart: Milliseconds(settings.beat.count / 2), at: now) {
+        case .none: break
+        case .runs:
+            if beat.role == .leading, beat.instance == reader.leader?.instance { election.leaderLives(at: now) }
+        case .isEarlier: refuse(beat.address)
+        }
     }
 
     /// The connection to the leader was reset, and another one is refused.

@@ -28,6 +28,8 @@ struct Dialogue {
     private var misses = 0
     private var beatsAsked: MonotonicTime?
     private var areBeatsDue = false
+    /// Of this process, as its beats tell it.
+    private var instance: UInt64 = 0
 
     /// A read of the log under way.
     struct Reading {
@@ -99,6 +101,7 @@ struct Dialogue {
     }
 
     mutating func beat(_ beat: Beat) {
+        instance = beat.instance
         requests.append(
             Request(
                 lane: .beat, subject: names.beatSubject(of: node), answer: "b\(beat.number)", expected: nil,
@@ -152,8 +155,8 @@ struct Dialogue {
         if message.subject == names.hintSubject { return takeHint(message.bytes, at: now) }
         guard message.subject.hasPrefix(inbox + ".") else {
             // Another node's beat; its stored form is asked for, because a word that is not stored counts for nothing.
-            if message.subject != names.beatSubject(of: node) { askForBeats(at: now) }
-            return
+            guard message.subject == names.beatSubject(of: node) else { return askForBeats(at: now) }
+            return takeOwnName(message)
         }
         let token = message.subject.dropFirst(inbox.count + 1)
         let number = Int64(token.dropFirst()) ?? -1
@@ -194,6 +197,15 @@ struct Dialogue {
         status.roundTrip = duration
         if duration > EngineStatus.stallLimit { status.stalls += 1 }
         status.longestStall = max(status.longestStall, duration)
+    }
+
+    /// A beat of this node's name, which may be of another process. It is taken as it is heard, because the stored one is soon
+    /// this node's own; and a word that is heard is of a process that runs.
+    private mutating func takeOwnName(_ message: Incoming) {
+        guard message.status == 0, let beat = try? Beat(decoding: message.bytes), beat.node == node,
+            beat.instance != instance
+        else { return }
+        events.append(.heard(beat))
     }
 
     private mutating func takeBeat(_ message: Incoming, at now: MonotonicTime) {

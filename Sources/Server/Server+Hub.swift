@@ -43,6 +43,11 @@ extension Server {
     /// Lets kinds take effect with the next commit: at the start, and on a reload.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
+    /// Lets what decisions depend on take effect with the next commit.
+    ///
+    /// - Throws: ``Hub/SettingsRefusal`` where this history was written by a clock of another speed.
+    public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) { try hub.adopt(settings) }
+
     /// The principals and their rights are these from now on: at the start, before anybody is served, and on a change.
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }

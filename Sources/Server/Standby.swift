@@ -53,10 +53,16 @@ public struct Standby: ~Copyable {
         for record in records { try hub.replay(record) }
     }
 
+    /// By what `kinds` and `settings` differ from those in force, which are the log's; empty where the history has none yet.
+    ///
+    /// - Throws: ``Hub/SettingsRefusal`` where the history was written by a clock of another speed.
+    public func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
+        hub.lastRecordSequence == 0 ? [] : try hub.differences(from: kinds, settings)
+    }
+
     /// Ends the replay and begins to decide: connections of before are gone, so pending operations end or are asked for
     /// again, as their kinds say. Kinds and settings in force stay those of the log.
     ///
-    /// - Parameters:
     /// - Parameter kinds: What begins a history that has none yet. Ignored behind the first record.
     public consuming func takeOver(
         beginningWith kinds: [Kind], settings: DecisionSettings, configuration: ServerConfiguration

@@ -55,11 +55,14 @@ extension Daemon {
                 logger.error("the kinds were not reloaded; the old ones stay in force")
                 return
             }
+            cluster?.kindsRead(kinds.kinds)
             // A standby has none: those in force are the log's.
             if cluster?.isLeading == false {
                 return logger.info("kinds are read by the node that leads, and this one does not")
             }
             try server.adopt(kinds.kinds)
+            // A daemon by itself has begun with its settings; a leader has those of the log.
+            if cluster != nil { try server.adopt(configuration.hub.decisions) }
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")

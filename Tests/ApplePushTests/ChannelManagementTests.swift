@@ -27,13 +27,14 @@ struct ChannelManagementTests {
     @Test(
         arguments: [
             (ChannelManagement.create(storagePolicy: 0), 201, "YQ==", nil, ChannelManagement.Outcome.created("YQ==")),
-            (.create(storagePolicy: 0), 201, nil, nil, .refused(status: 201, reason: nil)),
+            (.create(storagePolicy: 0), 201, nil, nil, .unreadable(status: 201)),
             (
                 .create(storagePolicy: 0), 400, nil, ["reason": "CannotCreateChannelConfig"],
                 .refused(status: 400, reason: "CannotCreateChannelConfig")
             ),
             (.read("YQ=="), 200, nil, body, .channel(storagePolicy: 1)),
-            (.read("YQ=="), 200, nil, ["push-type": "LiveActivity"], .refused(status: 200, reason: nil)),
+            (.read("YQ=="), 200, nil, ["push-type": "LiveActivity"], .unreadable(status: 200)),
+            (.list, 200, nil, nil, .unreadable(status: 200)),
             (.read("YQ=="), 400, nil, ["reason": "ChannelNotRegistered"], .unknownChannel),
             (.delete("YQ=="), 204, nil, nil, .deleted),
             (.delete("YQ=="), 400, nil, ["reason": "BadChannelId"], .unknownChannel),

@@ -13,26 +13,32 @@ struct ClusterProcessTests {
         private let folder: URL
         private let log: URL
         private let advertised: UInt16?
+        private let data: String
         private(set) var program: RunningProgram
 
-        /// - Parameter advertised: The port that it tells as its own; `nil` = the one that it has.
-        init(_ name: String, in folder: URL, advertising advertised: UInt16? = nil) throws {
+        /// - Parameters:
+        ///   - advertised: The port that it tells as its own; `nil` = the one that it has.
+        ///   - data: Its folder; `nil` = one of its name.
+        init(
+            _ name: String, in folder: URL, advertising advertised: UInt16? = nil, data: String? = nil
+        ) throws {
+            self.data = data ?? name
             self.name = name
             self.advertised = advertised
             self.folder = folder
             log = folder.appending(path: "log")
             // A port that is free now, and that the others can be told of before it is listened on.
             port = try ScriptedDaemon().port
-            program = try Self.start(name, port, advertised ?? port, folder, log)
+            program = try Self.start(name, port, advertised ?? port, folder, log, self.data)
         }
 
         deinit { program.kill() }
 
         private static func start(
-            _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL
+            _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL, _ data: String
         ) throws -> RunningProgram {
             let program = try DaemonProcess.launch([
-                "--data", folder.appending(path: name).path, "--kinds", folder.appending(path: "kinds").path,
+                "--data", folder.appending(path: data).path, "--kinds", folder.appending(path: "kinds").path,
                 "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
                 "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
             ])
@@ -41,12 +47,19 @@ struct ClusterProcessTests {
             return program
         }
 
-        func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log) }
+        func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log, data) }
 
         /// The next line of its standard output that begins so.
         func line(_ prefix: String) -> String {
             while let line = program.readLine() { if line.hasPrefix(prefix) { return line } }
             return program.standardError
+        }
+
+        /// Nothing but the log tells when a signal was served.
+        func waitUntilLogged(_ text: String) throws {
+            let deadline = Date.now.addingTimeInterval(patience)
+            while !program.standardError.contains(text), Date.now < deadline { usleep(10_000) }
+            try #require(program.standardError.contains(text), "\(program.standardError)")
         }
 
         /// A connection, and the greeting.
@@ -180,6 +193,53 @@ struct ClusterProcessTests {
             #expect(last.hasPrefix("BYE code=not_leader"), "\(last)")
             #expect(screen.next() == .end)
             #expect(first.line("standby") == "standby term=2")
+        }
+    }
+
+    @Test func `of two nodes with one name the later ends with 1 and one line`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            _ = first.line("leading")
+            let later = try Node("n1", in: folder, data: "other")
+            #expect(later.program.waitForExit() == 1)
+            let lines = later.program.standardError.split(separator: "\n").filter { $0.hasPrefix("telltaled: ") }
+            #expect(
+                lines == [
+                    "telltaled: --node n1: another process, at 127.0.0.1:\(first.port), has this name, and began before; each node has a name of its own"
+                ], "\(later.program.standardError)")
+            // The first one has noticed nothing.
+            let (peer, greeting) = try first.greet()
+            #expect(greeting.hasSuffix("role=leader term=1"), "\(greeting)")
+            try peer.send("EVT errand/1 type=start")
+            guard case .line(let reply) = peer.next() else { return }
+            #expect(reply.hasPrefix("OK verdict=applied"))
+        }
+    }
+
+    @Test func `kinds in force are the log's, until a leader is sent SIGHUP`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            _ = first.line("leading")
+            let kind =
+                #"{"kind":"walk","type":"activity","version":1,"app":"com.example.walk","title":"Walk","#
+                + #""machine":{"initial":"on","states":{"on":{"on":{"stop":"off"}},"off":{"type":"final"}}}}"#
+            try Data(kind.utf8).write(to: folder.appending(path: "kinds/walk.json"))
+            let second = try Node("n2", in: folder)
+            _ = second.line("standby")
+            first.program.send(SIGTERM)
+            #expect(first.program.waitForExit() == 0)
+            _ = second.line("leading")
+            #expect(second.program.standardError.contains("kind walk is here alone"), "\(second.program.standardError)")
+            let before = try telltale(["post", "walk/1", "start"], at: [second])
+            #expect(before.waitForExit() != 0)
+            second.program.send(SIGHUP)
+            try second.waitUntilLogged("kinds reloaded")
+            let after = try telltale(["post", "walk/1", "start"], at: [second])
+            #expect(after.readToEnd().joined().contains("applied"), "\(after.standardError)")
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Hub
 import Journal
 import Replication
@@ -205,5 +206,62 @@ struct MemberTests {
         town.pass(.seconds(2))
         #expect(leader.send("PING", from: client).last == "PONG")
         #expect(town.daemons.allSatisfy { $0.told.contains { $0.hasPrefix("warning: message") } })
+    }
+
+    @Test func `of two processes with one name the later ends, and the earlier goes on as it was`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let standby = try #require(town.daemons.first { $0 !== leader })
+        for (number, first) in [leader, standby].enumerated() {
+            let later = try town.join(first.name)
+            town.pass(.seconds(3))
+            #expect(later.stopReason == "\(first.address) has its name", "\(number)")
+            #expect(first.stopReason == nil)
+            later.kill()
+            town.pass(.seconds(5))
+            #expect(town.leaders.map(\.address) == [leader.address] && town.log.messages.count == 2)
+        }
+        // A life before is no other process.
+        standby.kill()
+        try standby.start()
+        town.pass(.seconds(3))
+        #expect(standby.stopReason == nil)
+    }
+
+    @Test func `a new leader brings no kinds and no settings of its own, and tells by what they differ`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let second = try #require(town.daemons.first { $0 !== first })
+        #expect(!first.told.contains { $0.hasPrefix("differs") })
+        second.kill()
+        second.kind = Town.kind.replacingOccurrences(of: #""version":1"#, with: #""version":2"#)
+        second.settings.retention = .days(1)
+        try second.start()
+        town.pass(.seconds(2))
+        first.kill()
+        town.pass(.seconds(6))
+        #expect(second.isLeading)
+        #expect(
+            second.told.contains(
+                "differs: kind tea has version 1, and version 2 here; retention is 604800000, and 86400000 here"),
+            "\(second.told)")
+        let client = second.connect()
+        #expect(second.send("KINDS", from: client).contains { $0.contains("tea") && $0.contains("version=1") })
+    }
+
+    @Test func `a clock of another speed than the log's leads nothing`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let second = try #require(town.daemons.first { $0 !== first })
+        second.kill()
+        second.settings.clockSpeed = 2
+        try second.start()
+        town.pass(.seconds(2))
+        first.kill()
+        town.pass(.seconds(6))
+        #expect(second.told.contains { $0.hasPrefix("cannot lead: this journal was written with --clock-speed 1") })
     }
 }

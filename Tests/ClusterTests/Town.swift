@@ -34,6 +34,14 @@ final class Town {
         settle()
     }
 
+    /// Another daemon begins. Its name may be one that another has.
+    func join(_ name: String) throws -> TownDaemon {
+        let daemon = TownDaemon(name, "10.0.0.\(daemons.count + 1):7878", in: self)
+        daemons.append(daemon)
+        try daemon.start()
+        return daemon
+    }
+
     var time: HubTime {
         let wall = Timestamp(milliseconds: Self.begin + now.milliseconds)
         return HubTime(time: wall, wall: wall, monotonic: now)
@@ -78,6 +86,9 @@ final class TownDaemon {
     /// The process is stopped: nothing of it happens.
     var isPaused = false
     private var wantsRecovery = false
+    /// Of its folder, and its options: as of the next start.
+    var kind = Town.kind
+    var settings = DecisionSettings()
 
     init(_ name: String, _ address: String, in town: Town) {
         (self.name, self.address, self.town) = (name, address, town)
@@ -97,8 +108,10 @@ final class TownDaemon {
         let replica = Replica(
             node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
             instance: town.makeInstance(), at: town.now)
-        let kind = try #require(Kind.read(try JSONParser.parse(Town.kind), file: "tea.json").0)
-        let configuration = MemberConfiguration(hub: HubConfiguration(), server: .withoutDisk, kinds: [kind])
+        let kind = try #require(Kind.read(try JSONParser.parse(kind), file: "tea.json").0)
+        var hub = HubConfiguration()
+        hub.decisions = settings
+        let configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
         let member = Member(
             replica, hub: try recoveredHub(), snapshotSequence: 0, configuration: configuration, at: town.now)
         self.server = member.lobby(at: town.now)
@@ -211,7 +224,7 @@ final class TownDaemon {
             do {
                 server = try member?.takeOver(at: town.time)
             } catch {
-                Issue.record("\(name) does not take over: \(error)")
+                told.append("cannot lead: \(error)")
             }
         case .settle(let outcome):
             records = []
@@ -228,8 +241,12 @@ final class TownDaemon {
             if let standing { server?.stands(standing) }
         case .writeSnapshot: member?.snapshotWritten(isWritten: false)
         case .warn(let text): told.append("warning: \(text)")
+        case .differs(let texts): told.append("differs: \(texts.joined(separator: "; "))")
         case .stop(let reason):
             stopReason = reason
+            closeAll([])
+        case .refuse(let namesake):
+            stopReason = "\(namesake) has its name"
             closeAll([])
         }
     }

@@ -125,7 +125,7 @@ struct BudgetFreedomTests {
         #expect(rows.count == 8)
         setup.house.advance(by: .minutes(30))
         #expect(try setup.rows().count == 1)
-        // What a budget holds counts for no rate: it leaves with the screen.
+        // A row that a budget holds counts for no rate: it leaves with the screen.
         for _ in 0..<8 { _ = try setup.change() }
         setup.house.advance(by: .seconds(2))
         _ = try setup.rows()

@@ -108,4 +108,27 @@ struct FollowerTests {
         try plain.finishSnapshot()
         #expect(plain.mark == [1])
     }
+
+    @Test func `a copy that is released is a journal by itself, of the same epoch, and may become a copy again`() throws
+    {
+        let folder = TemporaryFolder()
+        try write(folder)
+        var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        try journal?.release()
+        #expect(journal?.mark == nil)
+        try journal?.close()
+        journal = nil
+        journal = try SQLiteJournal(folder.path)
+        #expect(journal?.epoch == Self.epoch && journal?.opening == JournalOpening(ending: .clean))
+        #expect(journal?.mark == nil && journal?.lastSequence == 10)
+        try journal?.append(records(11..<12))
+        journal = nil
+        #expect(try SQLiteJournal(folder.path).epoch == Self.epoch)
+        journal = try SQLiteJournal(folder.path, Self.options)
+        try journal?.write(mark: [5], epoch: 0xF0)
+        try journal?.commit()
+        journal = nil
+        journal = try SQLiteJournal(folder.path, Self.options)
+        #expect(journal?.mark == [5] && journal?.epoch == 0xF0 && journal?.lastSequence == 11)
+    }
 }

@@ -264,6 +264,25 @@ struct DialogueTests {
         #expect(asked() == [#"m {"multi_last":["tt.shop.beat.*"]}"#])
     }
 
+    @Test mutating func `a beat of its own name is heard where another process sends it`() {
+        var beat = Beat(
+            node: "n1", role: .standby, term: 1, position: 4, address: "a:1", release: "1", number: 3, instance: 5)
+        dialogue.beat(beat)
+        _ = dialogue.takeRequests()
+        func hear(_ bytes: [UInt8]) -> [LogEvent] {
+            dialogue.received(
+                Incoming(subject: "tt.shop.beat.n1", status: 0, sequence: -1, pending: -1, bytes: bytes), at: now)
+            return dialogue.takeEvents()
+        }
+        #expect(hear(beat.encoded()).isEmpty)
+        beat.instance = 6
+        #expect(hear(beat.encoded()) == [.heard(beat)])
+        #expect(hear(Array("rubbish".utf8)).isEmpty && hear([]).isEmpty)
+        beat.node = "n2"
+        #expect(hear(beat.encoded()).isEmpty)
+        #expect(asked().isEmpty)
+    }
+
     @Test mutating func `a connection that is there again reads on from where it was`() {
         readToEnd(4)
         dialogue.read(from: 4, at: now)

@@ -85,6 +85,7 @@ final class TestNode {
             case .full: (isFull, isAppending) = (true, false)
             case .standDown: (standDowns, isAppending) = (standDowns + 1, false)
             case .stop(let text): stop = text
+            case .refuse(let namesake): stop = "\(namesake) has its name"
             case .warn(let text): warnings.append(text)
             case .lead: break
             }

@@ -35,7 +35,7 @@ struct InMemoryLogTests {
                 case .stored(let records): stored += records
                 case .full: isFull = true
                 case .standDown(let reason): standDown = reason
-                case .lead, .stop, .warn: break
+                case .lead, .stop, .warn, .refuse: break
                 }
             }
         }
@@ -106,7 +106,7 @@ struct InMemoryLogTests {
     @Test func `a beat is read as it was written, with fields of a later release behind it, and nothing else`() throws {
         let beat = Beat(
             node: "n1", role: .leading, term: 7, position: 1 << 40, address: "10.0.0.1:7878", release: "0.1.0",
-            number: 3)
+            number: 3, instance: 5)
         let bytes = beat.encoded()
         #expect(try Beat(decoding: bytes) == beat)
         #expect(try Beat(decoding: bytes + [1, 2, 3]) == beat)
@@ -114,5 +114,9 @@ struct InMemoryLogTests {
             #expect(throws: BinaryError.self) { try Beat(decoding: Array(bytes[..<place])) }
         }
         #expect(throws: BinaryError.self) { try Beat(decoding: [0] + bytes.dropFirst()) }
+        // That of a release which tells no process.
+        var older = beat
+        older.instance = 0
+        #expect(try Beat(decoding: [1] + bytes.dropFirst().dropLast()) == older)
     }
 }

@@ -30,6 +30,8 @@ struct ReplicaScript {
     /// Where the last read began.
     private var asked: Int64 = 0
     private var beatCount: Int64 = 0
+    /// The instance of another process with the name n1; or of its life before.
+    private static let namesake: UInt64 = 7
 
     init() {
         replica = Replica(
@@ -80,6 +82,12 @@ struct ReplicaScript {
                 Beat(
                     node: node, role: role, term: term, position: number, address: "", release: "", number: beatCount),
                 at: now)
+        case "namesake":
+            replica.heard(
+                Beat(
+                    node: "n1", role: .leading, term: term, position: 0, address: "b:1", release: "1", number: number,
+                    instance: Self.namesake),
+                at: now)
         case "calm", "silence": pass(number, isAnswered: verb == "calm")
         case "reset": replica.leaderRefusesConnections(at: now)
         case "ack":
@@ -113,8 +121,8 @@ struct ReplicaScript {
         let chain = chain ?? self.chain
         deliver(
             LogMessage(
-                cluster: "shop", epoch: 9, term: term ?? self.term, node: node, instance: 0, sequence: chain.sequence,
-                link: chain.link, body: body
+                cluster: "shop", epoch: 9, term: term ?? self.term, node: node,
+                instance: node == "n1" ? Self.namesake : 0, sequence: chain.sequence, link: chain.link, body: body
             ).encoded())
     }
 
@@ -152,6 +160,7 @@ struct ReplicaScript {
             case .standDown: outcome.append("stand down")
             case .stop: outcome.append("stop")
             case .warn: outcome.append("warn")
+            case .refuse: outcome.append("refuse")
             }
         }
     }

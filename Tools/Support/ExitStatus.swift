@@ -8,6 +8,8 @@ public enum ExitStatus: Int32, CaseIterable, Sendable {
     case usage = 2
     /// EX_UNAVAILABLE of sysexits.h.
     case noDaemon = 69
+    /// EX_CONFIG.
+    case configuration = 78
 
     public var summary: String {
         switch self {
@@ -15,6 +17,7 @@ public enum ExitStatus: Int32, CaseIterable, Sendable {
         case .failure: "refused, failed, or an expectation that is not met"
         case .usage: "wrong usage"
         case .noDaemon: "no daemon there"
+        case .configuration: "not to be done so, and nothing was changed"
         }
     }
 

@@ -17,11 +17,54 @@ TICKS = os.sysconf("SC_CLK_TCK")
 KEYS = 50
 
 
-class Pair:
-    """The two programs, in a folder of their own; or the bare relay alone, in place of the gateway."""
+class Programs:
+    """Programs in a folder of their own. Where one does not start, or what follows fails, none of them is left."""
 
-    def __init__(self, relay=False):
-        self.folder = tempfile.mkdtemp(prefix="telltale-bench-")
+    def __init__(self, *arguments, **options):
+        self.folder, self.processes = tempfile.mkdtemp(prefix="telltale-bench-"), []
+        try:
+            self.begin(*arguments, **options)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, arguments):
+        """A program, and the line that says it serves."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
+        process = subprocess.Popen([str(word) for word in arguments], stdout=subprocess.PIPE, env=environment)
+        self.processes.append(process)
+        ready = process.stdout.readline().decode()
+        assert ready, f"{arguments[0]} does not start"
+        return process, ready
+
+    def cpu(self, process):
+        """Seconds of CPU that a process has used."""
+        if process is None:
+            return 0.0
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def close(self):
+        # The last one is connected to those before it.
+        hung = []
+        for process in reversed(self.processes):
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                hung.append(process.args[0])
+        shutil.rmtree(self.folder)
+        assert not hung, f"{hung} do not end"
+
+
+class Pair(Programs):
+    """The two programs; or the bare relay alone, in place of the gateway."""
+
+    daemon = None
+
+    def begin(self, relay=False):
         kinds = pathlib.Path(self.folder) / "kinds"
         kinds.mkdir()
         for name in ["Protocols/Line/kinds", "Protocols/Kinds/examples"]:
@@ -31,7 +74,6 @@ class Pair:
         gateway = os.environ.get(
             "TELLTALE_GATEWAY", REPOSITORY / "Tools/telltale-gateway/.build/release/telltale-gateway")
         if relay:
-            self.daemon = None
             self.gateway, ready = self.start(
                 [os.environ.get("BARE_RELAY", REPOSITORY / "Tools/telltale-gateway/.build/release/bare-relay")])
             self.port = int(re.search(r"http=\S+:(\d+)", ready)[1])
@@ -45,31 +87,15 @@ class Pair:
         for key in range(KEYS):
             urllib.request.urlopen(f"http://127.0.0.1:{self.port}/errand/{key}/start", data=b"{}").close()
 
-    def start(self, arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
-        process = subprocess.Popen([str(word) for word in arguments], stdout=subprocess.PIPE, env=environment)
-        return process, process.stdout.readline().decode()
-
-    def cpu(self, process):
-        """Seconds of CPU that a process has used."""
-        if process is None:
-            return 0.0
-        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
     def resident(self):
         """KiB of memory that the gateway holds."""
         return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.gateway.pid}/status").read_text())[1])
 
     def close(self):
-        if self.daemon is None:
+        if self.daemon is None and self.processes:
             # The relay would wait for its streams to end.
-            self.gateway.kill()
-        for process in (self.gateway, self.daemon):
-            if process:
-                process.terminate()
-                process.wait(15)
-        shutil.rmtree(self.folder)
+            self.processes[-1].kill()
+        super().close()
 
 
 class Streams:

@@ -6,18 +6,18 @@ import multiprocessing
 import os
 import pathlib
 import select
-import shutil
 import socket
 import ssl
 import subprocess
-import tempfile
 import time
 
-from bench_pair import REPOSITORY, TICKS
+from bench_pair import REPOSITORY, Programs
 
 PREFACE = 24
 HEADERS, DATA, SETTINGS, PING, WINDOW = 1, 0, 4, 6, 8
 END_STREAM, ACK = 0x1, 0x1
+# Seconds in which each device has its first push.
+PATIENCE = 60
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -75,11 +75,13 @@ def receive(folder, listener, total):
             pass
 
 
-class Sender:
+class Sender(Programs):
     """A daemon, telltale-push, and a receiver in a process of its own."""
 
-    def __init__(self, devices):
-        self.folder, self.devices = tempfile.mkdtemp(prefix="telltale-bench-"), devices
+    receiver = None
+
+    def begin(self, devices):
+        self.devices = devices
         subprocess.run([REPOSITORY / "Tools/dev-certificates", f"{self.folder}/certs"], check=True, capture_output=True)
         key = f"{self.folder}/key.p8"
         subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key], check=True,
@@ -108,11 +110,6 @@ class Sender:
         self.post("start")
         self.register(int(ready.split()[1].rsplit(":", 1)[1]))
 
-    def start(self, arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
-        process = subprocess.Popen([str(word) for word in arguments], stdout=subprocess.PIPE, env=environment)
-        return process, process.stdout.readline().decode()
-
     def post(self, event):
         """An event of each key. The answers are read while the events are sent."""
         note = time.monotonic_ns()
@@ -139,20 +136,17 @@ class Sender:
             assert answer.status == 201, answer.read()
             answer.read()
         connection.close()
+        deadline = time.monotonic() + PATIENCE
         while self.total.value < self.devices:
+            assert time.monotonic() < deadline, f"{self.total.value} of {self.devices} pushes in {PATIENCE} s"
             time.sleep(0.05)
 
-    def cpu(self, process):
-        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
     def close(self):
-        for process in (self.push, self.daemon):
-            process.terminate()
-            process.wait(15)
-        self.receiver.terminate()
-        shutil.rmtree(self.folder)
-
+        try:
+            super().close()
+        finally:
+            if self.receiver:
+                self.receiver.kill()
 
 
 def pushes(options):

@@ -7,7 +7,7 @@ struct PushesCommand: ParsableCommand {
         commandName: "pushes", abstract: "Simulate a sender of pushes beside a daemon, many times over.",
         discussion: """
             A seed decides which faults happen and when: daemon and telltale-push are killed between any two of their steps, \
-            connections break, disks fill up; the push service loses answers, throttles and fails; devices \
+            connections break, the daemon's disk fills up; the push service loses answers, throttles and fails; devices \
             replace their tokens. In the end each card is as the daemon has its activity, none was shown an older state \
             after a newer one, and no alert and no start came twice. Exit 1 when one was not so.
 

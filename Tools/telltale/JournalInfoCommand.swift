@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Journal
 import JournalSQLite
+import Replication
 import TelltaleModel
 import ToolSupport
 
@@ -26,13 +27,20 @@ struct JournalInfoCommand: ParsableCommand {
                 "bytes": .integer(newest.byteCount),
             ]
         }
+        var log = JSON.null
+        if let reader = logReader(summary) {
+            log = [
+                "cluster": .string(reader.cluster), "messages": .integer(reader.position),
+                "term": .integer(reader.term), "sealed": .bool(reader.isSealed),
+            ]
+        }
         return [
             "epoch": .string(hex(summary.epoch)), "sync": .string(summary.sync.rawValue),
             "used_by": summary.user.map(JSON.string) ?? .null, "clean": .bool(summary.isClean),
             "records": .integer(summary.recordCount), "first": .integer(summary.firstSequence),
             "last": .integer(summary.lastSequence), "first_time": .integer(summary.firstTime),
             "last_time": .integer(summary.lastTime), "pruned_through": .integer(summary.prunedThrough),
-            "snapshot": snapshot, "file_bytes": .integer(Int64(summary.fileByteCount)),
+            "snapshot": snapshot, "log": log, "file_bytes": .integer(Int64(summary.fileByteCount)),
             "log_bytes": .integer(Int64(summary.logByteCount)),
         ]
     }
@@ -51,6 +59,11 @@ struct JournalInfoCommand: ParsableCommand {
             \(summary.recordCount), from \(summary.firstSequence) of \(date(summary.firstTime)) \
             to \(summary.lastSequence) of \(date(summary.lastTime))
             """
+        var log = ""
+        if let reader = Self.logReader(summary) {
+            log =
+                "\nlog       \(reader.position) messages of the cluster \(reader.cluster.harmless), in term \(reader.term)"
+        }
         let snapshot =
             summary.snapshot.map { "of record \($0.sequence), \($0.byteCount) bytes in \($0.chunkCount) chunks" }
         return """
@@ -59,8 +72,13 @@ struct JournalInfoCommand: ParsableCommand {
             records   \(records)
             pruned    \(summary.prunedThrough == 0 ? "nothing" : "what was over, up to record \(summary.prunedThrough)")
             snapshot  \(snapshot ?? "none yet")
-            files     \(summary.fileByteCount) bytes, and \(summary.logByteCount) in the write-ahead log
+            files     \(summary.fileByteCount) bytes, and \(summary.logByteCount) in the write-ahead log\(log)
             """
+    }
+
+    /// How much of a cluster's log a node's copy has; `nil` for a journal that is no copy.
+    private static func logReader(_ summary: JournalInspector.Summary) -> LogReader? {
+        summary.mark.flatMap { try? LogReader(mark: $0) }
     }
 
     static func hex(_ epoch: UInt64) -> String {

@@ -33,7 +33,7 @@ struct Telltale: ParsableCommand {
                 name: "Act",
                 subcommands: [
                     PostCommand.self, SetCommand.self, PressCommand.self, ReloadCommand.self, OpenCommand.self,
-                    DismissCommand.self,
+                    DismissCommand.self, TileCommand.self,
                     ServeCommand.self,
                 ]),
             CommandGroup(

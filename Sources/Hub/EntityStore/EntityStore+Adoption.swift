@@ -52,4 +52,31 @@ extension EntityStore {
         }
         return settings != self.settings || !hasSettings
     }
+
+    /// By what `kinds` and `settings` differ from those in force, for people: one text for each kind and each setting.
+    ///
+    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
+        let isOther = try isChange(to: settings)
+        let inForce = Dictionary(self.kinds.inForce.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let own = Dictionary(kinds.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var texts: [String] = []
+        for name in Set(inForce.keys).union(own.keys).sorted() {
+            switch (inForce[name], own[name]) {
+            case (let old?, let new?) where old.source != new.source:
+                texts.append(
+                    old.version == new.version
+                        ? "kind \(name) version \(old.version) has another text here"
+                        : "kind \(name) has version \(old.version), and version \(new.version) here")
+            case (nil, _): texts.append("kind \(name) is here alone")
+            case (_, nil): texts.append("kind \(name) is not here")
+            case _: break
+            }
+        }
+        guard isOther, let old = self.settings.json.object, let new = settings.json.object else { return texts }
+        for (member, other) in zip(old, new) where member.value != other.value {
+            texts.append("\(member.name) is \(member.value), and \(other.value) here")
+        }
+        return texts
+    }
 }

@@ -57,6 +57,15 @@ extension Hub {
         if try store.isChange(to: settings) { commit.propose(settings) }
     }
 
+    /// By what `kinds` and `settings` differ from those in force, for people.
+    ///
+    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    public func differences(
+        from kinds: [Kind], _ settings: DecisionSettings
+    ) throws(SettingsRefusal) -> [String] {
+        try store.differences(from: kinds, settings)
+    }
+
     /// The state as it is durable now.
     ///
     /// - Precondition: No batch is being committed.

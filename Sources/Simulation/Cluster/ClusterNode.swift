@@ -217,6 +217,9 @@ final class ClusterNode {
             cluster.trace?(cluster.now, index, "stops: \(reason)")
             stopReason = reason
             cluster.stopped(self, reason)
+        case .refuse(let namesake):
+            // Each node has a name of its own here.
+            cluster.violated("P4", "\(name) gives way to a namesake at \(namesake)")
         case .warn(let text):
             cluster.trace?(cluster.now, index, "warns: \(text)")
             cluster.warns()

@@ -1,6 +1,7 @@
 import Cluster
 import Hub
 import Journal
+import Kinds
 import Logging
 import Replication
 import Server
@@ -71,6 +72,8 @@ final class ClusterEdge {
     }
 
     var mayDecide: Bool { member.mayDecide }
+
+    func kindsRead(_ kinds: [Kind]) { member.kindsRead(kinds) }
 
     /// A part of a batch was decided.
     func append(_ part: [JournalRecord], isLast: Bool) {
@@ -156,6 +159,15 @@ final class ClusterEdge {
         case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
+            daemon.stopAtOnce()
+        case .differs(let texts):
+            logger.warning(
+                "kinds or settings of this node are not those in force; SIGHUP to it brings them into force",
+                metadata: ["differ": "\(texts.joined(separator: "; "))"])
+        case .refuse(let namesake):
+            Telltaled.complain(
+                "--node \(member.replica.node): another process, at \(namesake), has this name, and began before; each node has a name of its own"
+            )
             daemon.stopAtOnce()
         }
     }

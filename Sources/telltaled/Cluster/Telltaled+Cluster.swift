@@ -5,6 +5,7 @@ import Journal
 import Kinds
 import Logging
 import Replication
+import ReplicationFile
 import ReplicationNATS
 import Server
 import TelltaleEventLoop

@@ -52,29 +52,50 @@ enum SentPage {
             """
     }
 
-    /// The meaning of the answer, and the fate of the push.
+    /// The fate of the push, as `telltale-push` decided it.
     private static func notes(_ record: JSONObject, _ status: Int64, _ reason: String?) -> [String] {
+        let isStart = record["event"]?.string == "start"
         var notes: [String] = []
-        switch (status, reason) {
-        case (200..<300, _): break
-        case (_, "Unregistered"), (_, "BadDeviceToken"), (_, "DeviceTokenNotForTopic"), (404, _), (410, _):
-            notes.append("The token is no good any more. Its registration is removed.")
-        case (0, "too large"):
+        switch record["class"]?.string {
+        case "unregistered", "bad-token":
             notes.append(
-                "It was not sent: a payload has at most 4,096 bytes. Name fewer members in \"content\" of the app.")
-        case (0, "no connection"): notes.append("It was not sent. The newest state is sent when the service is there.")
-        case (0, _):
+                record["removed"]?.bool == true
+                    ? "The token is no good. Its registration is removed."
+                    : "The answer is about a token of before: the app has handed one in since. The registration stays.")
+        case "throttled": notes.append("The newest state is sent after a wait.")
+        case "failed":
+            if status == 401 || status == 403 {
+                notes.append("The service does not accept the sender: its key, its team or its topic is wrong.")
+            }
+            notes.append("The newest state is sent after a wait.")
+        case "unauthorized": notes.append("The sender renews its own token, and sends the newest state again.")
+        case "refused":
+            notes += refusal(status, reason)
+            notes.append(isStart ? "A start is not tried again." : "It is not sent again; the next state is tried.")
+        case "unknown":
             notes.append(
-                record["event"]?.string == "start"
+                isStart
                     ? "It may have arrived. A start is not sent twice: it would be a second card."
                     : "It may have arrived. The newest state is sent again, without its alert.")
-        case (429, _), (500..., _): notes.append("The newest state is sent after a wait.")
-        default: notes.append("The service refuses it: the key, the team or the topic is wrong.")
+        case "unsent": notes.append("It was not sent. The newest state is sent when the service is there.")
+        // Taken, or told by a telltale-push of another release.
+        default: break
         }
         if record["throttled"]?.bool == true {
             notes.append("Priority 10 beyond the budget of the device: it may hold the push back.")
         }
         return notes
+    }
+
+    /// The reason why a push is never taken.
+    private static func refusal(_ status: Int64, _ reason: String?) -> [String] {
+        switch (status, reason) {
+        case (0, "too large"):
+            ["It was not sent: a payload has at most 4,096 bytes. Name fewer members in \"content\" of the app."]
+        case (0, _): ["It was not sent: the configuration names no way to its service."]
+        case (413, _): ["The service takes no push of this size."]
+        default: ["The service refuses this push."]
+        }
     }
 
     /// A key has no byte that a path would need encoded, but for those of another program's making.

@@ -27,13 +27,19 @@ struct ServiceRequest: Sendable {
     var answerLimit = 4_096
 }
 
-/// The answer to a request about channels.
+/// The answer to a request.
 struct ServiceReply: Sendable {
+    /// 0 = it has none.
     var status: Int
     /// Of `apns-channel-id`.
     var channel: String?
+    /// In seconds.
+    var retryAfter: Int64?
     /// `nil` = there is none, or it is no JSON.
     var body: JSON?
+
+    /// At most 64 characters.
+    var reason: String? { body?["reason"]?.string.map { String($0.prefix(64)) } }
 }
 
 /// The connection to the push service: HTTP/2 in TLS, one connection that stays open, to one host and to no other.
@@ -61,6 +67,7 @@ final class AppleConnection: @unchecked Sendable {
 
     /// How long an answer is waited for.
     private static let patience = TimeAmount.seconds(30)
+    /// For TCP, TLS and HTTP/2 together.
     private static let connectPatience = TimeAmount.seconds(10)
 
     init(
@@ -90,14 +97,7 @@ final class AppleConnection: @unchecked Sendable {
     func reply(to request: ServiceRequest) async -> ServiceReply? {
         await withCheckedContinuation { continuation in
             ask(request) { [self] outcome in
-                let answer = answer(outcome)
-                guard case .response(let headers, let body) = outcome else {
-                    return continuation.resume(returning: nil)
-                }
-                continuation.resume(
-                    returning: ServiceReply(
-                        status: answer.status, channel: headers.first(name: "apns-channel-id"),
-                        body: body.isEmpty ? nil : try? EventRequest.json(body.span)))
+                continuation.resume(returning: reply(outcome))
             }
         }
     }
@@ -120,6 +120,7 @@ final class AppleConnection: @unchecked Sendable {
 
     private func connect() {
         isConnecting = true
+        let deadline = NIODeadline.now() + Self.connectPatience
         let (context, place) = (context, place)
         let isAddress = (try? SocketAddress(ipAddress: place.host, port: 0)) != nil
         ClientBootstrap(group: eventLoop)
@@ -146,7 +147,7 @@ final class AppleConnection: @unchecked Sendable {
                 switch result {
                 case .success(let channel):
                     candidate = channel
-                    eventLoop.assumeIsolated().scheduleTask(in: Self.connectPatience) { [self] in
+                    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                         if candidate === channel { channel.close(promise: nil) }
                     }
                     channel.closeFuture.assumeIsolated().whenComplete { [self] _ in ended(channel) }
@@ -231,23 +232,33 @@ final class AppleConnection: @unchecked Sendable {
     }
 
     private func answer(_ outcome: AppleExchange.Outcome) -> AppleAnswer {
+        if let reply = reply(outcome) {
+            let kind = PushAnswerClass(
+                status: reply.status, reason: reply.reason, timestamp: reply.body?["timestamp"]?.integer,
+                retryAfter: reply.retryAfter)
+            return AppleAnswer(kind: kind, status: reply.status, reason: reply.reason)
+        }
+        if case .unsent = outcome { return AppleAnswer(kind: .unsent, reason: "no connection") }
+        return AppleAnswer(kind: .unknown, reason: "no answer")
+    }
+
+    /// - Returns: `nil` where there is none.
+    private func reply(_ outcome: AppleExchange.Outcome) -> ServiceReply? {
         switch outcome {
-        case .unsent: return AppleAnswer(kind: .unsent, reason: "no connection")
-        case .lost: return AppleAnswer(kind: .unknown, reason: "no answer")
+        case .unsent, .lost: return nil
         case .late:
             // A connection on which nothing comes back is of no use to others either.
             channel?.close(promise: nil)
-            return AppleAnswer(kind: .unknown, reason: "no answer")
+            return nil
         case .response(let headers, let body):
-            let status = headers.first(name: ":status").flatMap { Int($0) } ?? 0
-            let json = body.isEmpty ? nil : try? EventRequest.json(body.span)
-            let reason = json?["reason"]?.string.map { String($0.prefix(64)) }
-            let kind = PushAnswerClass(
-                status: status, reason: reason, timestamp: json?["timestamp"]?.integer,
-                retryAfter: headers.first(name: "retry-after").flatMap { Int64($0) })
-            if reason == "ExpiredProviderToken" { signer.refused() }
-            if reason == "UnrelatedKeyIdInToken" { channel?.close(promise: nil) }
-            return AppleAnswer(kind: kind, status: status, reason: reason)
+            let reply = ServiceReply(
+                status: headers.first(name: ":status").flatMap { Int($0) } ?? 0,
+                channel: headers.first(name: "apns-channel-id"),
+                retryAfter: headers.first(name: "retry-after").flatMap { Int64($0) },
+                body: body.isEmpty ? nil : try? EventRequest.json(body.span))
+            if reply.reason == "ExpiredProviderToken" { signer.refused() }
+            if reply.reason == "UnrelatedKeyIdInToken" { channel?.close(promise: nil) }
+            return reply
         }
     }
 }

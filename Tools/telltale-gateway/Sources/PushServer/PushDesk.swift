@@ -158,6 +158,7 @@ actor PushDesk {
                 metadata: ["key": "\(refusal.lane.key?.text ?? "-")", "kind": "\(kind)", "bytes": "\(refusal.count)"])
             var record = record(refusal.lane, refusal.attempt, size: refusal.count)
             record.reason = "too large"
+            record.answer = .refused
             history.remember(record)
         }
         sleep()
@@ -207,12 +208,14 @@ actor PushDesk {
         var record = record
         record.status = answer.status
         record.reason = answer.reason
+        record.answer = answer.kind
         record.span = PushClock.now - record.at
-        history.remember(record)
         let wasRegistered = ledger.registrations[lane.registration] != nil
         ledger.take(answer.kind, to: lane, number, at: PushClock.now)
+        record.isRetired = wasRegistered && ledger.registrations[lane.registration] == nil
+        history.remember(record)
         log(record, answer)
-        if wasRegistered, ledger.registrations[lane.registration] == nil {
+        if record.isRetired {
             log.info(
                 "token retired",
                 metadata: ["registration": "\(lane.registration)", "token": "\(record.token)"])

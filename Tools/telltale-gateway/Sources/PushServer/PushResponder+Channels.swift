@@ -71,13 +71,12 @@ extension PushResponder {
         case .busy(let status):
             throw Problem("push_unreachable", "the push service answers with status \(status); ask again later")
         case .refused(let status, let reason):
-            throw Problem("push_refused", "the push service refuses with \(status) \(reason ?? "")".trimmingEnd)
+            let answer = [String(status), reason].compactMap(\.self).joined(separator: " ")
+            throw Problem("push_refused", "the push service refuses with \(answer)")
+        case .unreadable(let status):
+            throw Problem("push_refused", "the push service answers with status \(status), and not with what was asked for")
         }
         writer.endObject()
         return Self.json(writer.bytes, status: request.method == "POST" ? 201 : 200)
     }
-}
-
-extension String {
-    fileprivate var trimmingEnd: String { hasSuffix(" ") ? String(dropLast()) : self }
 }

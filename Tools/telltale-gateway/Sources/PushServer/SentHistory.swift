@@ -20,6 +20,10 @@ final class SentHistory: Sendable {
         /// 0 = no answer.
         var status = 0
         var reason: String?
+        /// The class that the sender gave the answer.
+        var answer = PushAnswerClass.unknown
+        /// Whether the registration went with the answer.
+        var isRetired = false
         /// From the send to the answer.
         var span: Milliseconds?
     }
@@ -78,6 +82,8 @@ final class SentHistory: Sendable {
             writer.member("bytes", record.size)
             writer.member("status", record.status)
             if let reason = record.reason { writer.member("reason", reason) }
+            writer.member("class", record.answer.name)
+            if record.isRetired { writer.member("removed", true) }
             if let span = record.span { writer.member("ms", span.count) }
             writer.endObject()
         }

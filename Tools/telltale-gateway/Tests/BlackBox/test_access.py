@@ -211,6 +211,7 @@ def test_the_gateways_own_token_is_for_hooks_and_figures(guarded):
     assert answer.json["events"][0]["verdict"] == "applied"
     event = guarded.ask("owner", "GET", "/v1/entities/errand/hooked/history").json["events"][0]
     assert (event["by"], event["src"]) == ("gateway", "hook:own")
+    assert guarded.gateway.post("/v1/session", {"token": "tt_wrong"}).code == "auth_failed"
     figures = guarded.gateway.metrics()
     assert figures["telltale_up"] == "1" and int(figures["telltale_auth_failures_total"]) > 0
     assert guarded.gateway.get("/readyz", port=guarded.gateway.ops).json == {"ready": True, "auth": "token"}

@@ -82,6 +82,11 @@ def test_a_service_that_refuses_is_told_with_its_reason(world):
     assert (answer.status, answer.json["code"]) == (502, "push_refused") and "InvalidProviderToken" in answer.text
     place.service.answer = lambda push: (429, {"reason": "TooManyRequests"}, {})
     assert ask(place, "GET", "?kind=coffee-order").json["code"] == "push_unreachable"
+    for answer in [(200, None, {}), (200, {"channels": 1}, {})]:
+        place.service.answer = lambda push: answer
+        told = ask(place, "GET", "?kind=coffee-order")
+        assert (told.status, told.json["code"]) == (502, "push_refused"), told.text
+        assert "status 200, and not with what was asked for" in told.text and "refuses" not in told.json["title"]
     place.pusher.kill()
     place.more = {}
     place.pusher = place.start()

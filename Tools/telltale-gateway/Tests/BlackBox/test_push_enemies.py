@@ -44,6 +44,32 @@ def test_a_service_that_takes_connections_and_says_nothing_is_given_up(world):
     assert place.service.wait(lambda pushes: pushes)[0].token == "aa01"
 
 
+def test_a_connection_has_ten_seconds_in_all(world):
+    """A service that is slow to take a connection, and silent then: the time of TCP counts."""
+    place = Place(world)
+    place.service.stop()
+    with socket.socket() as slow, socket.socket() as first:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        slow.settimeout(60)
+        slow.bind(("127.0.0.1", place.service.port))
+        slow.listen(0)
+        # One that nobody accepts fills the queue: the kernel drops the next one's first packets, and these are sent again.
+        first.connect(slow.getsockname())
+        place.pusher.register("a", "aa01", key="coffee-order/1")
+        place.post("coffee-order/1", "start")
+        began = time.monotonic()
+        time.sleep(3.5)
+        slow.accept()[0].close()
+        connection, _ = slow.accept()
+        taken = time.monotonic() - began
+        connection.settimeout(60)
+        with connection:
+            while connection.recv(65_536):
+                pass
+        ended = time.monotonic() - began
+    assert taken > 3 and ended < 10 + taken / 2, (taken, ended)
+
+
 def test_a_status_whose_body_never_ends_counts(world):
     """The status comes at once and the body does not end: the push was taken, and others go on meanwhile."""
     place = Place(world)

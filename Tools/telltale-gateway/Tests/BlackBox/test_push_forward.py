@@ -1,6 +1,8 @@
 """What telltale-push answers, by way of the gateway: for apps and browsers, and as a page."""
 
+import base64
 import json
+import re
 import socket
 import time
 
@@ -91,25 +93,108 @@ def test_an_answer_without_an_end_is_bounded(world):
             assert b" 503 " in caller.recv(65_536)
 
 
+# The generator of P-256, which is a point of the curve like any key.
+POINT = (
+    "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")
+REMOVED, KEPT = "Its registration is removed", "The registration stays"
+WAIT, RENEWED, MAY_HAVE = "sent after a wait", "renews its own token", "It may have arrived"
+WRONG, REFUSED, NO_WAY, BIG = "key, its team or its topic is wrong", "refuses this push", "names no way", "no push of this size"
+NEXT, NO_START, AWAY = "the next state is tried", "A start is not tried again", "sent when the service is there"
+NOTES = [REMOVED, KEPT, WAIT, RENEWED, MAY_HAVE, WRONG, REFUSED, NO_WAY, BIG, NEXT, NO_START, AWAY]
+
+
+def sections(page):
+    """The pushes of the page, by their registrations."""
+    found = re.findall(r'<section data-testid="push">.*?</section>', page.text, re.S)
+    return {re.search(r"to (phone-[a-z0-9-]+)", text)[1]: text for text in found}
+
+
+def expect(page, rows):
+    """Each push has the answer and the notes that are told, and no other note."""
+    told = sections(page)
+    assert set(told) == set(rows)
+    for name, (answer, notes) in rows.items():
+        assert answer in told[name], (name, told[name])
+        assert [note for note in NOTES if note in told[name]] == [note for note in NOTES if note in notes], (name, told[name])
+
+
+def wait_for_sent(place, count):
+    while len({entry["registration"] for entry in place.pusher.sent()}) < count:
+        time.sleep(0.02)
+
+
 def test_the_page_tells_what_became_of_each_push(place):
-    answers = {
-        "aa01": (200, None, {}), "aa02": (410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000}, {}),
-        "aa03": (403, {"reason": "InvalidProviderToken"}, {}), "aa04": (503, {"reason": "<b>&\""}, {}), "aa05": "close"}
+    later = int(time.time() * 1000) + 60_000
+    rows = [
+        ((200, None), "200", []),
+        ((410, {"reason": "Unregistered", "timestamp": later}), "410 Unregistered", [REMOVED]),
+        ((410, {"reason": "Unregistered", "timestamp": 1_000}), "410 Unregistered", [KEPT]),
+        ((403, {"reason": "InvalidProviderToken"}), "403 InvalidProviderToken", [WRONG, WAIT]),
+        ((503, {"reason": "<b>&\""}), "503 &lt;b&gt;&amp;&quot;", [WAIT]),
+        ("close", "no answer", [MAY_HAVE]),
+        ((400, {"reason": "BadDeviceToken"}), "400 BadDeviceToken", [REMOVED]),
+        ((400, {"reason": "ChannelNotRegistered"}), "400 ChannelNotRegistered", [REMOVED]),
+        ((400, {"reason": "BadChannelId"}), "400 BadChannelId", [REMOVED]),
+        ((400, {"reason": "BadPriority"}), "400 BadPriority", [REFUSED, NEXT]),
+        ((413, {"reason": "PayloadTooLarge"}), "413 PayloadTooLarge", [BIG, NEXT]),
+        ((404, {"reason": "BadPath"}), "404 BadPath", [REFUSED, NEXT]),
+        ((429, {"reason": "TooManyRequests"}), "429 TooManyRequests", [WAIT]),
+        ((403, {"reason": "ExpiredProviderToken"}), "403 ExpiredProviderToken", [RENEWED]),
+    ]
+    answers = {f"aa{number:02}": answer if answer == "close" else (*answer, {}) for number, (answer, _, _) in enumerate(rows)}
     place.service.answer = lambda push: answers[push.token]
-    for number, token in enumerate(answers, 1):
+    for number, token in enumerate(answers):
         put(place.gateway, f"phone-{number}", {"key": f"coffee-order/{number}", "token": token})
         place.post(f"coffee-order/{number}", "start")
-    while len({entry["registration"] for entry in place.pusher.sent()}) < len(answers):
-        time.sleep(0.02)
+    wait_for_sent(place, len(rows))
     page = place.gateway.get("/sent")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    for words in ["200", "410 Unregistered", "Its registration is removed", "403 InvalidProviderToken", "no answer", "may have arrived",
-                  "503 &lt;b&gt;&amp;&quot;", "to phone-1", 'href="/coffee-order/3"', 'href="/sent?key=coffee-order%2F3"']:
+    expect(page, {f"phone-{number}": row[1:] for number, row in enumerate(rows)})
+    for words in ['href="/coffee-order/3"', 'href="/sent?key=coffee-order%2F3"']:
         assert words in page.text, words
     assert '<b>&"' not in page.text and "aa01" not in page.text
     one = place.gateway.get("/sent?key=coffee-order%2F3")
     assert "InvalidProviderToken" in one.text and "phone-1" not in one.text
     assert place.gateway.get("/sent?key=a&key=b").code == "bad_attr"
+    # The page is right about registrations.
+    kept = {target["id"] for target in place.gateway.get("/v1/push/targets").json["targets"]}
+    assert kept == {f"phone-{number}" for number, row in enumerate(rows) if REMOVED not in row[2]}
+
+
+def test_the_page_tells_what_was_not_sent_and_what_is_not_sent_again(place):
+    starts = {"aa01": "close", "aa02": (400, {"reason": "BadPriority"}, {})}
+    place.service.answer = lambda push: starts[push.token]
+    web = {"key": place.key.private, "subject": "mailto:ops@example.com", "hosts": ["localhost"], "ca": "certs/ca.pem"}
+
+    def restart(**more):
+        place.more = more
+        place.restart()
+        place.gateway = place.world.gateway("--push", f"http://127.0.0.1:{place.pusher.port}")
+
+    restart(**{"web-push": web})
+    point = base64.urlsafe_b64encode(bytes.fromhex(POINT)).decode()
+    for name, public, port in [("odd", base64.urlsafe_b64encode(b"\x04" + b"\x01" * 64).decode(), 1), ("away", point, free_port()),
+                               ("elsewhere", point, free_port())]:
+        subscription = {"endpoint": f"https://localhost:{port}/p", "keys": {"p256dh": public, "auth": "AAAAAAAAAAAAAAAAAAAAAA"}}
+        assert put(place.gateway, f"phone-{name}", {
+            "type": "webpush", "account": "web", "key": f"coffee-order/{name}", "subscription": subscription}).status == 201
+    place.post("coffee-order/odd", "start", account="web")
+    place.post("coffee-order/away", "start", account="web")
+    for name, token in [("silent", "aa01"), ("wrong", "aa02")]:
+        put(place.gateway, f"phone-{name}", {"account": name, "kind": "coffee-order", "token": token})
+        place.post(f"coffee-order/{name}", "start", account=name)
+    wait_for_sent(place, 4)
+    expect(place.gateway.get("/sent"), {
+        "phone-odd": ("is no key", [REMOVED]), "phone-away": ("no connection", [AWAY]),
+        "phone-silent": ("no answer", [MAY_HAVE]), "phone-wrong": ("400 BadPriority", [REFUSED, NO_START])})
+    for more, reason in [({"web-push": web | {"hosts": ["example.com"]}}, "host not allowed"), ({}, "no web-push")]:
+        restart(**more)
+        place.post("coffee-order/elsewhere", "start" if more else "confirm", account="web")
+        while not [entry for entry in place.pusher.sent() if entry.get("reason") == reason and "elsewhere" in entry["registration"]]:
+            time.sleep(0.02)
+        page = place.gateway.get("/sent?key=coffee-order%2Felsewhere")
+        expect(page, {"phone-elsewhere": (reason, [NO_WAY, NEXT])})
 
 
 def test_a_daemon_with_tokens_decides_who_asks(world):

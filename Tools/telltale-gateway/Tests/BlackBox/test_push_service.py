@@ -114,6 +114,11 @@ def test_a_configuration_that_is_wrong_says_what_and_where(world):
         done = run(good | change)
         assert done.returncode == 78, (change, done)
         assert words in done.stderr, (change, done.stderr)
+    # Channels are Apple's: they need all that pushes to Apple need, beside Web Push too.
+    web = {"state": "push", "web-push": {"key": key.private, "subject": "mailto:ops@example.com", "hosts": ["localhost"]}}
+    assert run(web).returncode == 0
+    done = run(web | {"channels-url": "https://localhost:1"})
+    assert done.returncode == 78 and "--apns-url: says where pushes go" in done.stderr, done
     assert "telltale-push: " in run({}).stderr
     done = subprocess.run([PUSH, "--help"], capture_output=True, text=True)
     assert "--apns-url" in done.stdout

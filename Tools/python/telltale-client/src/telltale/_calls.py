@@ -39,6 +39,10 @@ def _number(what: str, value: Optional[int]) -> Optional[str]:
     return None if value is None else _words.number(what, value)
 
 
+def _word(what: str, value: Optional[str]) -> Optional[str]:
+    return None if value is None else _words.text(what, value)
+
+
 def _integer(attributes: Mapping[str, str], name: str) -> Optional[int]:
     return Line("OK", (), attributes).number(name)
 
@@ -116,6 +120,43 @@ def set_value(key: str, value: Union[bool, str], *, eid: str, if_rev: Optional[i
 
 def press(key: str, *, eid: str) -> Call[Tapped]:
     return _tap("PRESS", key, "", eid)
+
+
+def tile(
+    key: str,
+    do: str,
+    *,
+    eid: str,
+    widget: Optional[str] = None,
+    family: Optional[str] = None,
+    stack: Optional[str] = None,
+    placement: Optional[str] = None,
+    mounting: Optional[str] = None,
+    scale: Optional[int] = None,
+    theme: Optional[str] = None,
+    pos: Optional[int] = None,
+    smart: Optional[bool] = None,
+    suggest: Optional[bool] = None,
+    if_rev: Optional[int] = None,
+    configuration: Optional[Mapping[str, object]] = None,
+) -> Call[Decided]:
+    rest = _words.tile_key(key) + _attributes(
+        do=_words.text("do", do),
+        widget=_word("widget", widget),
+        family=_word("family", family),
+        stack=_word("stack", stack),
+        placement=_word("placement", placement),
+        mounting=_word("mounting", mounting),
+        scale=_number("scale", scale),
+        theme=_word("theme", theme),
+        pos=_number("pos", pos),
+        smart=None if smart is None else ("yes" if smart else "no"),
+        suggest=None if suggest is None else ("yes" if suggest else "no"),
+        if_=_number("if", if_rev),
+        eid=_words.text("eid", eid),
+    )
+    tail = None if configuration is None else {"configuration": configuration}
+    return Call(Request("TILE", rest + _words.tail(tail)), _decided)
 
 
 def _decided(reply: Replied) -> Decided:

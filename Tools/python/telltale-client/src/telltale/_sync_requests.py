@@ -65,6 +65,48 @@ class Requests:
         """Presses a button."""
         return self._call(_calls.press(key, eid=eid or self._eids.next()))
 
+    def tile(
+        self,
+        key: str,
+        do: str,
+        *,
+        widget: Optional[str] = None,
+        configuration: Optional[Mapping[str, object]] = None,
+        family: Optional[str] = None,
+        stack: Optional[str] = None,
+        placement: Optional[str] = None,
+        mounting: Optional[str] = None,
+        scale: Optional[int] = None,
+        theme: Optional[str] = None,
+        pos: Optional[int] = None,
+        smart: Optional[bool] = None,
+        suggest: Optional[bool] = None,
+        if_rev: Optional[int] = None,
+        eid: Optional[str] = None,
+    ) -> Decided:
+        """Arranges a board: `tile("@alice-car/t1", "add", widget="kitchen", configuration={"shop": "Hoegi"})`.
+
+        `do` is add, configure, stack, move, pin, unpin, show, keep or remove; Protocols/Widgets/boards.md has the rest.
+        """
+        call = _calls.tile(
+            key,
+            do,
+            eid=eid or self._eids.next(),
+            widget=widget,
+            family=family,
+            stack=stack,
+            placement=placement,
+            mounting=mounting,
+            scale=scale,
+            theme=theme,
+            pos=pos,
+            smart=smart,
+            suggest=suggest,
+            if_rev=if_rev,
+            configuration=configuration,
+        )
+        return self._call(call)
+
     def get(self, key: str, view: Optional[str] = None) -> Row:
         """One key once. `view` is a surface or `full`."""
         return self._call(_calls.get(key, view))

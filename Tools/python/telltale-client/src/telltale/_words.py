@@ -12,6 +12,7 @@ DEEPEST = 32
 _SEGMENT = r"[A-Za-z0-9._~:@-]{1,64}"
 _SEGMENT_TEXT = "1 to 64 of A-Z a-z 0-9 . _ ~ : @ -"
 _KEY = re.compile(f"{_SEGMENT}/{_SEGMENT}")
+_TILE_KEY = re.compile(rf"@[A-Za-z0-9._~:@-]{{1,63}}/{_SEGMENT}")
 _PATTERN = re.compile(rf"\*|{_SEGMENT}/(\*|{_SEGMENT})")
 _KIND = re.compile(_SEGMENT)
 _EVENT = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
@@ -36,6 +37,10 @@ def _checked(name: str, value: object, grammar: "re.Pattern[str]", wanted: str) 
 
 def key(value: str) -> str:
     return _checked("the key", value, _KEY, f"a key is kind/id, each {_SEGMENT_TEXT}")
+
+
+def tile_key(value: str) -> str:
+    return _checked("the key", value, _TILE_KEY, f"the key of a tile is @board/id, each {_SEGMENT_TEXT}")
 
 
 def pattern(value: str) -> str:

@@ -1,19 +1,19 @@
-import AtomicFile
-import Glibc
-import Replication
-import TelltaleEventLoop
-import TelltaleModel
+internal import AtomicFile
+internal import Glibc
+public import Replication
+public import TelltaleEventLoop
+internal import TelltaleModel
 
 /// A replicated log that is one file, for tests of several daemons on one machine without an engine: `--engine file:PATH`.
 ///
 /// It replicates nothing. Its processes append under a lock on the file, and look at it 50 times a second. Beats are small files
 /// beside it.
-final class FileLog: ReplicatedLog {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+public final class FileLog: ReplicatedLog {
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
     }
 
-    var onEvent: ((LogEvent) -> Void)? {
+    public var onEvent: ((LogEvent) -> Void)? {
         didSet { deliver() }
     }
     private let path: String
@@ -25,13 +25,15 @@ final class FileLog: ReplicatedLog {
     /// Messages up to here were told.
     private var told: Int64?
     private var beats: [String: Beat] = [:]
+    /// The newest one of this process.
+    private var ownBeat: Beat?
     private var timer: TimerHandle?
     private var isDelivering = false
     private var turns = 0
 
     private static let pieceLimit = 4 << 20
 
-    init(_ path: String, node: String, on loop: EventLoop) throws {
+    public init(_ path: String, node: String, on loop: EventLoop) throws {
         (self.path, self.node) = (path, node)
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -45,13 +47,13 @@ final class FileLog: ReplicatedLog {
         Glibc.close(descriptor)
     }
 
-    var status: EngineStatus {
+    public var status: EngineStatus {
         var status = EngineStatus(name: "file")
         status.isConnected = true
         return status
     }
 
-    func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
+    public func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
         guard flock(descriptor, LOCK_EX) == 0 else { return }
         measure()
         let isNext = position == Int64(ends.count)
@@ -75,7 +77,7 @@ final class FileLog: ReplicatedLog {
         deliver()
     }
 
-    func read(from position: Int64) {
+    public func read(from position: Int64) {
         measure()
         told = min(max(0, position), Int64(ends.count))
         if told == Int64(ends.count) { events.append(.read([], from: Int64(ends.count), end: Int64(ends.count))) }
@@ -83,13 +85,16 @@ final class FileLog: ReplicatedLog {
         deliver()
     }
 
-    func beat(_ beat: Beat) {
+    public func beat(_ beat: Beat) {
+        ownBeat = beat
+        // Another process with the name of this one writes to the same file.
+        hear(node)
         try? AtomicFile("\(path).beat-\(node)").replace(with: beat.encoded(), mode: 0o600)
         events.append(.beatStored(number: beat.number))
         deliver()
     }
 
-    func close() {
+    public func close() {
         timer = nil
         events = []
         onEvent = nil
@@ -145,13 +150,17 @@ final class FileLog: ReplicatedLog {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
-            guard name.hasPrefix(prefix), name != prefix + node,
-                let bytes = try? AtomicFile(folder + "/" + name).read(limit: 4_096)?.bytes,
-                let beat = try? Beat(decoding: bytes), beats[beat.node] != beat
-            else { continue }
-            beats[beat.node] = beat
-            events.append(.heard(beat))
+            if name.hasPrefix(prefix) { hear(String(name.dropFirst(prefix.count))) }
         }
+    }
+
+    private func hear(_ other: String) {
+        guard let bytes = try? AtomicFile("\(path).beat-\(other)").read(limit: 4_096)?.bytes,
+            let beat = try? Beat(decoding: bytes), beat.node == other, beats[other] != beat,
+            beat.instance != ownBeat?.instance
+        else { return }
+        beats[other] = beat
+        events.append(.heard(beat))
     }
 
     private var parts: (folder: String, prefix: String) {

@@ -8,7 +8,10 @@ import ToolSupport
 
 struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cluster", abstract: "The nodes of a cluster.", subcommands: [ClusterStatusCommand.self])
+        commandName: "cluster", abstract: "The nodes of a cluster.",
+        subcommands: [
+            ClusterStatusCommand.self, ClusterInitCommand.self, ClusterLeaveCommand.self, ClusterRestoreCommand.self,
+        ])
 }
 
 /// `telltale cluster status`: each node by itself, whether it leads or not.

@@ -1,0 +1,332 @@
+public import Journal
+public import TelltaleModel
+
+/// An operator moves a history while no node of the cluster runs: from a folder into an empty log, or out of the log into one
+/// folder.
+///
+/// It takes part as a node that leads a term of its own. So a node that runs after all takes the log from it, or it waits in
+/// vain: neither overwrites what the other has written. The folder changes last. What was begun and not ended goes on when
+/// it is run again.
+///
+/// A performer passes on the words of the log (``take(_:at:)``) and the time (``tick(at:)`` at ``deadline``), and carries out
+/// what ``nextAction()`` gives. Nothing follows ``Action/done`` and ``Action/refuse(_:)``.
+public struct HistoryMove {
+    public enum Direction: Hashable, Sendable {
+        /// The log gets the folder's records, under this epoch, and the folder becomes a copy of the log.
+        case intoLog(epoch: UInt64)
+        /// The folder gets what it does not have, the log is sealed, and the folder is a copy no more.
+        case outOfLog
+    }
+
+    public enum Action: Hashable, Sendable {
+        case append([UInt8], after: Int64, token: Int64)
+        case read(from: Int64)
+        case beat(Beat)
+        /// So much is moved: records into the log, or messages out of it.
+        case progress(Int64, of: Int64)
+        /// An operator should know.
+        case warn(String)
+        case done
+        case refuse(Refusal)
+    }
+
+    /// The end of a move that does not come to its end.
+    public struct Refusal: Error, Hashable, Sendable {
+        public enum Kind: Hashable, Sendable {
+            /// It cannot be done so, and nothing was changed.
+            case configuration
+            /// The engine does not answer, and nothing was changed.
+            case unavailable
+            /// It stopped in the middle; the folder is as it was.
+            case failure
+        }
+
+        public var kind: Kind
+        /// The cause, and what to do.
+        public var reason: String
+
+        public init(kind: Kind, reason: String) {
+            (self.kind, self.reason) = (kind, reason)
+        }
+    }
+
+    private enum Phase: Hashable {
+        case waiting, writing, ending, over
+    }
+
+    private let direction: Direction
+    private let journal: any Journal
+    private var replica: Replica
+    private var phase = Phase.waiting
+    private var actions: [Action] = []
+    /// Of the log, for the folder.
+    private var kept: [JournalRecord] = []
+    /// The newest message that is known to be in the log.
+    private var end: Int64 = 0
+    private let start: MonotonicTime
+    private let patience: Milliseconds
+    private var connection: String?
+
+    /// - Parameters:
+    ///   - journal: The folder. It is written to at the end, and of ``Direction/outOfLog`` as the log is read.
+    ///   - instance: A number that no other process has, from a random source.
+    ///   - patience: For how long it waits for the engine and for nodes that lead.
+    /// - Throws: Where the folder cannot be moved so.
+    public init(
+        _ direction: Direction, of journal: any Journal, cluster: String, node: String, release: String,
+        instance: UInt64,
+        settings: ReplicaSettings = ReplicaSettings(), patience: Milliseconds = .seconds(30), at now: MonotonicTime
+    ) throws(Refusal) {
+        let reader: LogReader
+        var epoch: UInt64 = 0
+        switch direction {
+        case .intoLog(let wanted):
+            guard journal.prunedThrough == 0 else { throw Self.pruned(journal) }
+            (reader, epoch) = (LogReader(cluster: cluster, epoch: nil), wanted)
+        case .outOfLog: reader = try Self.reader(of: journal, cluster)
+        }
+        (self.direction, self.journal, self.patience) = (direction, journal, patience)
+        start = now
+        // No address: clients cannot go to it.
+        replica = Replica(
+            node: node, address: "", release: release, reader: reader, newEpoch: epoch, instance: instance,
+            settings: settings, at: now)
+    }
+
+    private static func pruned(_ journal: any Journal) -> Refusal {
+        Refusal(
+            kind: .configuration,
+            reason:
+                "records up to \(journal.prunedThrough) of the folder were pruned, and a log begins with its first record"
+        )
+    }
+
+    private static func reader(of journal: any Journal, _ cluster: String) throws(Refusal) -> LogReader {
+        guard let mark = journal.mark else {
+            throw Refusal(
+                kind: .configuration, reason: "the folder is no copy of a log; it is a single daemon's already")
+        }
+        let reader: LogReader
+        do throws(BinaryError) {
+            reader = try LogReader(mark: mark)
+        } catch {
+            throw Refusal(kind: .configuration, reason: "the folder does not say of which log it is a copy: \(error)")
+        }
+        guard reader.cluster == cluster else {
+            throw Refusal(
+                kind: .configuration,
+                reason: "the folder is a copy of the log of \(reader.cluster.harmless), not of \(cluster)")
+        }
+        return reader
+    }
+
+    /// When ``tick(at:)`` has something to do.
+    public var deadline: MonotonicTime {
+        switch phase {
+        case .over: .distantFuture
+        case .waiting: min(replica.deadline, start + patience + Milliseconds(1))
+        case .writing, .ending: replica.deadline
+        }
+    }
+
+    public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    // MARK: Inputs
+
+    /// A word of the engine.
+    public mutating func take(_ event: LogEvent, at now: MonotonicTime) {
+        guard phase != .over else { return }
+        switch event {
+        case .read(_, _, let end): self.end = max(self.end, end)
+        case .connection(let isUp, let text): connection = isUp ? nil : text
+        case .unusable(let faults):
+            return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
+        case .stored, .refused, .full, .beatStored, .heard: break
+        }
+        replica.take(event, at: now)
+        settle(at: now)
+    }
+
+    /// Time goes on.
+    public mutating func tick(at now: MonotonicTime) {
+        guard phase != .over else { return }
+        replica.tick(at: now)
+        settle(at: now)
+        guard phase == .waiting, now.milliseconds(since: start) > patience else { return }
+        giveUp()
+    }
+
+    private mutating func giveUp() {
+        if let connection { return refuse(.unavailable, "\(connection)") }
+        if let leader = replica.reader.leader, !replica.reader.hasResigned, leader.node != replica.node {
+            return refuse(.configuration, "\(leader.node.harmless) still leads: stop every node first")
+        }
+        refuse(.unavailable, "the engine takes no message; has it a majority of its servers?")
+    }
+
+    private mutating func settle(at now: MonotonicTime) {
+        while phase != .over {
+            var some: [Replica.Action] = []
+            while let action = replica.nextAction() { some.append(action) }
+            // Nothing is written before all that was read is known.
+            for case .replay(let records) in some { replayed(records) }
+            if phase == .waiting { look() }
+            if some.isEmpty { break }
+            for action in some where phase != .over { take(action, at: now) }
+        }
+        if phase != .over { keep() }
+    }
+
+    // MARK: What was read
+
+    /// Refuses a log that is not the beginning of the folder's history.
+    private mutating func look() {
+        let reader = replica.reader
+        guard case .intoLog(let epoch) = direction, reader.position > 0, replica.role != .stopped else { return }
+        let found = "the log has \(reader.position) messages"
+        guard reader.epoch == epoch else {
+            return refuse(.configuration, "\(found) of another history: \(Self.emptying)")
+        }
+        guard reader.chain.sequence <= journal.lastSequence else {
+            return refuse(
+                .configuration,
+                "\(found), up to record \(reader.chain.sequence), and the folder ends with record \(journal.lastSequence): the history goes on in the log"
+            )
+        }
+        guard reader.leader?.node == replica.node || reader.leader == nil else {
+            return refuse(
+                .configuration, "\(reader.leader?.node.harmless ?? "a node") has led in this log: \(Self.emptying)")
+        }
+        if replica.hasReadToEnd, reader.chain.sequence == journal.lastSequence, reader.hasResigned { hasAll() }
+    }
+
+    private static let emptying =
+        "the log is to be empty (remove its stream when no node runs, or take another --cluster name)"
+
+    private mutating func take(_ action: Replica.Action, at now: MonotonicTime) {
+        switch action {
+        case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
+        case .read(let from): actions.append(.read(from: from))
+        case .beat(let beat): actions.append(.beat(beat))
+        case .replay: break  // Taken before.
+        case .lead:
+            phase = .writing
+            goOn(at: now)
+        case .stored:
+            actions.append(.progress(replica.reader.chain.sequence, of: journal.lastSequence))
+            goOn(at: now)
+        case .full: refuse(.failure, "the engine has no room; make some, and run it again: it goes on where it was")
+        case .standDown(let reason):
+            if phase == .ending, replica.reader.hasResigned || replica.reader.isSealed { return hasAll() }
+            refuse(.failure, "\(reason); see that no node runs, and run it again")
+        case .stop(let reason): stopped(because: reason)
+        case .refuse(let namesake):
+            refuse(
+                .configuration,
+                "a process at \(namesake.harmless) runs with the name \(replica.node): stop every node first")
+        case .warn(let text): actions.append(.warn(text))
+        }
+    }
+
+    private mutating func replayed(_ records: [JournalRecord]) {
+        guard case .intoLog = direction else {
+            kept += records
+            actions.append(.progress(replica.reader.position, of: end))
+            return
+        }
+        guard phase != .over else { return }
+        // Of a move that was begun before.
+        let first = records.first?.sequence ?? 1
+        do throws(JournalError) {
+            let own = try journal.readRecords(after: first - 1, limit: records.count)
+            // One that has more is told of in words of its own.
+            if own != records.filter({ $0.sequence <= journal.lastSequence }) {
+                refuse(.configuration, "the log has another history: \(Self.emptying)")
+            }
+        } catch {
+            refuse(.failure, "\(error)")
+        }
+    }
+
+    private mutating func stopped(because reason: String) {
+        guard replica.reader.isSealed else { return refuse(.configuration, reason) }
+        let node = replica.reader.leader?.node ?? ""
+        // It sealed the log before, and could not change its folder.
+        if direction == .outOfLog, node == replica.node { return hasAll() }
+        refuse(
+            .configuration,
+            "\(node.harmless) has left with the history of this log: it goes on in the folder of that node")
+    }
+
+    // MARK: What is written
+
+    private mutating func goOn(at now: MonotonicTime) {
+        guard phase == .writing else { return }
+        guard case .intoLog = direction else {
+            phase = .ending
+            replica.seal(at: now)
+            return
+        }
+        do throws(JournalError) {
+            let records = try nextRecords()
+            if !records.isEmpty { return replica.append(records, at: now) }
+            phase = .ending
+            replica.resign(at: now)
+        } catch {
+            refuse(.failure, "\(error)")
+        }
+    }
+
+    /// As many as fit one message; one that does not goes in parts.
+    private func nextRecords() throws(JournalError) -> [JournalRecord] {
+        let records = try journal.readRecords(after: replica.reader.chain.sequence, limit: Self.portion)
+        var byteCount = 0
+        let count = records.prefix { record in
+            byteCount += record.body.count + record.entity.utf8.count + Self.headByteCount
+            return byteCount <= MessageLimits().byteCount
+        }.count
+        return Array(records.prefix(max(1, count)))
+    }
+
+    private static let portion = 4_096
+    /// Numbers of a record in a message, at most.
+    private static let headByteCount = 48
+
+    /// Gives the folder what was read.
+    private mutating func keep() {
+        guard !kept.isEmpty, replica.mayKeep, !replica.reader.isInBatch else { return }
+        let records = kept
+        kept = []
+        do throws(JournalError) {
+            try journal.write(records)
+            try journal.write(mark: replica.reader.mark, epoch: journal.epoch)
+            try journal.commit()
+        } catch {
+            refuse(.failure, "\(error)")
+        }
+    }
+
+    /// The log has its last word: the folder follows.
+    private mutating func hasAll() {
+        do throws(JournalError) {
+            switch direction {
+            case .intoLog(let epoch):
+                try journal.write(mark: replica.reader.mark, epoch: epoch)
+                try journal.commit()
+            case .outOfLog:
+                try journal.append(kept)
+                try journal.release()
+            }
+            phase = .over
+            actions.append(.done)
+        } catch {
+            refuse(.failure, "\(error)")
+        }
+    }
+
+    private mutating func refuse(_ kind: Refusal.Kind, _ reason: String) {
+        guard phase != .over else { return }
+        phase = .over
+        actions.append(.refuse(Refusal(kind: kind, reason: reason)))
+    }
+}

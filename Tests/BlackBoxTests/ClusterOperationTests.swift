@@ -1,0 +1,190 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `telltale cluster init`, `leave` and `restore`, over a log that is a file.
+@Suite(.serialized)
+struct ClusterOperationTests {
+    private let folder: URL
+    private let port: UInt16
+
+    init() throws {
+        folder = try DaemonProcess.makeFolder()
+        port = try ScriptedDaemon().port
+    }
+
+    private var data: String { folder.appending(path: "data").path }
+    private var log: String { "file:\(folder.appending(path: "log").path)" }
+
+    private func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    private func cluster(_ words: String..., engine: [String]? = nil) throws -> (
+        status: Int32?, out: [String], error: String
+    ) {
+        let program = try RunningProgram(
+            program("telltale"),
+            ["cluster"] + words + (engine ?? ["--cluster", "shop", "--node", "n1", "--engine", log]),
+            environment: ["NO_COLOR": "1"])
+        let lines = program.readToEnd()
+        return (program.waitForExit(), lines, program.standardError)
+    }
+
+    private func node(_ data: String? = nil) throws -> RunningProgram {
+        let program = try DaemonProcess.launch([
+            "--data", data ?? self.data, "--kinds", folder.appending(path: "kinds").path, "--listen",
+            "127.0.0.1:\(port)", "--cluster", "shop", "--node", "n1", "--advertise", "127.0.0.1:\(port)", "--engine",
+            log, "--lease", "1500ms", "--give-up", "4s",
+        ])
+        while let line = program.readLine() { if line.hasPrefix("leading ") { return program } }
+        throw DaemonProcess.StartFailure(description: program.standardError)
+    }
+
+    /// Follows all, from a cursor or anew.
+    ///
+    /// - Returns: The lines, and the cursor behind them.
+    private func follow(_ cursor: String? = nil) throws -> (lines: [String], cursor: String) {
+        let peer = try Peer(port: port)
+        _ = peer.next()
+        try peer.send("SUB * \(cursor.map { "from=\($0) " } ?? "")id=1")
+        var lines: [String] = []
+        while case .line(let line) = peer.next() {
+            lines.append(line)
+            guard line.hasPrefix("LIVE ") else { continue }
+            let word = try #require(line.split(separator: " ").first { $0.hasPrefix("cur=") })
+            return (lines, String(word.dropFirst("cur=".count)))
+        }
+        return (lines, "")
+    }
+
+    private func post(_ key: String) throws {
+        let peer = try Peer(port: port)
+        _ = peer.next()
+        try peer.send("EVT \(key) type=start")
+        guard case .line(let reply) = peer.next() else { return }
+        #expect(reply.hasPrefix("OK verdict=applied"), "\(reply)")
+    }
+
+    private func stop(_ program: RunningProgram) {
+        program.send(SIGTERM)
+        #expect(program.waitForExit() == 0, "\(program.standardError)")
+    }
+
+    @Test func `a single daemon's history goes into a cluster and out of it, and a cursor of before is good`()
+        async throws
+    {
+        try await onOwnThread {
+            defer { remove() }
+            var cursor = ""
+            do {
+                let alone = try DaemonProcess(in: folder, port: port)
+                try post("errand/1")
+                cursor = try follow().cursor
+                try post("errand/2")
+                let busy = try cluster("init", data)
+                #expect(busy.status == 78)
+                #expect(busy.error.contains("is in use by"), "\(busy.error)")
+                alone.send(SIGTERM)
+                #expect(alone.waitForExit() == 0)
+            }
+            let entry = try cluster("init", data, "--json")
+            #expect(entry.status == 0, "\(entry.error)")
+            #expect(entry.out.first?.hasPrefix(#"{"cluster":"shop","epoch":""#) == true, "\(entry.out)")
+            #expect(entry.out.first?.hasSuffix(#","node":"n1","ok":true}"#) == true, "\(entry.out)")
+            let twice = try cluster("init", data)
+            #expect(twice.status == 78)
+            #expect(twice.error.contains("is a node's copy of a log already"), "\(twice.error)")
+
+            let member = try node()
+            let resumed = try follow(cursor)
+            #expect(!resumed.lines.contains { $0.hasPrefix("RESET ") }, "\(resumed.lines)")
+            #expect(resumed.lines.contains { $0.contains("key=errand/2") })
+            #expect(!resumed.lines.contains { $0.contains("key=errand/1") })
+            try post("errand/3")
+            stop(member)
+
+            let exit = try cluster("leave", data)
+            #expect(exit.status == 0, "\(exit.error)")
+            #expect(exit.out.last?.contains("the log of shop is sealed") == true, "\(exit.out)")
+            let alone = try DaemonProcess(in: folder, port: port)
+            let last = try follow(resumed.cursor)
+            #expect(!last.lines.contains { $0.hasPrefix("RESET ") }, "\(last.lines)")
+            #expect(last.lines.contains { $0.contains("key=errand/3") })
+            #expect(!last.lines.contains { $0.contains("key=errand/2") })
+            alone.send(SIGTERM)
+            #expect(alone.waitForExit() == 0)
+            // A sealed log takes nothing more.
+            let sealed = try cluster("init", data)
+            #expect(sealed.status == 78)
+            #expect(sealed.error.contains("n1 has left with the history of this log"), "\(sealed.error)")
+        }
+    }
+
+    @Test func `a log that was lost begins anew from a copy, and every cursor is of before`() async throws {
+        try await onOwnThread {
+            defer { remove() }
+            var cursor = ""
+            do {
+                let member = try node()
+                try post("errand/1")
+                cursor = try follow().cursor
+                stop(member)
+            }
+            let early = try cluster("restore", data)
+            #expect(early.status == 78)
+            #expect(early.error.contains("of another history: the log is to be empty"), "\(early.error)")
+            try FileManager.default.removeItem(atPath: folder.appending(path: "log").path)
+            let restored = try cluster("restore", data)
+            #expect(restored.status == 0, "\(restored.error)")
+            #expect(restored.out.last?.contains("under a new epoch") == true)
+            let member = try node()
+            let lines = try follow(cursor).lines
+            #expect(lines.contains { $0.hasPrefix("RESET ") }, "\(lines)")
+            #expect(lines.contains { $0.contains("key=errand/1") })
+            stop(member)
+        }
+    }
+
+    @Test(
+        "What cannot be done is refused with 78, and nothing is changed",
+        arguments: [
+            (["init"], ["--engine", "http://127.0.0.1:1"], "address 1 of the engine does not begin with nats://"),
+            (["init"], ["--engine", "nats://127.0.0.1:1"], "the engine's monitors are not named"),
+            (
+                ["init"], ["--engine", "nats://127.0.0.1:1", "--engine-monitor", "127.0.0.1:8222"],
+                "monitor 1 is no address"
+            ),
+            (["leave"], [], "the folder is no copy of a log"),
+            (["restore"], [], "is no node's copy of a log; for a single daemon's there is telltale cluster init"),
+        ])
+    func refused(_ example: (words: [String], engine: [String], fault: String)) async throws {
+        try await onOwnThread {
+            defer { remove() }
+            do {
+                let alone = try DaemonProcess(in: folder, port: port)
+                alone.send(SIGTERM)
+                #expect(alone.waitForExit() == 0)
+            }
+            let engine = example.engine.isEmpty ? ["--engine", log] : example.engine
+            let end = try cluster(example.words[0], data, engine: ["--cluster", "shop", "--node", "n1"] + engine)
+            #expect(end.status == 78)
+            #expect(end.error.contains(example.fault), "\(end.error)")
+            let again = try DaemonProcess(in: folder, port: port)
+            #expect(again.standardError.contains("new epoch") == false)
+        }
+    }
+
+    @Test func `wrong usage, and a folder that is not there`() async throws {
+        try await onOwnThread {
+            defer { remove() }
+            #expect(try cluster("init", data, engine: []).status == 2)
+            let name = try cluster("init", data, engine: ["--cluster", "a b", "--node", "n1", "--engine", log])
+            #expect(name.status == 2)
+            #expect(name.error.contains("--cluster is to be 1 to 32 letters"), "\(name.error)")
+            let absent = try cluster("leave", data + "x", "--json")
+            #expect(absent.status == 1)
+            #expect(absent.out.first?.hasSuffix(#","ok":false}"#) == true, "\(absent.out)")
+            #expect(!FileManager.default.fileExists(atPath: data + "x"))
+        }
+    }
+}

@@ -1,0 +1,271 @@
+import Journal
+import Replication
+import TelltaleModel
+import Testing
+
+struct HistoryMoveTests {
+    /// An operator's move, performed over a log in memory.
+    private final class Operator {
+        var move: HistoryMove
+        let log: InMemoryLogNode
+        var now = MonotonicTime(milliseconds: 0)
+        private(set) var refusal: HistoryMove.Refusal?
+        private(set) var isDone = false
+        private(set) var progress: [Int64] = []
+        /// It dies behind so many messages.
+        var appendsLeft = Int.max
+
+        init(
+            _ direction: HistoryMove.Direction, _ journal: InMemoryJournal, _ log: InMemoryLog, node: String = "n1",
+            instance: UInt64 = 7
+        ) throws(HistoryMove.Refusal) {
+            move = try HistoryMove(
+                direction, of: journal, cluster: "shop", node: node, release: "1", instance: instance, at: now)
+            self.log = log.node()
+            self.log.onEvent = { [unowned self] in
+                move.take($0, at: now)
+                perform()
+            }
+        }
+
+        private func perform() {
+            while let action = move.nextAction() {
+                switch action {
+                case .append(let bytes, let after, let token):
+                    appendsLeft -= 1
+                    if appendsLeft >= 0 { log.append(bytes, after: after, token: token) }
+                case .read(let from): log.read(from: from)
+                case .beat(let beat): log.beat(beat)
+                case .progress(let done, _): progress.append(done)
+                case .warn: break
+                case .done: isDone = true
+                case .refuse(let refusal): self.refusal = refusal
+                }
+            }
+        }
+
+        func step() {
+            perform()
+            log.deliver()
+        }
+
+        var isOver: Bool { isDone || refusal != nil || appendsLeft < 0 }
+
+        /// Lets time go by, in steps of 100 ms, until the move is over.
+        func run() {
+            perform()
+            for _ in 0..<400 where !isOver {
+                log.deliver()
+                now = now + Milliseconds(100)
+                move.tick(at: now)
+                perform()
+            }
+        }
+    }
+
+    private static let epoch: UInt64 = 0xE0
+
+    private static func record(_ sequence: Int64, _ body: String = "body") -> JournalRecord {
+        JournalRecord(
+            sequence: sequence, time: Timestamp(milliseconds: 1_000 + sequence), entity: "tea/1",
+            previous: sequence - 1, body: Array("\(body) \(sequence)".utf8))
+    }
+
+    private static func journal(_ count: Int64) throws -> InMemoryJournal {
+        let journal = InMemoryJournal(epoch: epoch)
+        if count > 0 { try journal.append((1...count).map { record($0) }) }
+        return journal
+    }
+
+    private static func mark(of journal: InMemoryJournal) throws -> LogReader {
+        try LogReader(mark: #require(journal.mark))
+    }
+
+    /// The history as a node that joins reads it.
+    private static func contents(of log: InMemoryLog) -> (reader: LogReader, records: [JournalRecord]) {
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        var records: [JournalRecord] = []
+        for bytes in log.messages { if case .records(let more) = reader.read(bytes) { records += more } }
+        return (reader, records)
+    }
+
+    @Test func `an empty log gets the history under its epoch, and the folder is a copy`() throws {
+        let (log, journal) = (InMemoryLog(), try Self.journal(10_000))
+        let move = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        move.run()
+        #expect(move.isDone, "\(String(describing: move.refusal))")
+        let (reader, records) = Self.contents(of: log)
+        #expect(records == journal.contents.records && records.count == 10_000)
+        #expect(reader.epoch == Self.epoch && reader.hasResigned)
+        #expect(try Self.mark(of: journal) == reader)
+        #expect(move.progress == [4_096, 8_192, 10_000])
+    }
+
+    @Test func `a move that was interrupted goes on, and does nothing twice`() throws {
+        let (log, journal) = (InMemoryLog(), try Self.journal(10_000))
+        // A term, a batch, and gone.
+        let first = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        first.appendsLeft = 2
+        first.run()
+        #expect(!first.isDone && journal.mark == nil && log.end == 2)
+        let second = try Operator(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
+        second.run()
+        #expect(second.isDone, "\(String(describing: second.refusal))")
+        #expect(Self.contents(of: log).records == journal.contents.records)
+        // The log had all of it, and the folder did not know.
+        let end = log.end
+        var contents = journal.contents
+        contents.mark = nil
+        let again = InMemoryJournal(contents)
+        let third = try Operator(.intoLog(epoch: Self.epoch), again, log, instance: 9)
+        third.run()
+        #expect(third.isDone && log.end == end)
+        #expect(try Self.mark(of: again) == Self.mark(of: journal))
+    }
+
+    @Test func `a log that has another history is left alone, and so is the folder`() throws {
+        for (name, epoch, count, text) in [
+            ("n1", 0xE1, 3, "of another history"), ("n2", Self.epoch, 3, "n2 has led in this log"),
+            ("n1", Self.epoch, 9, "the folder ends with record 5"),
+        ] {
+            let log = InMemoryLog()
+            let other = InMemoryJournal(epoch: epoch)
+            try other.append((1...Int64(count)).map { Self.record($0) })
+            try Operator(.intoLog(epoch: epoch), other, log, node: name).run()
+            let (end, journal) = (log.end, try Self.journal(5))
+            let move = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+            move.run()
+            #expect(move.refusal?.kind == .configuration)
+            #expect(move.refusal?.reason.contains(text) == true, "\(String(describing: move.refusal))")
+            #expect(log.end == end && journal.mark == nil)
+        }
+    }
+
+    @Test func `a log with the same epoch and other records is left alone`() throws {
+        let log = InMemoryLog()
+        let other = InMemoryJournal(epoch: Self.epoch)
+        try other.append([Self.record(1), Self.record(2, "another")])
+        try Operator(.intoLog(epoch: Self.epoch), other, log).run()
+        let (end, journal) = (log.end, try Self.journal(5))
+        let move = try Operator(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
+        move.run()
+        #expect(move.refusal?.reason.hasPrefix("the log has another history") == true)
+        #expect(log.end == end && journal.mark == nil)
+    }
+
+    @Test func `an engine without room, and one that does not answer`() throws {
+        let (log, journal) = (InMemoryLog(), try Self.journal(5))
+        log.isFull = true
+        let silent = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        silent.run()
+        #expect(silent.refusal?.kind == .unavailable && journal.mark == nil)
+        let cut = try Operator(.intoLog(epoch: Self.epoch), journal, InMemoryLog())
+        cut.log.isCutOff = true
+        cut.run()
+        #expect(cut.refusal?.kind == .unavailable && cut.now.milliseconds > 30_000)
+    }
+
+    /// The log and the folder of a node, as a cluster leaves them that was stopped in order.
+    private static func stopped(_ count: Int64) throws -> (log: InMemoryLog, journal: InMemoryJournal) {
+        let (log, journal) = (InMemoryLog(), try journal(count))
+        try Operator(.intoLog(epoch: epoch), journal, log).run()
+        return (log, journal)
+    }
+
+    @Test func `a folder leaves with what it did not have, and the log is sealed`() throws {
+        let (log, whole) = try Self.stopped(6_000)
+        // Of a node that was stopped before the others, behind the first batch.
+        let journal = InMemoryJournal(epoch: Self.epoch)
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        for bytes in log.messages.prefix(2) {
+            if case .records(let records) = reader.read(bytes) { try journal.write(records) }
+        }
+        try journal.write(mark: reader.mark, epoch: Self.epoch)
+        try journal.commit()
+        #expect(journal.lastSequence == 4_096)
+        let move = try Operator(.outOfLog, journal, log, node: "n2")
+        move.run()
+        #expect(move.isDone, "\(String(describing: move.refusal))")
+        #expect(journal.mark == nil && journal.epoch == Self.epoch)
+        #expect(journal.contents.records == whole.contents.records)
+        #expect(Self.contents(of: log).reader.isSealed)
+
+        // Another folder would be a second one with this history.
+        let late = try Operator(.outOfLog, whole, log, node: "n1", instance: 8)
+        late.run()
+        #expect(late.refusal?.kind == .configuration)
+        #expect(late.refusal?.reason.hasPrefix("n2 has left with the history") == true)
+        #expect(whole.mark != nil)
+    }
+
+    @Test func `a folder that sealed the log and was interrupted leaves when it is asked again`() throws {
+        let (log, journal) = try Self.stopped(5)
+        let before = journal.contents
+        try Operator(.outOfLog, journal, log, node: "n1", instance: 8).run()
+        let again = InMemoryJournal(before)
+        let move = try Operator(.outOfLog, again, log, node: "n1", instance: 9)
+        move.run()
+        #expect(move.isDone && again.mark == nil)
+    }
+
+    @Test func `a folder does not leave while a node leads`() throws {
+        let (log, journal) = try Self.stopped(5)
+        let (node, now) = (log.node(), MonotonicTime(milliseconds: 0))
+        var leader = Replica(
+            node: "n2", address: "n2:1", release: "1", reader: try Self.mark(of: journal), newEpoch: 1, instance: 3,
+            at: now)
+        var time = now
+        node.onEvent = { leader.take($0, at: time) }
+        func perform() {
+            while let action = leader.nextAction() {
+                switch action {
+                case .append(let bytes, let after, let token): node.append(bytes, after: after, token: token)
+                case .read(let from): node.read(from: from)
+                case .beat(let beat): node.beat(beat)
+                case .replay, .lead, .stored, .full, .standDown, .stop, .warn: break
+                }
+            }
+            node.deliver()
+        }
+        for _ in 0..<20 where leader.role != .leading {
+            perform()
+            time = time + Milliseconds(100)
+            leader.tick(at: time)
+        }
+        #expect(leader.role == .leading)
+        let end = log.end
+        let move = try Operator(.outOfLog, journal, log)
+        for _ in 0..<400 where !move.isOver {
+            move.now = move.now + Milliseconds(100)
+            move.move.tick(at: move.now)
+            move.step()
+            time = time + Milliseconds(100)
+            leader.tick(at: time)
+            perform()
+        }
+        #expect(move.refusal?.reason == "n2 still leads: stop every node first")
+        #expect(log.end == end && journal.mark != nil)
+    }
+
+    @Test func `what cannot be moved is refused before the engine is asked`() throws {
+        let log = InMemoryLog()
+        #expect(throws: HistoryMove.Refusal.self) { try Operator(.outOfLog, try Self.journal(1), log) }
+        let journal = try Self.journal(3)
+        try journal.write(
+            mark: LogReader(cluster: "bank", epoch: Self.epoch, chain: RecordChain()).mark, epoch: Self.epoch)
+        try journal.commit()
+        #expect {
+            _ = try Operator(.outOfLog, journal, log)
+        } throws: { "\($0)".contains("the folder is a copy of the log of bank, not of shop") }
+    }
+
+    @Test func `a copy begins another log anew, under another epoch`() throws {
+        let (_, journal) = try Self.stopped(5)
+        let log = InMemoryLog()
+        let move = try Operator(.intoLog(epoch: 0xF0), journal, log, instance: 8)
+        move.run()
+        #expect(move.isDone && journal.epoch == 0xF0)
+        #expect(Self.contents(of: log).reader.epoch == 0xF0)
+        #expect(try Self.mark(of: journal).epoch == 0xF0)
+    }
+}
