@@ -222,7 +222,7 @@ struct HistoryMoveTests {
                 case .append(let bytes, let after, let token): node.append(bytes, after: after, token: token)
                 case .read(let from): node.read(from: from)
                 case .beat(let beat): node.beat(beat)
-                case .replay, .lead, .stored, .full, .standDown, .stop, .warn: break
+                case .replay, .lead, .stored, .full, .standDown, .stop, .warn, .refuse: break
                 }
             }
             node.deliver()
