@@ -39,7 +39,8 @@ struct Configuration: Sendable {
     var logFormat = Log.Format.text
     var lineLength = 65_536
     var subscriptions = 256
-    var heartbeat = 20_000
+    /// 0 = 20 s, and 5 s in a cluster, where a client of a halted leader is to notice soon.
+    var heartbeat = 0
     /// Milliseconds.
     var stuckReader = 30_000
     var activitiesPerApp = 5
@@ -110,7 +111,7 @@ struct Configuration: Sendable {
         hub.serverVersion = Release.version
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
-        hub.limits.heartbeat = Milliseconds(Int64(heartbeat))
+        hub.limits.heartbeat = Milliseconds(Int64(heartbeat > 0 ? heartbeat : cluster.isOn ? 5_000 : 20_000))
         hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
         // A batch of a leader is one message of the log.
         if cluster.isOn { hub.limits.batchBytes = Limits.batchBytesInMessage }
@@ -156,6 +157,7 @@ struct ConfigurationSources {
                 "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_TOKEN", "TELLTALE_TOKEN_FILE",
                 "TELLTALE_CA", "TELLTALE_CONTEXT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES", "TELLTALE_RECOVERY_RECORDS",
+                "TELLTALE_BROKEN_LOG",
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             if let source = InjectedVariables.source(of: variable, value: environment[variable] ?? "") {

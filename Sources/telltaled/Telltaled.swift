@@ -90,7 +90,9 @@ struct Telltaled: ParsableCommand {
         var maxLine: String?
         @Option(help: ArgumentHelp("Subscriptions of one connection. (default: 256)", valueName: "N"))
         var maxSubscriptions: String?
-        @Option(help: ArgumentHelp("Silence after which the server says MARK. (default: 20000)", valueName: "MS"))
+        @Option(
+            help: ArgumentHelp(
+                "Silence after which the server says MARK. (default: 20000, in a cluster 5000)", valueName: "MS"))
         var heartbeat: String?
         @Option(
             help: ArgumentHelp(

@@ -88,6 +88,8 @@ struct ClusterProcessTests {
 
             let (standby, greeting) = try second.greet()
             #expect(greeting.hasSuffix(" node=n2 role=standby leader=127.0.0.1:\(first.port)"), "\(greeting)")
+            // A client leaves a server that is silent for three of these.
+            #expect(greeting.contains(" hb=5000 "))
             try standby.send("SUB * id=7")
             guard case .line(let refusal) = standby.next() else { return }
             #expect(refusal.hasPrefix("ERR id=7 code=not_leader retry=now {"))

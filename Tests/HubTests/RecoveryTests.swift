@@ -72,6 +72,29 @@ struct RecoveryTests {
         #expect(try house.recovered().stateHash != loaded.stateHash)
     }
 
+    @Test func `a snapshot has the clocks of its newest record, whatever its hub has read since`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let records = house.records.count
+        let begin = house.time
+        // Time goes on, without a record: this machine's clock may be ahead of that of the next leader.
+        house.time = begin + .seconds(30)
+        house.send("GET coffee-order/1", from: shop)
+        var loaded = Hub(configuration: HubConfiguration(), epoch: house.hub.epoch)
+        house.hub.snapshot().forEachChunk { chunk in try? loaded.load(chunk) }
+        loaded.finishLoading()
+        #expect(loaded.lastRecordTime == begin)
+        #expect(house.hub.stateHash == (try house.recovered().stateHash))
+
+        // That leader's records give the same here.
+        house.hub = try house.recovered()
+        house.time = begin + .seconds(1)
+        house.send("EVT coffee-order/2 type=start", from: house.connect())
+        for record in house.records[records...] { try loaded.replay(record) }
+        #expect(loaded.stateHash == house.hub.stateHash)
+    }
+
     @Test func `deadlines that passed while the process was down fire in order, at their own times`() throws {
         let house = try HubHarness()
         var shop = house.connect()

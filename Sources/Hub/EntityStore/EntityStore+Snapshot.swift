@@ -9,7 +9,7 @@ extension EntityStore {
     /// - Precondition: No batch is under way: what is not durable must not get into a snapshot.
     var snapshot: HubSnapshot {
         HubSnapshot(
-            sequence: sequence, time: time, wall: wall, resumeFloor: resumeFloor,
+            sequence: sequence, time: recordClocks.time, wall: recordClocks.wall, resumeFloor: resumeFloor,
             settings: hasSettings ? settings : nil, kinds: kinds, entities: entities.withoutLookup,
             entityCount: entities.count, eventIDs: eventIDs.past, taps: taps, attachments: attachments,
             marks: ageMarks.all)

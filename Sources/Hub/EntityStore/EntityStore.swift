@@ -26,6 +26,8 @@ struct EntityStore: ~Copyable {
     private(set) var time: Timestamp = .distantPast
     /// Wall time, never before that of the newest record: controls, retention and event ids go by it.
     private(set) var wall: Timestamp = .distantPast
+    /// ``time`` and ``wall`` of the newest record that is kept. A batch without records moves the clocks on here, and on no other node.
+    private(set) var recordClocks = (time: Timestamp.distantPast, wall: Timestamp.distantPast)
     private(set) var kinds = KindTable()
     private(set) var settings = DecisionSettings()
     /// Whether a record has said which settings are in force.
@@ -73,6 +75,7 @@ struct EntityStore: ~Copyable {
         isDeciding = false
         // Not before: what makes room necessary may be taken back.
         if hasRecords { forgetIDs() }
+        if hasRecords { recordClocks = (time, wall) }
         ageMarks.note(sequence, at: wall)
         defer { undo = [] }
         return undo
@@ -324,6 +327,7 @@ struct EntityStore: ~Copyable {
     /// A record was replayed: what it made is durable.
     mutating func finishReplay() {
         undo.removeAll(keepingCapacity: true)
+        recordClocks = (time, wall)
         forgetIDs()
         ageMarks.note(sequence, at: wall)
     }
@@ -331,6 +335,7 @@ struct EntityStore: ~Copyable {
     mutating func restore(_ header: HubSnapshot.Header) {
         sequence = header.sequence
         (time, wall, resumeFloor) = (header.time, header.wall, header.resumeFloor)
+        recordClocks = (time, wall)
         if let settings = header.settings { (self.settings, hasSettings) = (settings, true) }
         kinds = header.kinds
         ageMarks = AgeMarks(header.marks)

@@ -116,6 +116,10 @@ extension Telltaled {
         configuration.epoch = epoch
         let faults = configuration.faults
         guard faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { "--engine: \($0)" }) }
-        return try NATSLog(configuration, on: loop)
+        let log = try NATSLog(configuration, on: loop)
+        #if DEBUG
+            if let bug = BrokenLog.wanted { return try BrokenLog(log, with: bug, on: loop) }
+        #endif
+        return log
     }
 }
