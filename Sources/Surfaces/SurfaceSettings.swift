@@ -1,3 +1,4 @@
+public import Kinds
 public import TelltaleModel
 
 /// Settings for the behaviour that Apple's documentation leaves open, with the recommended choice as the default
@@ -45,6 +46,8 @@ public struct SurfaceSettings: Hashable, Sendable {
     public var hidesStaleFromStart = true
     /// Whether an always-on display hides the private parts of widgets although the device is unlocked (W76).
     public var hidesPrivateAlwaysOn = true
+    /// Where widgets that come and go by themselves are shown, beside the watch's Smart Stack (W44).
+    public var relevancePlaces: Set<WidgetPlace> = []
 
     /// How long a smart stack keeps the tile that a person chose (W41).
     public var stackHold = Milliseconds.minutes(15)
@@ -62,5 +65,8 @@ public struct SurfaceSettings: Hashable, Sendable {
         // Alone when it is not the default: cursors of releases without widgets stay good.
         if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
         if stackHold != .minutes(15) { hash.combine(UInt64(bitPattern: stackHold.count)) }
+        for place in WidgetPlace.allCases where relevancePlaces.contains(place) {
+            hash.combine("relevanceOn \(place.rawValue)")
+        }
     }
 }

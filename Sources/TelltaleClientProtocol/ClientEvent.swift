@@ -55,6 +55,9 @@ public enum SubscriptionEvent: Sendable {
     case deletion(Key, rev: Int64, why: String)
     case milestone(Key, rev: Int64, state: String, at: Timestamp)
     case alert(Key, rev: Int64, JSONObject)
+    /// With `deliver=notice`: something changed. It is told again when this client has read it by `LIST` or `GET`. `count` is how
+    /// many keys did; `nil` = more than the server counts.
+    case changed(rev: Int64, count: Int?)
     /// The snapshot is complete and current. Keys that the server no longer has were reported as deletions with `why`
     /// `reset`.
     case live

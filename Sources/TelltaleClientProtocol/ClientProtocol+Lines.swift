@@ -11,7 +11,7 @@ extension ClientProtocol {
         case "#": if unanswered.first?.isHelp == true { item(line) }
         case "KIND", "WIDGET", "HIST": item(line)
         case "SNAP" where line.integer("sub") == 0: item(line)
-        case "SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET": push(line)
+        case "SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET", "CHANGED": push(line)
         case "MARK": advance(line)
         case "DO":
             guard let action = ProviderAction(line) else { return violate("a DO without op= or key=") }
@@ -119,6 +119,10 @@ extension ClientProtocol {
             subscriptions[id.index].snapshotKeys = []
             subscriptions[id.index].cursor = nil
             events.append(.subscription(id, .reset(why: line["why"] ?? "")))
+        case "CHANGED":
+            guard let rev = line.integer("rev") else { return violate("a CHANGED without rev=") }
+            let count = line.integer("count").map { Int(clamping: $0) }
+            events.append(.subscription(id, .changed(rev: rev, count: count)))
         case _:
             guard let key = line["key"].flatMap({ Key($0) }), let rev = line.integer("rev") else {
                 return violate("a \(line.verb) without key= or rev=")

@@ -143,6 +143,26 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         follow(pattern, view: .full, cursor: cursor)
     }
 
+    /// Follows a pattern without its rows: ``Change/changed(rev:count:)`` comes once for all that changed, and again for what changes
+    /// after it was read by `list` or `get` of the ``Changes`` itself.
+    ///
+    /// - Parameters:
+    ///   - pattern: A key, `kind/*`, or `*`.
+    ///   - view: With a surface, changes of the controls in a view are changes of it.
+    ///   - cursor: As that of ``follow(_:view:account:placement:rate:widgets:cursor:)``.
+    public func notices<Activity>(
+        of pattern: String, view: Projection<Activity>, cursor: String? = nil
+    ) -> Changes<Activity> {
+        let command: Result<SubscribeCommand, TelltaleError> = Result { () throws(TelltaleError) in
+            var command = SubscribeCommand(pattern: try Words.pattern(pattern))
+            command.view = view.name
+            command.delivery = .notice
+            if let cursor { command.from = try Words.cursor(cursor) }
+            return command
+        }
+        return Changes(session, command, cursor: cursor)
+    }
+
     /// Closes the connection of the requests. One without an answer fails with ``TelltaleError/closed``, as do later ones.
     /// Followers end with their own loops.
     public func close() async {

@@ -119,6 +119,18 @@ struct Arguments {
         }
         subscribe.placement = text(.placement, line)
         subscribe.widgets = try look(line)
+        if let range = words[.deliver] {
+            guard let delivery = SubscribeCommand.Delivery(rawValue: line.text(range)) else {
+                throw value(.deliver, range, line, "rows or notice")
+            }
+            subscribe.delivery = delivery
+            guard delivery == .rows else {
+                let ofRows = [AttributeName.rate, .placement, .family, .mode, .ahead].first { words[$0] != nil }
+                guard let name = ofRows else { return subscribe }
+                throw .attribute(
+                    verb, "\(name.rawValue)= is for rows, and deliver=notice brings none; leave one of them out")
+            }
+        }
         return subscribe
     }
 

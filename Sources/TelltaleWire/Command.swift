@@ -111,6 +111,14 @@ public struct EventCommand: Hashable, Sendable {
 }
 
 public struct SubscribeCommand: Hashable, Sendable {
+    /// The lines that a subscriber is sent.
+    public enum Delivery: String, CaseIterable, Hashable, Sendable {
+        /// The row of each change.
+        case rows
+        /// `CHANGED`, once for everything that changed since the connection has read.
+        case notice
+    }
+
     public var pattern: Pattern
     public var view: ViewName?
     public var account: String?
@@ -121,6 +129,7 @@ public struct SubscribeCommand: Hashable, Sendable {
     public var placement: String?
     /// How widgets are shown; its placement is that of the command.
     public var widgets = WidgetLook()
+    public var delivery = Delivery.rows
 
     public init(pattern: Pattern) {
         self.pattern = pattern

@@ -141,6 +141,7 @@ extension LineWriter {
         if let rate = subscribe.rate { attribute("rate", rate) }
         optional("placement", subscribe.placement)
         write(subscribe.widgets)
+        if subscribe.delivery != .rows { attribute("deliver", subscribe.delivery.rawValue) }
     }
 
     private mutating func write(_ look: WidgetLook) {

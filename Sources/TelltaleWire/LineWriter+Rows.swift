@@ -84,6 +84,20 @@ extension LineWriter {
         end()
     }
 
+    /// Writes the notice of a subscription with `deliver=notice`.
+    ///
+    /// - Parameters:
+    ///   - rev: The newest commit that it is about.
+    ///   - count: How many keys changed; `nil` = more than are counted.
+    public mutating func changed(subscription: Int, rev: Int64, count: Int?, cursor: Cursor?) {
+        append("CHANGED")
+        attribute("sub", subscription)
+        attribute("rev", rev)
+        if let count { attribute("count", count) }
+        if let cursor { attribute("cur", cursor) }
+        end()
+    }
+
     public mutating func reset(subscription: Int, why: ResetReason) {
         append("RESET")
         attribute("sub", subscription)

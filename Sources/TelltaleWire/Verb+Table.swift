@@ -67,6 +67,7 @@ extension VerbDescription {
                 .optional(
                     .mode, "MODE", "fullColor accented vibrant: how widgets are drawn; default: that of the place"),
                 .optional(.ahead, "N", "how many later entries of a widget come with its row, 0 to 64; default: 4"),
+                .optional(.deliver, "rows|notice", "notice: a CHANGED for all that changed, and no rows"),
             ],
             details: [
                 "Answer: OK sub=N, then a SNAP a key, LIVE, and from then on UPD and DEL as things change.",

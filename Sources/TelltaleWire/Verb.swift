@@ -112,7 +112,7 @@ extension VerbDescription.Positional {
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
         device, caps, hb, token, family, mode, ahead, part, unit, widget, stack, mounting, scale, theme, pos, smart,
-        suggest
+        suggest, deliver
     case action = "do"
     case accounts = "for"
     case seenRev = "if"
@@ -160,6 +160,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .pos: 35
         case .smart: 36
         case .suggest: 37
+        case .deliver: 38
         }
     }
 }

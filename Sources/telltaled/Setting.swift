@@ -1,3 +1,4 @@
+import Kinds
 import Server
 import Surfaces
 
@@ -125,6 +126,21 @@ extension Setting {
         number("widget-burst", 1...1_000, \.widgetBurst, "rows"),
         number("stack-hold", 0...86_400, \.stackHold, "seconds"),
         choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
+        Setting(name: "relevance-on") { configuration, values in
+            var places: Set<WidgetPlace> = []
+            if values[0] != "none" {
+                for word in values[0].split(separator: ",", omittingEmptySubsequences: false) {
+                    // A gallery shows samples.
+                    guard let place = WidgetPlace(rawValue: String(word)), place != .gallery else {
+                        let names = WidgetPlace.allCases.filter { $0 != .gallery }.map(\.rawValue)
+                        return "takes none, or a comma-separated list of \(names.joined(separator: ", "))"
+                    }
+                    places.insert(place)
+                }
+            }
+            configuration.surfaces.relevancePlaces = places
+            return nil
+        },
     ]
 
     private static func wholeNumber(_ text: String, in range: ClosedRange<Int>) -> Int? {

@@ -143,6 +143,9 @@ struct Telltaled: ParsableCommand {
         var alwaysOnPrivate: String?
         @Option(help: ArgumentHelp("How long a smart stack keeps a choice. (default: 900)", valueName: "S"))
         var stackHold: String?
+        @Option(
+            help: ArgumentHelp("Where else than on the watch relevance shows widgets.", valueName: "PLACE,…|none"))
+        var relevanceOn: String?
         @Option(help: ArgumentHelp("A widget's rows a day to a dark screen. (default: 48)", valueName: "N|off"))
         var widgetBudget: String?
         @Option(help: ArgumentHelp("How many of them may come at once. (default: 8)", valueName: "N"))

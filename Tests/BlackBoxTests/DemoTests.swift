@@ -31,6 +31,62 @@ struct DemoTests {
         }
     }
 
+    @Test func `the leader of a cluster is killed in the middle, and every case still ends as the data says`()
+        async throws
+    {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try FileManager.default.copyItem(
+                at: repository.appending(path: "Protocols/Kinds/widgets/dispatch.json"),
+                to: folder.appending(path: "kinds/dispatch.json"))
+            var nodes: [RunningProgram] = []
+            defer { for node in nodes { node.kill() } }
+            var addresses: [String] = []
+            for name in ["n1", "n2"] {
+                // A port that is free now.
+                let address = "127.0.0.1:\(try ScriptedDaemon().port)"
+                let node = try DaemonProcess.launch([
+                    "--data", folder.appending(path: name).path, "--kinds", folder.appending(path: "kinds").path,
+                    "--listen", address, "--cluster", "demo", "--node", name, "--advertise", address, "--engine",
+                    "file:\(folder.appending(path: "log").path)", "--lease", "1s", "--give-up", "4s", "--clock-speed",
+                    "240",
+                ])
+                nodes.append(node)
+                addresses.append(address)
+                try Data("\(node.identifier)\n".utf8).write(to: folder.appending(path: "\(name).pid"))
+                while let line = node.readLine(), !line.hasPrefix("leading"), !line.hasPrefix("standby") {}
+            }
+            let demo = try RunningProgram(
+                program("telltale-sim"),
+                [
+                    "demo", "--connect", addresses.joined(separator: ","), "--seconds", "4", "--kill-leader",
+                    folder.path,
+                ])
+            let lines = demo.readToEnd()
+            #expect(demo.waitForExit() == 0, "\(lines) \(demo.standardError)")
+            #expect(lines.contains("n1 leads; the other nodes repeat what it decides"))
+            #expect(
+                lines.contains {
+                    $0.hasSuffix(" of 3471 events are answered. Now n1 is killed: kill -9 \(nodes[0].identifier)")
+                })
+            #expect(lines.contains("All screens have gone on at n2, and none was told RESET"))
+            #expect(
+                lines.contains(
+                    "  cases          1000 of 1000 ended as the data says, on the server and on all three screens"))
+            #expect(lines.last == "Everything agrees.")
+        }
+    }
+
+    @Test func `a leader that cannot be killed ends the demo`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let demo = try Self.demo(["--seconds", "1", "--kill-leader", "/nowhere"], daemon)
+            #expect(demo.waitForExit() == 1)
+            #expect(demo.standardError.contains("the daemon is no node of a cluster, so there is no leader to kill"))
+        }
+    }
+
     @Test func `a daemon with a past of its own does not agree, and the exit says so`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

@@ -35,6 +35,25 @@ struct WidgetCardTests {
                 """)
     }
 
+    @Test func `what a tap is about to change is dimmed, and nothing else`() throws {
+        let body = #"""
+            {"presentation":"systemSmall","title":"Kitchen",INVALID"entries":[{"date":0,"view":{
+             "title":"7 waiting","subtitle":"2 late","list":["Cup"],"progress":0.5}}]}
+            """#
+        let tapped = try Self.card(
+            body.replacing("INVALID", with: #""invalid":["title","list","progress"],"#))
+        let lines = tapped.widget(width: 26, at: Self.now).text(color: true)
+        let dim = "\u{1B}[2m"
+        #expect(lines[0].contains("changing"))
+        #expect(lines[1].contains("\(dim)7 waiting"))
+        #expect(lines[2].contains("2 late") && !lines[2].contains("\(dim)2 late"))
+        #expect(lines[3].contains("[2;"), "\(lines[3])")
+        #expect(lines[4].contains("\(dim)· Cup"))
+        #expect(tapped.summary(at: Self.now).contains("(changing)"))
+        let still = try Self.card(body.replacing("INVALID", with: "")).widget(width: 26, at: Self.now)
+        #expect(still.text(color: true)[1].contains("\u{1B}[1m7 waiting"))
+    }
+
     @Test func `the previews of a kind stand beside each other under the names of their families`() throws {
         let previews = try [
             #"{"presentation":"systemSmall","title":"Kitchen","sample":true,"entries":[{"date":0,"view":{"title":"7"}}]}"#,

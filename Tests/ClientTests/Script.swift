@@ -123,6 +123,7 @@ func describe(_ event: SubscriptionEvent) -> String {
     case .deletion(let key, let rev, let why): "del \(key) \(rev) \(why)"
     case .milestone(let key, let rev, let state, let time): "mile \(key) \(rev) \(state) \(time.milliseconds)"
     case .alert(let key, let rev, let body): "alert \(key) \(rev) \(JSON.object(body))"
+    case .changed(let rev, let count): "changed \(rev) \(count.map { String($0) } ?? "many")"
     case .live: "live"
     case .reset(let why): "reset \(why)"
     case .refused(let line): "sub refused \(line["code"] ?? "")"

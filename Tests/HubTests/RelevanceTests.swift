@@ -1,3 +1,5 @@
+import Kinds
+import Surfaces
 import TelltaleModel
 import Testing
 
@@ -84,6 +86,40 @@ struct RelevanceTests {
                 $0.contains("not_offered")
             })
         #expect(house.send("GALLERY view=watch", from: phone).contains("OK count=0"))
+    }
+
+    @Test("W44: a setting names places beside the watch, where they come and go in the families of the place")
+    func morePlaces() throws {
+        var configuration = HubConfiguration()
+        configuration.surfaces.relevancePlaces = [.home]
+        let house = try HubHarness(
+            kinds: [HubHarness.coffee, Self.kind("hint", #"{"place":"work"}"#)], configuration: configuration)
+        house.send("EVT coffee-order/a type=start {}", from: house.connect())
+        let (phone, watch) = (house.connect(), house.connect())
+        for (screen, view) in [(phone, "phone"), (watch, "watch")] {
+            house.send("SUB hint/* view=\(view)", from: screen)
+            let came = house.send("TRAIT place=work", from: screen)
+            #expect(came.contains { $0.hasPrefix("UPD sub=1 key=hint/a") }, "\(view)")
+            let gone = house.send("TRAIT place=none", from: screen)
+            #expect(gone.contains { $0.hasPrefix("DEL sub=1 key=hint/a") && $0.contains("why=hidden") }, "\(view)")
+        }
+        house.send("TRAIT place=work", from: phone)
+        #expect(
+            house.send("GET hint/a view=phone placement=lockScreen", from: phone).contains {
+                $0.contains("not_offered")
+            })
+        #expect(house.send("GALLERY view=phone", from: phone).contains("OK count=0"))
+    }
+
+    @Test func `another set of places is another selection, and a cursor of the default one stays good`() throws {
+        func cursor(_ places: Set<WidgetPlace>) throws -> String {
+            var configuration = HubConfiguration()
+            configuration.surfaces.relevancePlaces = places
+            let house = try HubHarness(configuration: configuration)
+            return try house.cursor(of: "SUB hint/* view=phone", from: house.connect())
+        }
+        #expect(try cursor([.home]) != cursor([]))
+        #expect(try cursor([.home, .lockScreen]) != cursor([.home]))
     }
 
     @Test func `a change of the dates is a row, and a resume is sent what its entries may have used up`() throws {

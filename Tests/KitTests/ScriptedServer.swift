@@ -186,6 +186,7 @@ func describe(_ change: Change<FullRow>) -> String {
     case .removal(let removal): "del \(removal.key) \(removal.rev) \(removal.why)"
     case .milestone(let milestone): "mile \(milestone.key) \(milestone.state)"
     case .alert(let alert): "alert \(alert.key) \(alert.title ?? "")"
+    case .changed(let rev, let count): "changed \(rev) \(count.map { String($0) } ?? "many")"
     case .live: "live"
     case .reset(let why): "reset \(why)"
     case .connected: "connected"
@@ -211,7 +212,7 @@ extension Change {
     var isConnection: Bool {
         switch self {
         case .connected, .disconnected: true
-        case .update, .removal, .milestone, .alert, .live, .reset: false
+        case .update, .removal, .milestone, .alert, .changed, .live, .reset: false
         }
     }
 }

@@ -40,6 +40,37 @@ struct WidgetRowTests {
         #expect(row.entry(at: at(5_000))?.parts == nil && row.nextDate(after: at(3_000)) == nil)
     }
 
+    @Test func `a row names what a tap is about to change`() throws {
+        let body = #"{"presentation":"systemSmall","invalid":["title"],"entries":[]}"#
+        #expect(WidgetRow(try object(body))?.invalid == ["title"])
+        #expect(try row().invalid.isEmpty)
+    }
+
+    @Test("W-V14: a client draws the entries that it was given by itself, when the connection is lost")
+    func connectionLost() async throws {
+        let entries = [0, 60, 120].map { #"{"date":\#(1_000 * (1_000 + $0)),"view":{"title":"+\#($0)"}}"# }
+        let server = ScriptedServer { stage in
+            try await stage.show(
+                #"SNAP sub=1 key=sales/main rev=1 {"presentation":"systemSmall","entries":[\#(entries.joined(separator: ","))]}"#,
+                cursor: "\(FollowTests.cursor):1:b0e4")
+            // The end of the script is the end of the connection.
+        }
+        let telltale = try Telltale.test(over: server)
+        var iterator = telltale.follow("sales/*", view: .phone).makeAsyncIterator()
+        var rows = Rows<PhoneRow>()
+        while let change = try await iterator.next() {
+            rows.apply(change)
+            if case .disconnected = change { break }
+        }
+        let row = try #require(rows.widgets.first?.row)
+        for (second, title) in [(0, "+0"), (59, "+0"), (60, "+60"), (120, "+120"), (9_999, "+120")] as [(Int64, String)]
+        {
+            #expect(row.entry(at: at(1_000 * (1_000 + second)))?.parts?.title == .text(title), "\(second)")
+        }
+        #expect(row.nextDate(after: at(1_000_000)) == at(1_060_000))
+        #expect(row.nextDate(after: at(1_120_000)) == nil)
+    }
+
     @Test("W-V83: a client hides what is private when its own device locks, in each entry that it holds")
     func locks() throws {
         let row = try row()

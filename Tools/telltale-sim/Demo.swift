@@ -19,19 +19,20 @@ final class Demo {
     private static let settleMilliseconds: Int64 = 30_000
     private static let frameMilliseconds: Int64 = 100
 
-    private let orders: DemoTrace
-    private let flights: DemoTrace
-    private let plan: ReplayPlan
-    private let titles: StateTitles
+    let orders: DemoTrace
+    let flights: DemoTrace
+    let plan: ReplayPlan
+    let titles: StateTitles
     private let link: DaemonLink
     private let isDrawn: Bool
     private let loop: EventLoop
 
-    private let full: DemoScreen
-    private let screens: [DemoScreen]
-    private let widget: DemoWidget
-    private var light: DemoLight?
-    private var replayer: Replayer?
+    let full: DemoScreen
+    let screens: [DemoScreen]
+    let widget: DemoWidget
+    private(set) var light: DemoLight?
+    let takeover: DemoTakeover?
+    private(set) var replayer: Replayer?
     private var ticker: TimerHandle?
     private var suspension: SignalHandle?
     private var painter = Painter()
@@ -49,8 +50,9 @@ final class Demo {
 
     init(
         orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, link: DaemonLink,
-        isDrawn: Bool
+        isDrawn: Bool, killing folder: String? = nil
     ) throws {
+        takeover = folder.map { DemoTakeover($0) }
         self.orders = orders
         self.flights = flights
         self.titles = titles
@@ -68,6 +70,8 @@ final class Demo {
             DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.tell),
         ]
         light = DemoLight(on: loop)
+        for screen in [full] + screens { screen.takeover = takeover }
+        light?.takeover = takeover
         trouble.handler = { [weak self] reason in self?.troubled(reason) }
     }
 
@@ -91,11 +95,15 @@ final class Demo {
         }
         suspension = try SignalHandle(.stop, on: loop) { [weak self] in self?.suspend() }
         ticker = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
+        let absence = try TimerHandle(on: loop) { [weak self] _ in
+            if self?.hasStarted == false { self?.end(.noDaemon("none of them leads")) }
+        }
+        if takeover != nil { absence.schedule(afterMilliseconds: Self.settleMilliseconds) }
         for screen in [full] + screens {
             try screen.connect(to: link, on: loop) { [weak self] in self?.startWhenAllAreLive() }
         }
         loop.run()
-        withExtendedLifetime((signals, resize)) {}
+        withExtendedLifetime((signals, resize, absence)) {}
         ticker?.cancel()
         suspension = nil
         if hasStarted, isDrawn { Output.write(Painter.end) }
@@ -116,7 +124,7 @@ final class Demo {
         if hasScreen { Output.write(Painter.begin + painter.forget()) }
     }
 
-    private func close() {
+    func close() {
         replayer?.end()
         light?.close()
         for screen in [full] + screens { screen.close() }
@@ -158,7 +166,9 @@ final class Demo {
             guard let eid = command.eid else { return }
             if let date = orders.dates[eid] { latestOrder = date }
             if let date = flights.dates[eid] { latestFlight = date }
+        case .connected(let greeting): takeover?.connected(DemoTakeover.orderSystem, to: greeting)
         case .answered(let index, let line):
+            takeover?.answered()
             guard line["verdict"] == "applied", let rev = line.integer("rev") else { return }
             newest[plan.posts[index].command.key.text] = rev
             for screen in [full] + screens { screen.sent(rev, at: postedAt[index]) }
@@ -181,12 +191,16 @@ final class Demo {
             }
     }
 
-    private func isOver(_ key: String) -> Bool {
+    func isOver(_ key: String) -> Bool {
         guard let shown = full.shown[key] else { return false }
         return shown.body == nil || shown.body?["lifecycle"]?.string == "ended"
     }
 
     private func tick() {
+        if let replayer, let fault = takeover?.look(replayer.tally.answered, of: plan.posts.count) {
+            return end(.failed(fault))
+        }
+        for text in takeover?.takeNews() ?? [] where !isDrawn { Output.text(text) }
         if isDrawn { draw() } else { report() }
         guard let finishedAt else { return }
         if isSettled || EventLoop.monotonicMilliseconds() - finishedAt > Self.settleMilliseconds { end(.agreed) }
@@ -194,7 +208,7 @@ final class Demo {
 
     // MARK: Drawing
 
-    private var title: String {
+    var title: String {
         "Telltale: \(orders.plan.cases.count) real orders and \(flights.plan.cases.count) real flights, on three screens"
     }
 
@@ -204,7 +218,8 @@ final class Demo {
 
     private func draw() {
         let wall = Wall(
-            title: title, carplay: display(0), watch: display(1), desktop: display(2), control: light?.card,
+            title: takeover?.status ?? title, carplay: display(0), watch: display(1), desktop: display(2),
+            control: light?.card,
             controlTitle: "Home", controlNote: light?.note ?? "", progress: fraction,
             progressText: progressText, foot: footText)
         let size = Output.size
@@ -246,100 +261,5 @@ final class Demo {
             }
         }
         Output.text(text)
-    }
-
-    // MARK: The end
-
-    private func conclude() -> Ending {
-        let check = compare()
-        let isRight =
-            check.isClean && replayer?.summary.isClean == true && light?.isRight == true
-            && widget.agrees(on: screens)
-        Output.text(summary(check, isRight: isRight))
-        close()
-        return isRight ? .agreed : .disagreed
-    }
-
-    /// Compares the final state of each case, on the server and on every screen, with the data.
-    private func compare() -> OutcomeCheck {
-        var check = OutcomeCheck()
-        for each in plan.cases {
-            let key = each.key.text
-            let title = titles.title(of: each.expectedState, kind: each.key.kind)
-            var found: [(place: String, state: String?)] = [
-                ("the daemon", replayer?.states[key]),
-                ("the full view", full.shown[key]?.lastBody?["state"]?.string),
-            ]
-            for screen in screens {
-                let shown = screen.shown[key]
-                let body: String?
-                if screen.surface == .carplay, isOver(key) {
-                    // CarPlay removes ended activities.
-                    body = shown?.body == nil ? each.expectedState : "still there"
-                } else {
-                    let text = shown?.lastBody?["view"].map { Self.texts(of: $0) } ?? []
-                    body = text.contains(title) ? each.expectedState : text.joined(separator: " ")
-                }
-                found.append((screen.name, body))
-            }
-            check.compare(each.key, expected: each.expectedState, found: found)
-        }
-        return check
-    }
-
-    /// Every text in a view.
-    private static func texts(of view: JSON) -> [String] {
-        switch view {
-        case .string(let text): [text]
-        case .object(let object): object.flatMap { texts(of: $0.value) }
-        case .array(let array): array.flatMap { texts(of: $0) }
-        case .null, .bool, .integer, .number: []
-        }
-    }
-
-    private func summary(_ check: OutcomeCheck, isRight: Bool) -> String {
-        var lines: [String] = []
-        func add(_ name: String, _ text: String) {
-            lines.append("  " + name + String(repeating: " ", count: max(1, 15 - name.count)) + text)
-        }
-        lines.append("")
-        lines.append(title)
-        lines.append("")
-        let same = "ended as the data says, on the server and on all three screens"
-        add("cases", "\(check.agreementCount) of \(plan.cases.count) \(same)")
-        for (name, kind) in [("orders", "parcel"), ("flights", "flight")] {
-            var counts = OutcomeCheck()
-            for each in plan.cases where each.key.kind == kind {
-                counts.compare(each.key, expected: each.expectedState, found: [])
-            }
-            add(name, counts.countsText)
-        }
-        if let summary = replayer?.summary {
-            let verdicts = summary.tally.counts.map { "\($0.count) \($0.name)" }.joined(separator: ", ")
-            add("events", "\(plan.posts.count) posted: \(verdicts); \(seconds(summary.elapsed))")
-            if let failure = summary.tally.firstFailure { add("", "first failure: \(failure)") }
-        }
-        for (index, screen) in screens.enumerated() {
-            let (half, most) = (screen.latency.valueAtPercentile(50), screen.latency.valueAtPercentile(99))
-            add(
-                index == 0 ? "event to view" : "",
-                "\(screen.name) p50 \(milliseconds(half)), p99 \(milliseconds(most)) (\(screen.latency.totalCount) rows)"
-            )
-        }
-        add("widget", widget.summary(on: screens))
-        if let light { add("porch light", light.summary) }
-        for disagreement in check.disagreements.prefix(10) { lines.append("  ✗ \(disagreement)") }
-        if check.disagreements.count > 10 { lines.append("  … and \(check.disagreements.count - 10) more") }
-        lines.append("")
-        lines.append(isRight ? "Everything agrees." : "Something disagrees.")
-        return lines.joined(separator: "\n")
-    }
-
-    private func seconds(_ span: Milliseconds) -> String { "\(span.count / 1000).\(span.count % 1000 / 100) s" }
-
-    private func milliseconds(_ microseconds: UInt64) -> String {
-        let hundredths = (microseconds + 5) / 10
-        let fraction = hundredths % 100
-        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) ms"
     }
 }

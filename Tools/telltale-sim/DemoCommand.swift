@@ -28,6 +28,11 @@ struct DemoCommand: ParsableCommand {
     var kinds: String?
     @Option(help: ArgumentHelp("How long it shall take. Default: 75 on a terminal, else 12.", valueName: "N"))
     var seconds: Int64?
+    @Option(
+        help: ArgumentHelp(
+            "In the middle, kills the leader of the cluster that --connect names: DIR has a file NODE.pid for each node, as Tools/cluster --data DIR writes them.",
+            valueName: "DIR"))
+    var killLeader: String?
     @Flag(help: "Plain lines, on a terminal too.")
     var plain = false
     @OptionGroup var daemon: DaemonLinkOptions
@@ -52,7 +57,8 @@ struct DemoCommand: ParsableCommand {
             throw ExitCode.failure
         }
         let demo = try Demo(
-            orders: orders, flights: flights, titles: titles, span: span, link: link, isDrawn: isDrawn)
+            orders: orders, flights: flights, titles: titles, span: span, link: link, isDrawn: isDrawn,
+            killing: killLeader)
         switch try demo.run() {
         case .agreed: return
         case .disagreed: throw ExitCode.failure

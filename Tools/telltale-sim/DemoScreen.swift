@@ -39,6 +39,10 @@ final class DemoScreen {
     private var arrivals: [Int64: UInt64] = [:]
     private var sends: [Int64: UInt64] = [:]
     private let onTrouble: (String) -> Void
+    /// In a cluster: connections end with the leader, and go on at the next one.
+    var takeover: DemoTakeover?
+    /// Told `LIVE` since the connection began.
+    private var liveCountHere = 0
 
     init(_ surface: Surface?, orders: Int, flights: Int, onTrouble: @escaping (String) -> Void) {
         self.surface = surface
@@ -59,7 +63,7 @@ final class DemoScreen {
         var configuration = ClientConfiguration(name: "demo-\(surface?.rawValue ?? "full")", eventIDPrefix: "demo")
         configuration.surface = surface
         configuration.keepsRows = false
-        configuration.reconnects = false
+        configuration.reconnects = takeover != nil
         let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
             [weak self] _, event in
             self?.heard(event, onLive)
@@ -78,20 +82,26 @@ final class DemoScreen {
     }
 
     private var liveCount = 0
+    private var patternCount: Int { showsWidget ? 3 : 2 }
 
     private func heard(_ event: ClientEvent, _ onLive: () -> Void) {
         switch event {
         case .ready(let greeting, _):
             clock = ServerClock(greeting)
+            liveCountHere = 0
+            takeover?.connected(name, to: greeting)
         case .subscription(_, let event):
             if case .live = event {
                 liveCount += 1
-                isLive = liveCount >= (showsWidget ? 3 : 2)
+                liveCountHere += 1
+                isLive = liveCount >= patternCount
                 if isLive { onLive() }
+                if liveCountHere == patternCount { takeover?.isCurrent(name) }
             }
             heard(event)
         case .refused(let reason, _): onTrouble(reason)
-        case .disconnected(let reason, _): onTrouble(reason)
+        case .disconnected(let reason, let retryAfter):
+            if retryAfter == nil { onTrouble(reason) }
         case .violation(let text): onTrouble("the daemon broke the protocol: \(text)")
         case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .farewell: break
         }
@@ -125,7 +135,8 @@ final class DemoScreen {
             let text = Notice(title: body["title"]?.string ?? "", body: body["body"]?.string ?? "")
             notice = (key.text, text, now + 1500)
         case .refused(let line): onTrouble(line.message ?? "a subscription was refused")
-        case .milestone, .live, .reset: break
+        case .reset: takeover?.wasReset(name)
+        case .milestone, .changed, .live: break
         }
     }
 

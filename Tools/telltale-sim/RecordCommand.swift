@@ -140,7 +140,7 @@ private final class Recorder {
                 hasBegun = true
                 if let span { timer?.schedule(afterMilliseconds: span.count) }
                 if span == nil { complain("recording; ctrl-c ends") }
-            case .milestone, .alert, .reset, .refused: break
+            case .milestone, .alert, .changed, .reset, .refused: break
             }
         case .refused(let reason, _):
             complain("telltale-sim: \(reason)")

@@ -14,6 +14,7 @@ final class Replayer {
         /// Of the plan's posts, the one of this index was handed to its connection.
         case posted(Int)
         case answered(Int, ServerLine)
+        case connected(ServerGreeting)
         /// Everything was answered, and the ends were looked at where that was wanted.
         case finished
     }
@@ -167,7 +168,8 @@ final class Replayer {
 
     private func heard(_ event: ClientEvent, _ producer: Producer) {
         switch event {
-        case .ready:
+        case .ready(let greeting, _):
+            onEvent(.connected(greeting))
             absence?.cancel()
             connectionFailure = nil
             producer.wasReady = true

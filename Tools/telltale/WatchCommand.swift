@@ -206,7 +206,7 @@ final class Watch {
     private static func isChange(_ event: SubscriptionEvent) -> Bool {
         switch event {
         case .snapshot, .update, .deletion, .milestone, .alert: true
-        case .live, .reset, .refused: false
+        case .changed, .live, .reset, .refused: false
         }
     }
 

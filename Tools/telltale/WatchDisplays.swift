@@ -37,6 +37,8 @@ final class ObjectDisplay: WatchDisplay {
             ])
         case .alert(let key, let rev, let body):
             print(["event": "alert", "key": .string(key.text), "rev": .integer(rev), "alert": .object(body)])
+        // It asks for none.
+        case .changed: break
         case .live: if format == nil { print(["event": "live"]) }
         case .reset(let why): if format == nil { print(["event": "reset", "why": .string(why)]) }
         case .refused: break
@@ -87,7 +89,7 @@ final class LineDisplay: WatchDisplay {
         case .milestone(let key, let rev, let state, _): line("\(key) rev=\(rev) milestone: \(state)")
         case .alert(let key, let rev, let body):
             line("\(key) rev=\(rev) alert: \(body["title"]?.string ?? "") \(body["body"]?.string ?? "")")
-        case .live, .reset, .refused: break
+        case .changed, .live, .reset, .refused: break
         }
     }
 

@@ -25,6 +25,8 @@ final class BudgetUnit {
     private var ledgers: [Key: RowLedger] = [:]
     /// Of all widgets beyond ``keyLimit``.
     private var common = RowLedger()
+    /// Of notices (`deliver=notice`), which name no widget.
+    private var notices = RowLedger()
     private var sweepCount = leastSweep
     private var nextSweep = MonotonicTime.distantPast
     private var taps: [Tap] = []
@@ -54,7 +56,7 @@ final class BudgetUnit {
 
     /// Whether it is other than a new one.
     func hasSpent(at now: MonotonicTime) -> Bool {
-        !common.isWhole(at: now) || ledgers.contains { !$0.value.isWhole(at: now) }
+        !common.isWhole(at: now) || !notices.isWhole(at: now) || ledgers.contains { !$0.value.isWhole(at: now) }
     }
 
     // MARK: Connections
@@ -80,6 +82,13 @@ final class BudgetUnit {
             if ledgers.count >= Self.keyLimit || !common.isWhole(at: now) { return common.pay(at: now, budget) }
         }
         return ledgers[key, default: RowLedger()].pay(at: now, budget, after: used)
+    }
+
+    /// Pays for a notice that leaves now.
+    ///
+    /// - Parameter used: The payment that the subscriber had its last one for.
+    func payNotice(at now: MonotonicTime, after used: MonotonicTime?) -> RowPayment {
+        notices.pay(at: now, budget, after: used)
     }
 
     /// The credit for a widget, in milliseconds.

@@ -194,6 +194,7 @@ extension RowRenderer {
                 !subscriptions.projectsNow(index)
             else { return false }
         }
+        writeNotice(index, of: session, in: backlog, &writing, &subscriptions, store, to: &writer)
         let holds = subscriptions[index]?.holdsWhatWaits == true
         while !backlog.queue.isEmpty {
             guard writer.count < writing.limit else { return false }

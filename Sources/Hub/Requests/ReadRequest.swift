@@ -112,15 +112,17 @@ extension Hub {
                 guard let next = writeGallery(cursor, for: session, limit: limit, to: &writer) else { continue }
                 session.outbox.prepend(.gallery(next))
                 return false
-            case .list(let request, let pattern, let widgets, let view, let next, let count):
+            case .list(let request, let pattern, let widgets, let view, let next, let count, let since):
                 session.outbox.removeFirst()
                 let list = writeList(
                     for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
                     limit: limit, to: &writer)
                 if let next = list.next {
-                    session.outbox.prepend(.list(request, pattern, widgets, view, next: next, count: list.count))
+                    session.outbox.prepend(
+                        .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
                     return false
                 }
+                if session.hasNotices { subscriptions.noteRead(pattern, through: since, by: session, &store) }
                 writer.beginOK(id: request.id)
                 writer.attribute("count", list.count)
                 writer.ignored(request.ignored)
@@ -172,7 +174,10 @@ extension Hub {
         do throws(WireError) {
             if let place = look.placement { try checkPlace(place) }
             let widgets = try WidgetTerms(look, placement: look.placement)
-            session.outbox.append(.list(request, pattern, widgets, view ?? session.defaultView, next: 0, count: 0))
+            session.outbox.append(
+                .list(
+                    request, pattern, widgets, view ?? session.defaultView, next: 0, count: 0,
+                    since: commit.durableSequence))
         } catch {
             refuse(request.id, error, to: &writer)
         }
@@ -189,6 +194,7 @@ extension Hub {
         } catch {
             return refuse(request.id, error, to: &writer)
         }
+        if session.hasNotices, let entity = store.index(of: key) { subscriptions.noteRead(entity, by: session, &store) }
         guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account),
             !store.isGone(entity)
         else {

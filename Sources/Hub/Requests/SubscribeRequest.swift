@@ -22,13 +22,13 @@ extension Hub {
             view: view, account: account, placement: command.placement,
             // Rounded up, or there would be more lines a second than were asked for.
             rateInterval: command.rate.map { Milliseconds(Int64((999 + max(1, $0)) / max(1, $0))) },
-            widgets: widgets)
+            widgets: widgets, isNotice: command.delivery == .notice)
         session.subscriptionCount += 1
         var subscription = Subscription(
             terms, of: session.id.slot, number: session.subscriptionCount,
             selector: selector(of: command.pattern, session),
-            selection: selection(command.pattern, view, account, command.placement, widgets, session))
-        if case .surface = view { subscription.isSituated = session.traits != Traits() }
+            selection: selection(command, view, account, widgets, session))
+        if case .surface = view, !terms.isNotice { subscription.isSituated = session.traits != Traits() }
         let index = subscriptions.insert(subscription, &store)
         session.subscriptions.append(index)
 
@@ -41,17 +41,31 @@ extension Hub {
         if let cursor = command.from, let why = refusal(of: cursor, for: subscription) {
             writer.reset(subscription: number, why: why)
             session.send(writer.bytes)
-            subscriptions.fillSnapshot(index, &store)
+            fill(index, of: session)
         } else if let cursor = command.from {
             session.send(writer.bytes)
             let isSituated = cursor.selection != subscription.selection(isSituated: false)
             if isSituated { subscriptions.change(index) { $0.isSituated = true } }
-            subscriptions.fillResume(index, after: cursor.sequence, of: session, &store, &renderer)
+            fill(index, after: cursor.sequence, of: session)
         } else {
             session.send(writer.bytes)
-            subscriptions.fillSnapshot(index, &store)
+            fill(index, of: session)
         }
         sessions.makeReady(session)
+    }
+
+    /// Owes a new subscription what it begins with.
+    ///
+    /// - Parameter sequence: Of the cursor that it resumes from.
+    private mutating func fill(_ index: SubscriptionIndex, after sequence: Int64? = nil, of session: Session) {
+        if subscriptions[index]?.terms.isNotice == true {
+            session.hasNotices = true
+            subscriptions.fillNotice(index, after: sequence, &store, &renderer)
+        } else if let sequence {
+            subscriptions.fillResume(index, after: sequence, of: session, &store, &renderer)
+        } else {
+            subscriptions.fillSnapshot(index, &store)
+        }
     }
 
     private func checkRoom(for command: SubscribeCommand, of session: Session) throws(WireError) {
@@ -73,6 +87,12 @@ extension Hub {
                 "\(store.entities.count) keys exist or are followed, and no more may be; try again when some are gone")
         }
         if let place = command.placement { try checkPlace(place) }
+        if command.delivery == .notice, let own = session.account, let account = command.account, account != own {
+            throw WireError(
+                .badAttribute,
+                "deliver=notice is read with LIST and GET, which are for the account \(own); open a connection for \(account)"
+            )
+        }
     }
 
     /// - Throws: `bad_attr` for a place that shows neither controls nor widgets.
@@ -113,15 +133,15 @@ extension Hub {
 
     /// A number of the selection: a cursor must not resume another one.
     private func selection(
-        _ pattern: Pattern, _ view: ViewName, _ account: String?, _ placement: String?, _ widgets: WidgetTerms,
-        _ session: Session
+        _ command: SubscribeCommand, _ view: ViewName, _ account: String?, _ widgets: WidgetTerms, _ session: Session
     ) -> UInt16 {
         var hash = StableHash()
-        hash.combine(pattern.description)
+        hash.combine(command.pattern.description)
         hash.combine(view.description)
         hash.combine(account ?? "")
-        hash.combine(placement ?? "")
-        if case .all = pattern, session.showsWidgets { hash.combine("widgets") }
+        hash.combine(command.placement ?? "")
+        if command.delivery == .notice { hash.combine("notice") }
+        if case .all = command.pattern, session.showsWidgets { hash.combine("widgets") }
         widgets.combine(into: &hash)
         // Settings and release decide how rows look: rows of others would stay on the screen.
         if case .surface = view {

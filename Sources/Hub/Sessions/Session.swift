@@ -23,7 +23,8 @@ enum OutboundItem: Sendable {
     /// Lines that answer so many requests.
     case bytes([UInt8], replyCount: Int = 1)
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
-    indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int)
+    /// `since` is the newest commit when it began.
+    indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int, since: Int64)
     /// A `GET` or an `OPEN` behind a `LIST`.
     indirect case read(Request)
     indirect case gallery(GalleryCursor)
@@ -91,6 +92,8 @@ final class Session {
     var surface: Surface?
     /// Its client knows widgets: what follows everything follows them too.
     var showsWidgets = false
+    /// It has, or had, a subscription with `deliver=notice`: what it reads is noted.
+    var hasNotices = false
     /// The device of `HELLO device=`, by its place in the catalogue; -1 = unknown.
     var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0

@@ -21,13 +21,28 @@ final class Backlog {
     var widgets: [Int32: WidgetSent] = [:]
     /// The payment that the last row of a widget left for, where it had a budget.
     var payments: [Int32: MonotonicTime] = [:]
+    /// Of one with `deliver=notice`, which is owed no rows: what it is owed.
+    var notice: NoticeDebt?
     /// Rows of widgets wait for a budget.
     var isHeldForBudget = false
     /// Some of them may leave without: it is looked at each of them again.
     var reconsidersHeld = false
 
+    /// The oldest commit that the subscriber lacks; `nil` = none.
+    var oldestMissingCommit: Int64? {
+        guard let unread = notice?.oldest else { return queue.oldestMissingCommit }
+        return min(unread, queue.oldestMissingCommit ?? .max)
+    }
+
+    /// When something that is held back may leave.
+    var nextRelease: MonotonicTime? {
+        guard let held = notice?.heldUntil else { return queue.nextRelease }
+        return min(held, queue.nextRelease ?? .distantFuture)
+    }
+
     var isEmpty: Bool {
-        scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty && lastSent.isEmpty
+        notice == nil && scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty
+            && lastSent.isEmpty
             && widgets.isEmpty && payments.isEmpty
     }
 

@@ -11,16 +11,19 @@ final class SubscriptionTerms: Sendable {
     /// The pause between two rows of one key; `nil` = as fast as the reader takes them.
     let rateInterval: Milliseconds?
     let widgets: WidgetTerms
+    /// It is told that something changed, and no rows.
+    let isNotice: Bool
 
     /// Its rows depend on the view and the key alone, and leave at once.
     let isUsual: Bool
 
     init(
         view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
-        widgets: WidgetTerms = WidgetTerms()
+        widgets: WidgetTerms = WidgetTerms(), isNotice: Bool = false
     ) {
         self.view = view
         self.widgets = widgets
+        self.isNotice = isNotice
         isUsual = account == nil && placement == nil && rateInterval == nil && widgets == WidgetTerms()
         self.account = account
         self.placement = placement
@@ -29,17 +32,18 @@ final class SubscriptionTerms: Sendable {
 
     /// Activities compete for places among what one device of an account sees (line-protocol.md §6).
     var competes: Bool {
-        if case .surface = view { account != nil } else { false }
+        if case .surface = view { account != nil && !isNotice } else { false }
     }
 
     /// Whether what it shows of a key depends on more than the key, so that what was shown must be remembered.
     var tracksRows: Bool {
-        if case .surface = view { true } else { account != nil }
+        if isNotice { return false }
+        return if case .surface = view { true } else { account != nil }
     }
 
     func isAlike(_ other: SubscriptionTerms) -> Bool {
         view == other.view && account == other.account && placement == other.placement
-            && rateInterval == other.rateInterval && widgets == other.widgets
+            && rateInterval == other.rateInterval && widgets == other.widgets && isNotice == other.isNotice
     }
 }
 
@@ -155,7 +159,7 @@ struct Subscription {
             switch debt {
             case .nothing: nil
             case .change(let commits): commits.first
-            case .backlog(let backlog), .drained(let backlog): backlog.queue.oldestMissingCommit
+            case .backlog(let backlog), .drained(let backlog): backlog.oldestMissingCommit
             }
         guard let oldest = missing else { return max(durable, toldCursor) }
         return max(min(durable, oldest - 1), toldCursor)
@@ -276,7 +280,8 @@ struct Subscription {
 
     /// Everything that waited has been sent, but for what a rate holds back.
     mutating func noteDrained() {
-        guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0
+        guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0,
+            backlog.notice?.isOwed != true
         else { return }
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }

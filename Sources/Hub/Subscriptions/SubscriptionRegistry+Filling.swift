@@ -113,17 +113,26 @@ extension SubscriptionRegistry {
     private mutating func fillEmbedders(
         _ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore
     ) {
-        guard let subscription = self[index], case .surface = subscription.terms.view,
-            store.kinds.versions.contains(where: \.showsControls)
-        else { return }
+        guard let subscription = self[index] else { return }
+        for entity in embedders(of: subscription, after: sequence, store) {
+            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
+        }
+    }
+
+    /// The keys of a subscription in whose views controls stand that changed.
+    func embedders(
+        of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
+    ) -> [EntityIndex] {
+        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls) else {
+            return []
+        }
         var changed: Set<String> = []
         for entity in store.changed(after: sequence) where store.isControl(entity) {
             if let key = store[entity].key { changed.insert(key.text) }
         }
-        guard !changed.isEmpty else { return }
-        for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
-            guard store.controlKeys(in: entity).contains(where: { changed.contains($0) }) else { continue }
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
+        guard !changed.isEmpty else { return [] }
+        return store.visible(to: subscription.terms.account, followedBy: subscription.selector).filter { entity in
+            store.controlKeys(in: entity).contains { changed.contains($0) }
         }
     }
 
@@ -154,7 +163,7 @@ extension SubscriptionRegistry {
     mutating func reproject(_ session: Session, locked: Bool) {
         for index in session.subscriptions {
             change(index) { subscription in
-                guard case .surface = subscription.terms.view else { return }
+                guard case .surface = subscription.terms.view, !subscription.terms.isNotice else { return }
                 // A row that looks different now leaves without a budget.
                 subscription.backlog?.reconsidersHeld = true
                 (subscription.needsProjection, subscription.mayGainWidgets) = (true, true)

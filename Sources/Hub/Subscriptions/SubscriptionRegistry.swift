@@ -81,10 +81,11 @@ struct SubscriptionRegistry: ~Copyable {
     /// The terms of these words. Interned: a subscription with the terms of the one before shares its object.
     mutating func terms(
         view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
-        widgets: WidgetTerms = WidgetTerms()
+        widgets: WidgetTerms = WidgetTerms(), isNotice: Bool = false
     ) -> SubscriptionTerms {
         let terms = SubscriptionTerms(
-            view: view, account: account, placement: placement, rateInterval: rateInterval, widgets: widgets)
+            view: view, account: account, placement: placement, rateInterval: rateInterval, widgets: widgets,
+            isNotice: isNotice)
         if let last = lastTerms, last.isAlike(terms) { return last }
         lastTerms = terms
         return terms
@@ -105,6 +106,7 @@ struct SubscriptionRegistry: ~Copyable {
         case .kind(let number): store.releaseKind(number)
         case .key(let entity): store.release(entity)
         }
+        for entity in subscription.backlog?.notice?.removeAll() ?? [] { store.release(entity) }
         guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return }
         // The first part at once: most have no more.
         if backlog.releaseWaiting(limit: Self.keysFreedAtOnce / 32, &store) == Self.keysFreedAtOnce / 32 {
@@ -171,12 +173,11 @@ struct SubscriptionRegistry: ~Copyable {
     mutating func release(_ indices: [SubscriptionIndex], at now: MonotonicTime) -> Bool {
         var isAny = false
         for index in indices {
-            guard let backlog = table[index]?.backlog, let release = backlog.queue.nextRelease,
-                release <= now
-            else {
+            guard let backlog = table[index]?.backlog, let release = backlog.nextRelease, release <= now else {
                 continue
             }
             backlog.queue.release(at: now)
+            backlog.notice?.heldUntil = nil
             isAny = true
         }
         return isAny
@@ -184,7 +185,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// When the next row that a rate holds back may leave.
     func nextRelease(of indices: [SubscriptionIndex]) -> MonotonicTime? {
-        indices.compactMap { table[$0]?.backlog?.queue.nextRelease }.min()
+        indices.compactMap { table[$0]?.backlog?.nextRelease }.min()
     }
 
     mutating func trim(_ indices: [SubscriptionIndex], at now: MonotonicTime) {
@@ -248,9 +249,12 @@ struct SubscriptionRegistry: ~Copyable {
             var followers = takeFollowers(
                 of: activity, kind: store[activity].kindName, isWidget: store.isWidget(activity))
             for index in followers {
-                guard let subscription = table[index], case .surface = subscription.terms.view,
-                    subscription.shown(activity) != nil
-                else { continue }
+                guard let subscription = table[index], case .surface = subscription.terms.view else { continue }
+                if subscription.terms.isNotice {
+                    oweNotice(of: activity, commit: commit, to: index, &store, &sessions)
+                    continue
+                }
+                guard subscription.shown(activity) != nil else { continue }
                 oweSurroundings(of: activity, to: index, since: commit, &store)
                 sessions.makeReady(slot: subscription.session)
             }
@@ -280,6 +284,7 @@ struct SubscriptionRegistry: ~Copyable {
     ) {
         guard let terms = table.terms(of: index) else { return }
         let entity = change.entity
+        if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, &store, &sessions) }
         // By what the change made of it, and not what the whole batch did.
         let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = table.change(index) { subscription in

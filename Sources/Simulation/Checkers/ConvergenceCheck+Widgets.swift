@@ -9,6 +9,23 @@ extension ConvergenceCheck {
         for case let screen as WidgetScreen in world.clients where world.ledger.violations.isEmpty { check(screen) }
     }
 
+    /// One that is told of changes has read the newest state of everything.
+    func checkNotices() {
+        for case let reader as NoticeReader in world.clients where world.ledger.violations.isEmpty {
+            let lines = ask(reader.introduction + ["LIST \(reader.pattern) id=l"])
+            guard lines.contains(where: { $0["id"] == "l" && $0.verb == "OK" }) else {
+                return violated("notices-\(reader.index) would not get a list")
+            }
+            let fresh = Verdicts.snapshot(in: lines).mapValues(\.rev)
+            for key in Set(fresh.keys).union(reader.table.keys).sorted() where fresh[key] != reader.table[key] {
+                return world.violated(
+                    "notices",
+                    "\(reader.index) has \(key) at \(reader.table[key] ?? 0), was not told, and it is at \(fresh[key] ?? 0)"
+                )
+            }
+        }
+    }
+
     private func check(_ screen: WidgetScreen) {
         let lines = ask(screen.introduction + [screen.subscription])
         guard lines.contains(where: { $0.verb == "LIVE" }) else {

@@ -11,10 +11,16 @@ extension World {
         let first = clients.count
         let source = WidgetSource(world: self, index: first, random: random.fork())
         widgetSource = source
-        return [source.client]
-            + (0..<climate.widgets).map { number in
-                WidgetScreen(world: self, index: first + 1 + number, number: number, random: random.fork())
-            }
+        var made: [any SimulatedClient] = [source.client]
+        for number in 0..<climate.widgets {
+            made.append(
+                WidgetScreen(world: self, index: first + made.count, number: number, random: random.fork()))
+        }
+        for number in 0..<2 {
+            made.append(
+                NoticeReader(world: self, index: first + made.count, number: number, random: random.fork()))
+        }
+        return made
     }
 
     /// A budget of minutes, which a run of minutes uses up.

@@ -16,7 +16,7 @@ struct BugInjector {
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
         .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
-        .foresightLost, .foreseenTold, .heldRowDropped,
+        .foresightLost, .foreseenTold, .heldRowDropped, .noticeDropped, .noticeRepeated,
     ]
 
     /// Changes bytes that the daemon sends to a client.
@@ -62,6 +62,9 @@ struct BugInjector {
                 lines.append(old)
             }
             bodies["\(client)"] = card ?? bodies["\(client)"]
+        case .noticeRepeated:
+            let notice = lines.last { $0.hasPrefix("CHANGED ") }
+            if let notice, random.chance(200) { lines.append(notice) }
         case .rowRepeated:
             let row = lines.first { $0.hasPrefix("UPD ") }
             if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }
@@ -79,6 +82,7 @@ struct BugInjector {
         case .deletionDropped: return line.hasPrefix("DEL ") && random.chance(100) ? nil : line
         case .rowDropped: return line.hasPrefix("UPD ") && random.chance(10) ? nil : line
         case .snapshotRowDropped: return line.hasPrefix("SNAP ") && random.chance(50) ? nil : line
+        case .noticeDropped: return line.hasPrefix("CHANGED ") && random.chance(100) ? nil : line
         case .milestoneDropped: return line.hasPrefix("MILE ") && random.chance(50) ? nil : line
         case .replyDropped: return line.hasPrefix("OK ") && random.chance(5) ? nil : line
         case .alertConflated: return line.hasPrefix("ALERT ") && random.chance(100) ? nil : line
@@ -137,6 +141,8 @@ struct BugInjector {
             return rewritten(bytes) {
                 $0.hasPrefix("SUB ") ? $0.changingNumber(after: " ahead=") { $0 + 8 } : $0
             }
+        case .deliveryIgnored:
+            return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" deliver=notice", "") : $0 }
         case .familyIgnored:
             return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" family=accessoryCircular", "") : $0 }
         case .screenUnread: return rewritten(bytes) { $0.with("TRAIT screen=off", "TRAIT screen=on") }

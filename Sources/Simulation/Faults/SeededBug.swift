@@ -27,6 +27,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case usedUpRowDropped, entryDropped, entryTooSoon, stalenessUntold, placeholderKept, widgetStaleMisread
     case foresightLost, foreseenTold, conditionUnread, endedCounted, tallyMisread
     case screenUnread, unitMisread, burstMisread, budgetOff, heldRowDropped, screenOnForgotten
+    case noticeDropped, noticeRepeated, deliveryIgnored
     case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
 
     public var summary: String {
@@ -115,6 +116,9 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .aheadIgnored: "a widget's row has more entries than were asked for"
         case .familyIgnored: "a widget is drawn in another family than the one asked for"
         case .lockUnread: "a locked device is sent what is private"
+        case .noticeDropped: "a reader that is told of changes is not told of one"
+        case .noticeRepeated: "a change is told again before the reader has read"
+        case .deliveryIgnored: "a reader that wants no rows is sent them"
         case .versionUnread: "an older timeline replaces a newer one"
         case .reloadForgotten: "edited kinds do not take effect"
         case .byteLost: "a byte is lost between two pieces"

@@ -64,7 +64,7 @@ public struct WidgetScene: Hashable, Sendable {
         let family = family ?? Self.standardFamily(at: place, on: surface)
         guard Self.isOffered(kind, family, at: place, on: surface) else { return nil }
         let own = traits.widgets
-        guard isSample || Self.isRelevant(kind, at: place, own) else { return nil }
+        guard isSample || Self.isRelevant(kind, at: place, own, settings) else { return nil }
         self.family = family
         self.place = place
         self.hasAccount = hasAccount
@@ -163,11 +163,13 @@ public struct WidgetScene: Hashable, Sendable {
         return ([standardPlace(on: surface)] + others).first { isOffered(kind, family, at: $0, on: surface) }
     }
 
-    /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and while the device's situation
-    /// is one of its contexts. Dates are entries of its row.
-    static func isRelevant(_ kind: WidgetKind, at place: WidgetPlace, _ traits: WidgetTraits) -> Bool {
+    /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and where the settings say so, and
+    /// while the device's situation is one of its contexts. Dates are entries of its row.
+    static func isRelevant(
+        _ kind: WidgetKind, at place: WidgetPlace, _ traits: WidgetTraits, _ settings: SurfaceSettings
+    ) -> Bool {
         guard kind.isEach, let relevance = kind.relevance else { return true }
-        guard place == .smartStack else { return false }
+        guard place == .smartStack || settings.relevancePlaces.contains(place) else { return false }
         return relevance.situations.isEmpty || relevance.situations.contains(where: traits.meets)
     }
 

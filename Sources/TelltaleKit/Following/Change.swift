@@ -10,6 +10,9 @@ public enum Change<Activity: ActivityRow>: Hashable, Sendable {
     case milestone(RowMilestone)
     /// Attention is to be drawn to a key. It comes before the row, once.
     case alert(RowAlert)
+    /// Something has changed, of a follower that wants no rows (``Telltale/notices(of:view:cursor:)``). `count` is how many keys did;
+    /// `nil` = more than the server counts.
+    case changed(rev: Int64, count: Int?)
     /// The rows are complete and current, for the first time or again.
     case live
     /// The server could not resume: all rows come anew, and keys that are gone are removed before the next ``live``.
@@ -27,7 +30,7 @@ public enum Change<Activity: ActivityRow>: Hashable, Sendable {
         case .removal(let removal): removal.key
         case .milestone(let milestone): milestone.key
         case .alert(let alert): alert.key
-        case .live, .reset, .connected, .disconnected: nil
+        case .changed, .live, .reset, .connected, .disconnected: nil
         }
     }
 }

@@ -7,6 +7,7 @@ enum PendingChange: Hashable, Sendable {
     case removal(RowRemoval)
     case milestone(RowMilestone)
     case alert(RowAlert)
+    case changed(rev: Int64, count: Int?)
     case live
     case reset(why: String)
     case connected
@@ -80,7 +81,7 @@ extension PendingChange {
         switch self {
         case .update(let row, _): row.key
         case .removal(let removal): removal.key
-        case .milestone, .alert, .live, .reset, .connected, .disconnected: nil
+        case .milestone, .alert, .changed, .live, .reset, .connected, .disconnected: nil
         }
     }
 
@@ -89,7 +90,7 @@ extension PendingChange {
         switch self {
         case .milestone(let milestone): milestone.key
         case .alert(let alert): alert.key
-        case .update, .removal, .live, .reset, .connected, .disconnected: nil
+        case .update, .removal, .changed, .live, .reset, .connected, .disconnected: nil
         }
     }
 
@@ -97,7 +98,7 @@ extension PendingChange {
         switch self {
         case .update(let row, _): row.rev
         case .removal(let removal): removal.rev
-        case .milestone, .alert, .live, .reset, .connected, .disconnected: 0
+        case .milestone, .alert, .changed, .live, .reset, .connected, .disconnected: 0
         }
     }
 
@@ -105,7 +106,7 @@ extension PendingChange {
         switch self {
         case .update(let row, _): row.skip
         case .removal(let removal): removal.skipped
-        case .milestone, .alert, .live, .reset, .connected, .disconnected: 0
+        case .milestone, .alert, .changed, .live, .reset, .connected, .disconnected: 0
         }
     }
 
@@ -122,7 +123,7 @@ extension PendingChange {
         case .removal(var removal):
             removal.skipped += missed
             return .removal(removal)
-        case .milestone, .alert, .live, .reset, .connected, .disconnected: return newer
+        case .milestone, .alert, .changed, .live, .reset, .connected, .disconnected: return newer
         }
     }
 }

@@ -108,6 +108,7 @@ extension Change {
             case .removal(let removal): .removal(removal)
             case .milestone(let milestone): .milestone(milestone)
             case .alert(let alert): .alert(alert)
+            case .changed(let rev, let count): .changed(rev: rev, count: count)
             case .live: .live
             case .reset(let why): .reset(why: why)
             case .connected: .connected

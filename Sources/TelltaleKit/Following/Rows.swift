@@ -14,7 +14,7 @@ public struct Rows<Activity: ActivityRow>: Sendable {
         case .removal(let removal): updates[removal.key] = nil
         case .live: isLive = true
         case .reset, .disconnected: isLive = false
-        case .milestone, .alert, .connected: break
+        case .milestone, .alert, .changed, .connected: break
         }
     }
 

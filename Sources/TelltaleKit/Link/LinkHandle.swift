@@ -99,6 +99,7 @@ extension PendingChange {
         case .milestone(let key, let rev, let state, let at):
             self = .milestone(RowMilestone(key: key, rev: rev, state: state, at: at))
         case .alert(let key, let rev, let body): self = .alert(RowAlert(key: key, rev: rev, body: body))
+        case .changed(let rev, let count): self = .changed(rev: rev, count: count)
         case .live: self = .live
         case .reset(let why): self = .reset(why: why)
         case .refused: return nil

@@ -73,6 +73,8 @@ public struct WidgetRow: Hashable, Sendable {
     public var privateParts: [String]
     /// The private parts that were not sent.
     public var redacted: [String]
+    /// The parts that a tap is about to change: draw them dimmed until a row comes without them.
+    public var invalid: [String]
     /// Where a tap leads.
     public var url: String?
 
@@ -100,6 +102,7 @@ public struct WidgetRow: Hashable, Sendable {
         accent = names("accent")
         privateParts = names("private")
         redacted = names("redacted")
+        invalid = names("invalid")
         url = body["url"]?.string
     }
 

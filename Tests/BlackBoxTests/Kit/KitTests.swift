@@ -48,7 +48,7 @@ struct KitTests {
             switch change {
             case .update(let update): "\(update.key) \(update.rev)"
             case .removal(let removal): "\(removal.key) \(removal.rev) \(removal.why)"
-            case .milestone, .alert, .live, .reset, .connected, .disconnected: nil
+            case .milestone, .alert, .changed, .live, .reset, .connected, .disconnected: nil
             }
         }
     }

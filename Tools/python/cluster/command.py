@@ -39,7 +39,7 @@ def main(root):
     parser.add_argument("--seed", type=int, default=None, help="of faults and victims; printed")
     parser.add_argument("--seconds", type=int, help="begin no round later than this")
     parser.add_argument("--fault", metavar="WORD", help="only faults with this in their name, such as kill, 'stop leader' or cut")
-    parser.add_argument("--measure", choices=sorted(measures.MEASURES), help="one figure, of that many rounds of one fault")
+    parser.add_argument("--measure", choices=sorted([*measures.MEASURES, *measures.LOADS, measures.ALONE]), help="one figure, of that many rounds of one fault")
     parser.add_argument("--broken", choices=rounds.BROKEN, help="break the daemon so, of a debug build: rounds go on until that is found")
     parser.add_argument("--engine", choices=["nats", "file"], default="nats", help="file: a log that is one file, and no engine")
     parser.add_argument("--network", choices=["auto", "none"], default="auto",
@@ -70,7 +70,7 @@ def main(root):
     arguments.boxes, arguments.why_no_boxes = False, "--network none"
     if arguments.engine == "file":
         arguments.why_no_boxes = "a file is one machine's"
-    elif arguments.network == "auto":
+    elif arguments.network == "auto" and arguments.measure not in (*measures.LOADS, measures.ALONE):
         try:
             sys.argv.insert(1, "--cluster")
             network.enter()

@@ -1,5 +1,6 @@
 """The figures of a cluster, each by a fault that is repeated: the median and the worst of them, beside what is promised."""
 
+import os
 import random
 import shutil
 import signal
@@ -7,13 +8,13 @@ import statistics
 import tempfile
 import time
 
-from cluster import network, oracle
+from cluster import load, network, oracle
 from cluster.clients import Producer
 from cluster.crowd import takeover
-from cluster.nodes import Cluster
+from cluster.nodes import Cluster, Process
 from cluster.rounds import make_kinds, tokens
 from cluster.wire import NodeLines
-from torture.wire import Failure, check
+from torture.wire import Failure, check, tail
 
 
 class Bench:
@@ -218,8 +219,44 @@ MEASURES = {
 }
 
 
+LOADS = ("K-9", "K-10")  # See load.
+ALONE = "K-14"
+
+
+def libraries(process):
+    """The engine's libraries that a process has loaded."""
+    with open(f"/proc/{process.process.pid}/maps") as file:
+        return sorted({os.path.basename(line.split()[-1]) for line in file if "nats" in os.path.basename(line.split()[-1])})
+
+
+def alone(arguments):
+    """A daemon by itself loads nothing of the engine, where a node of a cluster does."""
+    with Bench(arguments) as bench:
+        words = [arguments.daemon, "--data", f"{bench.folder}/alone", "--kinds", f"{bench.folder}/kinds", "--listen", "127.0.0.1:0"]
+        process = Process("alone", words, f"{bench.folder}/alone.log", bench.cluster.nodes[0].environment)
+        process.start()
+        try:
+            deadline = time.monotonic() + 10
+            while not any(line.startswith("ready") for _, line in process.lines):
+                check(time.monotonic() < deadline, f"it does not start: {tail(process.log)}")
+                time.sleep(0.01)
+            found, node = libraries(process), libraries(bench.cluster.nodes[0])
+        finally:
+            process.kill()
+    check(node, "a node has loaded nothing of the engine: this check means nothing")
+    check(not found, f"a daemon by itself has loaded {found}")
+    print(f"{ALONE}: a daemon by itself has loaded nothing of the engine, a node {' '.join(node)}")
+    return 0
+
+
 def main(arguments):
     name = arguments.measure
+    if name in (ALONE, *LOADS):
+        try:
+            return alone(arguments) if name == ALONE else load.main(arguments, lambda: Bench(arguments), name)
+        except Failure as failure:
+            print(f"torture: {name} FAILED: {failure}", flush=True)
+            return 1
     fault, what, median, worst, needs_boxes, patience = MEASURES[name]
     if needs_boxes and not arguments.boxes:
         print(f"torture: {name} is skipped: {arguments.why_no_boxes}")

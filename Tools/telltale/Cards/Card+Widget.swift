@@ -19,13 +19,18 @@ extension Card {
     /// When the next entry is drawn.
     private func next(at now: Timestamp) -> Timestamp? { entries.compactMap(date).first { $0 > now } }
 
+    /// The parts that a tap is about to change.
+    private var invalid: [String] { (row["invalid"]?.array ?? []).compactMap(\.string) }
+
     private func note(_ entry: JSON?, at now: Timestamp) -> Line {
         var note = Line()
-        if entry?["stale"]?.bool == true { note.append("stale", Ink(.yellow)) }
-        if let next = next(at: now) {
+        func add(_ text: String, _ ink: Ink) {
             if note.width > 0 { note.append(" · ", .dim) }
-            note.append("next in \(Countdown.text(until: next, at: now))", .dim)
+            note.append(text, ink)
         }
+        if !invalid.isEmpty { add("changing", Ink(.yellow)) }
+        if entry?["stale"]?.bool == true { add("stale", Ink(.yellow)) }
+        if let next = next(at: now) { add("next in \(Countdown.text(until: next, at: now))", .dim) }
         return note
     }
 
@@ -34,11 +39,12 @@ extension Card {
         let inner = max(8, width - 4)
         let entry = shown(at: now)
         let view = entry?["view"]
-        var lines = ViewParts(view).stacked(width: inner, at: now)
+        let parts = ViewParts(view, invalid: invalid)
+        var lines = parts.stacked(width: inner, at: now)
         let list = view?["list"]?.array ?? []
         for item in list.prefix(Self.listLimit) {
             let texts = item.object?.compactMap(\.value.string) ?? [item.string ?? item.description]
-            lines.append(Line("· " + texts.joined(separator: " ")))
+            lines.append(Line("· " + texts.joined(separator: " "), parts.ink("list")))
         }
         // W93: those that have no room here, and those that the row leaves out.
         let moreCount = max(0, list.count - Self.listLimit) + Int(clamping: max(0, view?["more"]?.integer ?? 0))

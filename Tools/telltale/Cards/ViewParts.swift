@@ -11,6 +11,8 @@ struct ViewParts {
     var segments = 1
     var buttons: [Button] = []
     var tint: Ink.Color?
+    /// The parts that a tap is about to change, by their names.
+    private var doubtful: Set<String> = []
 
     struct Button {
         var label: String
@@ -25,7 +27,9 @@ struct ViewParts {
         }
     }
 
-    init(_ json: JSON?) {
+    /// - Parameter invalid: The parts that a tap is about to change. They are drawn dimmed.
+    init(_ json: JSON?, invalid: [String] = []) {
+        doubtful = Set(invalid)
         symbol = json?["symbol"]?.string.map(Symbols.glyph)
         title = Self.text(json?["title"])
         subtitle = Self.text(json?["subtitle"])
@@ -71,6 +75,14 @@ struct ViewParts {
             isPending: phase == "pending" || phase == "performing")
     }
 
+    /// Whether a part is drawn dimmed.
+    func isDoubtful(_ part: String) -> Bool { doubtful.contains(part) }
+
+    /// How a part is drawn: dimmed, and not bold, which a terminal would show instead, while a tap is about to change it.
+    func ink(_ part: String, _ usual: Ink = .plain) -> Ink {
+        isDoubtful(part) ? Ink(usual.color, dim: true) : usual
+    }
+
     /// All in one line: a half of a compact presentation, or a minimal one.
     func inline(at now: Timestamp) -> Line {
         var line = Line()
@@ -79,12 +91,12 @@ struct ViewParts {
             if line.width > 0 { line.append(" ") }
             line.append(text, ink)
         }
-        add(symbol, Ink(tint))
-        add(title, .bold)
-        add(subtitle, .plain)
-        add(text, .plain)
-        if let timer { add(Countdown.text(until: timer, at: now), Ink(.yellow)) }
-        if let progress { add(ProgressBar.percent(progress), Ink(.green)) }
+        add(symbol, ink("symbol", Ink(tint)))
+        add(title, ink("title", .bold))
+        add(subtitle, ink("subtitle"))
+        add(text, ink("text"))
+        if let timer { add(Countdown.text(until: timer, at: now), ink("timer", Ink(.yellow))) }
+        if let progress { add(ProgressBar.percent(progress), ink("progress", Ink(.green))) }
         return line
     }
 
@@ -92,19 +104,19 @@ struct ViewParts {
     func stacked(width: Int, at now: Timestamp) -> [Line] {
         var lines: [Line] = []
         var head = Line()
-        if let symbol { head.append(symbol + " ", Ink(tint)) }
-        if let title { head.append(title, .bold) }
+        if let symbol { head.append(symbol + " ", ink("symbol", Ink(tint))) }
+        if let title { head.append(title, ink("title", .bold)) }
         var clock = Line()
-        if let timer { clock.append(Countdown.text(until: timer, at: now), Ink(.yellow)) }
+        if let timer { clock.append(Countdown.text(until: timer, at: now), ink("timer", Ink(.yellow))) }
         if head.width > 0 || clock.width > 0 { lines.append(head.justified(with: clock, to: width)) }
-        if let subtitle { lines.append(Line(subtitle)) }
-        if let text { lines.append(Line(text)) }
+        if let subtitle { lines.append(Line(subtitle, ink("subtitle"))) }
+        if let text { lines.append(Line(text, ink("text"))) }
         if let progress {
             let percent = ProgressBar.percent(progress)
             var line = ProgressBar.line(
                 progress, width: max(3, width - 5), segments: segments, ink: Ink(tint ?? .green))
             line.append(String(repeating: " ", count: 5 - percent.count) + percent)
-            lines.append(line)
+            lines.append(isDoubtful("progress") ? line.inked { $0.isDim = true } : line)
         }
         lines += buttonRows(width: width)
         return lines
@@ -114,7 +126,7 @@ struct ViewParts {
     private func buttonRows(width: Int) -> [Line] {
         var rows: [Line] = []
         for button in buttons {
-            let line = button.line
+            let line = isDoubtful("buttons") ? button.line.inked { $0.isDim = true } : button.line
             if let last = rows.indices.last, rows[last].width + 1 + line.width <= width {
                 rows[last].append(" ")
                 rows[last].append(line)

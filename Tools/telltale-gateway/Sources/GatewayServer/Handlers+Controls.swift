@@ -72,7 +72,7 @@ extension GatewayResponder {
                     switch followed.event {
                     case .snapshot(let row), .update(let row):
                         if let end = OperationEnd(of: operation, in: row.body, rev: row.rev) { return end }
-                    case .deletion, .milestone, .alert, .live, .reset, .refused: break
+                    case .deletion, .milestone, .alert, .changed, .live, .reset, .refused: break
                     }
                 }
                 return nil

@@ -179,7 +179,7 @@ actor PushFollower {
                     "kind": "\(watch.kind)", "code": "\(line["code"] ?? "-")",
                     "need": "\(line.tail?["need"]?.string ?? "-")",
                 ])
-        case .milestone, .alert, .reset: break
+        case .milestone, .alert, .changed, .reset: break
         }
     }
 }

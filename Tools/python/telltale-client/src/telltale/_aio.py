@@ -97,15 +97,18 @@ class AsyncTelltale(AsyncRequests):
         placement: Optional[str] = None,
         rate: Optional[int] = None,
         cursor: Optional[str] = None,
+        deliver: Optional[str] = None,
         receive_buffer: Optional[int] = FOLLOWER_BUFFER,
     ) -> "AsyncFollow":
         """Follows a pattern, on a connection of its own, until it is closed.
 
         `view` is a surface or `full`. `rate` is the most rows a second for each key, `placement` says where a control is
         drawn. `cursor` is the `cursor` of an earlier `AsyncFollow`, also of another process: the changes since then come.
+        With `deliver="notice"` no rows come: one `Changed` for all that changed, and the next one for what changes after it
+        was read by `list` or `get` of the follower itself.
         `receive_buffer` is that of the socket in bytes; `None` leaves the system's.
         """
-        command, checked = _calls.subscribe(pattern, view, account, placement, rate, cursor)
+        command, checked = _calls.subscribe(pattern, view, account, placement, rate, cursor, deliver)
 
         def open_link(take: Callable[[Event], None]) -> Link:
             return self._open(take, receive_buffer)

@@ -263,6 +263,7 @@ def subscribe(
     placement: Optional[str],
     rate: Optional[int],
     cursor: Optional[str],
+    deliver: Optional[str] = None,
 ) -> Tuple[str, Optional[str]]:
     """`SUB` behind its verb, and the cursor to resume from."""
     command = _words.pattern(pattern) + _attributes(
@@ -270,6 +271,7 @@ def subscribe(
         for_=None if account is None else _words.text("the account", account),
         placement=None if placement is None else _words.text("the placement", placement),
         rate=None if rate is None else _words.number("the rate", rate, 1, 1_000_000),
+        deliver=None if deliver is None else _words.text("the delivery", deliver),
     )
     return command, None if cursor is None else _words.cursor(cursor)
 

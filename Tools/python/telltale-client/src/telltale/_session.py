@@ -8,7 +8,7 @@ from ._subscription import Subscription
 from .errors import ConnectionLost, InvalidRequest, ProtocolViolation, Refused, TelltaleError, refusal
 from .values import Action, Asked, Changed, Event, Replied, ServiceEnded, SubscriptionEnded
 
-_PUSHES = ("SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET", "MARK")
+_PUSHES = ("SNAP", "UPD", "DEL", "MILE", "ALERT", "LIVE", "RESET", "CHANGED", "MARK")
 
 
 class ComesBack(Exception):

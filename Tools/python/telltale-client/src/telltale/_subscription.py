@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Set, Tuple
 
 from ._lines import Line
 from .errors import ProtocolViolation
-from .values import Alert, Change, Deletion, Live, Milestone, Reset, Row, Update
+from .values import Alert, Change, Changed, Deletion, Live, Milestone, Reset, Row, Update
 
 
 class Subscription:
@@ -46,6 +46,11 @@ class Subscription:
             changes = [Reset(line.attributes.get("why", ""))]
         elif line.verb == "MARK":
             changes = []
+        elif line.verb == "CHANGED":
+            rev = line.number("rev")
+            if rev is None:
+                raise ProtocolViolation("the server sent a CHANGED without rev=")
+            changes = [Changed(rev, line.number("count"))]
         else:
             changes = [self._keyed(line, epoch)]
         cursor = line.attributes.get("cur")

@@ -139,12 +139,15 @@ class Telltale(Requests):
         placement: Optional[str] = None,
         rate: Optional[int] = None,
         cursor: Optional[str] = None,
+        deliver: Optional[str] = None,
         receive_buffer: Optional[int] = FOLLOWER_BUFFER,
     ) -> "Follow":
         """Follows a pattern, on a connection of its own: `for change in client.follow("coffee-order/*")`.
 
         `view` is a surface or `full`. `rate` is the most rows a second for each key, `placement` says where a control is
         drawn. `cursor` is the `cursor` of an earlier `Follow`, also of another process: the changes since then come.
+        With `deliver="notice"` no rows come: one `Changed` for all that changed, and the next one for what changes after it
+        was read by `list` or `get` of the follower itself.
         `receive_buffer` is that of the socket in bytes; `None` leaves the system's.
         """
         follow = self._client.follow(
@@ -154,6 +157,7 @@ class Telltale(Requests):
             placement=placement,
             rate=rate,
             cursor=cursor,
+            deliver=deliver,
             receive_buffer=receive_buffer,
         )
         return Follow(follow, self._loop, self._eids)

@@ -177,6 +177,18 @@ class Alert:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """Something has changed, of a follower that wants no rows (`deliver="notice"`).
+
+    It comes again when the follower has read by its own `list` or `get`. `count` is how many keys changed, and `None`
+    where they are more than the server counts.
+    """
+
+    rev: int
+    count: Optional[int]
+
+
+@dataclass(frozen=True)
 class Live:
     """The rows are complete and current, for the first time or again."""
 
@@ -206,7 +218,7 @@ class Disconnected:
     retry_after: Optional[float]
 
 
-Change = Union[Update, Deletion, Milestone, Alert, Live, Reset, Connected, Disconnected]
+Change = Union[Update, Deletion, Milestone, Alert, Changed, Live, Reset, Connected, Disconnected]
 
 # Events of the protocol machine, for its owner.
 

@@ -1,0 +1,127 @@
+internal import FanOut
+internal import Kinds
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Subscriptions with `deliver=notice`: they are told that something changed, and no rows.
+extension SubscriptionRegistry {
+    /// Begins a subscription with `deliver=notice`. What is there now is not told, for its reader lists it; what changed since a
+    /// cursor is told in one line.
+    mutating func fillNotice(
+        _ index: SubscriptionIndex, after sequence: Int64?, _ store: inout EntityStore, _ renderer: inout RowRenderer
+    ) {
+        guard let subscription = self[index] else { return }
+        let notice = NoticeDebt()
+        if let sequence {
+            note(changesAfter: sequence, in: notice, of: subscription, &store)
+            noteControls(of: subscription, store, &renderer)
+        }
+        change(index) { subscription in
+            subscription.needBacklog().notice = notice
+            if let sequence { subscription.toldCursor = sequence }
+            subscription.finishFilling()
+        }
+    }
+
+    private func note(
+        changesAfter sequence: Int64, in notice: NoticeDebt, of subscription: Subscription, _ store: inout EntityStore
+    ) {
+        guard subscription.key != nil || !store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence) else {
+            // The keys that it follows are not looked for among so many.
+            return notice.markOthers(first: sequence + 1, last: store.sequence)
+        }
+        let account = subscription.terms.account
+        var changed = store.changed(after: sequence, followedBy: subscription.selector).filter {
+            mayHaveKnown($0, account: account, at: sequence, store)
+        }
+        changed += embedders(of: subscription, after: sequence, store)
+        for entity in changed {
+            let isNew = notice.mark(
+                entity, first: sequence + 1, last: max(store[entity].rev, sequence + 1),
+                hasBudget: store.isWidget(entity))
+            if isNew { store.retain(entity) }
+        }
+    }
+
+    /// The reader may have read widgets before a restart in whose views controls stand: their changes are told too.
+    private func noteControls(
+        of subscription: Subscription, _ store: borrowing EntityStore, _ renderer: inout RowRenderer
+    ) {
+        let account = subscription.terms.account
+        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls),
+            store.candidateCount(for: account, followedBy: subscription.selector) <= limits.keysFilledAtOnce
+        else { return }
+        for entity in store.visible(to: account, followedBy: subscription.selector) {
+            renderer.noteControls(in: entity, store)
+        }
+    }
+
+    /// Notes a change for one that is told of it.
+    ///
+    /// - Parameter commit: What changed the key, or a control in its view.
+    mutating func oweNotice(
+        of entity: EntityIndex, commit: Int64, to index: SubscriptionIndex, _ store: inout EntityStore,
+        _ sessions: inout SessionTable
+    ) {
+        guard let subscription = self[index], let notice = subscription.backlog?.notice,
+            mayHaveKnown(entity, account: subscription.terms.account, at: commit - 1, store)
+        else { return }
+        let isNew = notice.mark(entity, first: commit, last: commit, hasBudget: store.isWidget(entity))
+        if isNew { store.retain(entity) }
+        guard notice.isOwed else { return }
+        _ = change(index) { $0.needBacklog() }
+        sessions.makeReady(slot: subscription.session)
+    }
+
+    // MARK: Reading
+
+    /// A connection has read a key as it is now.
+    mutating func noteRead(_ entity: EntityIndex, by session: Session, _ store: inout EntityStore) {
+        for index in session.subscriptions {
+            guard let notice = self[index]?.backlog?.notice, notice.read(entity) else { continue }
+            store.release(entity)
+            if notice.isOwed { _ = change(index) { $0.needBacklog() } }
+        }
+    }
+
+    /// A connection has read all keys of a pattern.
+    ///
+    /// - Parameter commit: The newest one when it began to.
+    mutating func noteRead(
+        _ pattern: Pattern, through commit: Int64, by session: Session, _ store: inout EntityStore
+    ) {
+        for index in session.subscriptions {
+            guard let subscription = self[index], let notice = subscription.backlog?.notice else { continue }
+            let read = notice.read(
+                through: commit,
+                isEverything: store.covers(pattern, withWidgets: session.showsWidgets, subscription.selector)
+            ) { store.covers(pattern, withWidgets: session.showsWidgets, .key($0)) }
+            for entity in read { store.release(entity) }
+            if notice.isOwed { _ = change(index) { $0.needBacklog() } }
+        }
+    }
+}
+
+extension EntityStore {
+    /// Whether a `LIST` of a pattern looks at everything that a selector follows.
+    fileprivate func covers(
+        _ pattern: Pattern, withWidgets: Bool, _ selector: PatternIndex.Selector
+    ) -> Bool {
+        switch (pattern, selector) {
+        case (.all, .all): true
+        case (.all, .allWithWidgets): withWidgets
+        case (.all, .kind(let kind)): withWidgets || !isKindOfWidgets(kind)
+        case (.all, .key(let entity)): withWidgets || !isWidget(entity)
+        case (.kind(let name), .kind(let kind)): entities.kindNumbers.known(name) == kind
+        case (_, .key(let entity)): entities[entity].key.map { pattern.matches($0) } ?? false
+        case (.kind, .all), (.kind, .allWithWidgets), (.key, .all), (.key, .allWithWidgets), (.key, .kind): false
+        }
+    }
+
+    private func isKindOfWidgets(_ number: Int32) -> Bool {
+        kinds.current.contains { name, version in
+            guard case .widget = kinds.versions[version].body else { return false }
+            return entities.kindNumbers.known(name) == number
+        }
+    }
+}

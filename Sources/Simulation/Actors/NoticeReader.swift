@@ -1,0 +1,126 @@
+import TelltaleWire
+
+/// A program that is told of changes and no rows (`deliver=notice`), and reads when it is told.
+final class NoticeReader: ConnectedClient {
+    private enum Phase {
+        case away, subscribing, live
+    }
+
+    unowned let world: any Environment
+    let index: Int
+    private var random: SimulationRandom
+    var connection = ClientConnection()
+    private let name: String
+    let pattern: String
+    private var phase = Phase.away
+    private var cursor: String?
+    /// The keys, and the rev with which each was read last.
+    private(set) var table: [String: Int64] = [:]
+    private var listed: [String: Int64] = [:]
+    /// It was told of a change, and has asked for nothing that covers everything since.
+    private var isBehind = false
+    /// A `LIST` is under way.
+    private var isListing = false
+    /// The keys of the GETs that are under way.
+    private var asked: [String] = []
+    /// A change was told on this connection, and nothing has been read since.
+    private var isTold = false
+    private var newestTold: Int64 = 0
+
+    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
+        self.world = world
+        self.index = index
+        name = "notices-\(number)"
+        var random = random
+        pattern = random.pick(of: ["*", "sales/*", "order/*", "card/*", "queue/*", "sales/Hoegi"])
+        self.random = random
+    }
+
+    var isWaiting: Bool { phase != .live || isBehind || isListing || !asked.isEmpty }
+    var untilNextMove: Int64 { random.pick(200...8_000) }
+
+    var introduction: [String] { ["HELLO client=\(name) caps=widgets"] }
+
+    // MARK: Moves
+
+    func move() {
+        guard let link else {
+            if phase == .away { connect() }
+            return
+        }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets) { return vanish() }
+        guard phase == .live, !isListing else { return }
+        if isBehind, random.chance(700) { return list() }
+        // One key alone: what else has changed is still to be read.
+        if let key = table.keys.sorted().first, asked.isEmpty, random.chance(100) {
+            asked.append(key)
+            world.send("GET \(key) id=g\n", on: link)
+        }
+    }
+
+    func calmDown() {
+        guard link != nil else { return connect() }
+        if phase == .live, isBehind, !isListing { list() }
+    }
+
+    private func list() {
+        guard let link else { return }
+        (isListing, listed) = (true, [:])
+        world.send("LIST \(pattern) id=l\n", on: link)
+    }
+
+    func connect() {
+        let link = connection.open(world.connect(self))
+        phase = .subscribing
+        (isListing, isTold, asked, newestTold) = (false, false, [], 0)
+        // A change that was told before, and not read, is told again, or the cursor went too far.
+        let from = cursor.map { " from=\($0)" } ?? ""
+        isBehind = cursor == nil
+        world.send((introduction + ["SUB \(pattern) deliver=notice id=s" + from]).map { $0 + "\n" }.joined(), on: link)
+    }
+
+    func ended(_ link: Link, wasLost: Bool) { phase = .away }
+
+    // MARK: Lines
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
+        if let fault { broken("is sent what is no line: \(fault)") }
+        for line in lines { receive(line) }
+    }
+
+    private func receive(_ line: ClientLine) {
+        switch line.verb {
+        case "RESET": (isBehind, cursor) = (true, nil)
+        case "LIVE":
+            phase = .live
+            if isBehind { list() }
+        case "CHANGED": changed(line)
+        case "SNAP" where line["sub"] == "0":
+            if let key = line["key"], let rev = line.integer("rev") { listed[key] = rev }
+        case "OK" where line["id"] == "l":
+            (table, isListing, isTold, isBehind) = (listed, false, false, false)
+        case "OK" where line["id"] == "g", "ERR" where line["id"] == "g":
+            guard let key = asked.popLast() else { return broken("is answered what it did not ask") }
+            table[key] = line.verb == "OK" ? line.integer("rev") : nil
+            isTold = false
+        case "ERR": broken("is refused: \(line.whole)")
+        case "SNAP", "UPD", "DEL", "MILE", "ALERT": broken("is sent a row: \(line.verb)")
+        default: break
+        }
+        if let known = line["cur"] { cursor = known }
+    }
+
+    private func changed(_ line: ClientLine) {
+        if isTold { return broken("is told of changes twice, and has read nothing in between") }
+        guard let rev = line.integer("rev"), rev >= newestTold else {
+            return broken("is told of rev \(line["rev"] ?? "-")")
+        }
+        if let count = line.integer("count"), count < 1 { return broken("is told that \(count) keys changed") }
+        (isTold, isBehind, newestTold) = (true, true, rev)
+        if world.isCalm, phase == .live, !isListing { list() }
+    }
+
+    private func broken(_ what: String) { world.violated("notices", "\(name) \(what)") }
+}
