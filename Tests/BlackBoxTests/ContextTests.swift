@@ -219,7 +219,7 @@ struct ContextTests {
             let help = try Home().telltale(["--help"]).lines.map { $0.drop { $0 == " " } }
             let rows = page.split(separator: "\n").filter { $0.contains("`telltale`, `telltale-sim`") }
                 .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
-            #expect(rows.map { $0[0] } == ["0", "1", "2", "69"])
+            #expect(rows.map { $0[0] } == ["0", "1", "2", "69", "78"])
             for row in rows { #expect(help.contains { $0 == "\(row[0])  \(row[1])" }, "\(row)") }
         }
     }

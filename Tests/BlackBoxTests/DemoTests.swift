@@ -65,12 +65,16 @@ struct DemoTests {
                 ])
             let lines = demo.readToEnd()
             #expect(demo.waitForExit() == 0, "\(lines) \(demo.standardError)")
-            #expect(lines.contains("n1 leads; the other nodes repeat what it decides"))
+            #expect(lines.contains { $0.hasSuffix(" leads; the other nodes repeat what it decides") })
+            // On a busy machine n2 may lead by now.
+            let killed = lines.contains { $0.contains(" events are answered. Now n2 is killed") } ? 1 : 0
+            let node = "n\(killed + 1)"
             #expect(
                 lines.contains {
-                    $0.hasSuffix(" of 3471 events are answered. Now n1 is killed: kill -9 \(nodes[0].identifier)")
+                    $0.hasSuffix(
+                        " of 3471 events are answered. Now \(node) is killed: kill -9 \(nodes[killed].identifier)")
                 })
-            #expect(lines.contains("All screens have gone on at n2, and none was told RESET"))
+            #expect(lines.contains("All screens have gone on at n\(2 - killed), and none was told RESET"))
             #expect(
                 lines.contains(
                     "  cases          1000 of 1000 ended as the data says, on the server and on all three screens"))

@@ -39,9 +39,10 @@ final class DemoLight {
     private(set) var tapCount = 0
     private(set) var refusal: String?
     private var isEnding = false
-    /// In a cluster: connections end with the leader, and go on at the next one.
+    /// In a cluster: connections end with the leader, and go on at the next one. On a busy machine another node may lead also
+    /// before one is killed.
     var takeover: DemoTakeover?
-    /// Under way when the leader was killed: the next one may end them as unavailable, whatever the lamp did.
+    /// Under way when a leader ended: the next one may end them as unavailable, whatever the lamp did.
     private var interrupted: Set<String> = []
 
     init?(on loop: EventLoop) {
@@ -96,7 +97,7 @@ final class DemoLight {
     // MARK: The lamp
 
     private func noteInterruption() {
-        guard takeover?.isOver == true else { return }
+        guard takeover != nil else { return }
         interrupted.formUnion(wanted.keys.filter { ended[$0] == nil })
     }
 
@@ -144,7 +145,7 @@ final class DemoLight {
     private func heard(_ event: ClientEvent) {
         switch event {
         // The tap that was under way is sent to the next leader, where the lamp is not back yet.
-        case .reply(_, let reply) where !reply.isOK && takeover?.isOver == true:
+        case .reply(_, let reply) where !reply.isOK && takeover != nil:
             tapCount -= 1
             tap?.schedule(afterMilliseconds: Self.pauseMilliseconds)
         case .reply(_, let reply) where !reply.isOK: refusal = reply.line.message ?? "refused"
@@ -177,7 +178,7 @@ final class DemoLight {
     /// Whether each tap ended on the screen as it did at the lamp.
     var isRight: Bool {
         // An operation that ended before the lamp was asked.
-        let gone = takeover?.isOver == true ? "unavailable" : ""
+        let gone = takeover != nil ? "unavailable" : ""
         return refusal == nil && tapCount == ended.count
             && ended.allSatisfy { interrupted.contains($0.key) || wanted[$0.key, default: gone] == $0.value }
             && wanted.keys.allSatisfy { ended[$0] != nil }
@@ -187,7 +188,7 @@ final class DemoLight {
         if let refusal { return "refused: \(refusal)" }
         let text =
             "\(tapCount) taps, \(count("confirmed")) confirmed, \(count("reverted")) reverted when the lamp failed"
-        let gone = interrupted.isEmpty ? "" : "; \(interrupted.count) under way when the leader was killed"
+        let gone = interrupted.isEmpty ? "" : "; \(interrupted.count) under way when a leader ended"
         return isRight ? text + gone : text + "; the lamp says otherwise: \(wanted.count) operations"
     }
 }

@@ -302,7 +302,11 @@ extension EntityStore {
         }
         var result = DecisionResult(
             verdict: .applied, entity: entity, rev: rev, description: StateName("pruned"), change: change)
-        if wasShown { result.derived = forgetShown(entity, sequence: sequence) }
+        if wasShown {
+            result.derived = forgetShown(entity, sequence: sequence)
+        } else {
+            result.derived = touchTiles(on: key, sequence: sequence)
+        }
         return result
     }
 

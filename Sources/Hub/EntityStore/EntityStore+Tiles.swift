@@ -167,6 +167,18 @@ extension EntityStore {
         return derived
     }
 
+    /// A widget is forgotten, and its `rev` with it: the tiles that show it take that of the record.
+    mutating func touchTiles(on widget: Key, sequence: Int64) -> DerivedChanges? {
+        guard boards.hasTiles(on: widget) else { return nil }
+        var derived = DerivedChanges()
+        for entity in boards.tiles(on: widget) {
+            recordUndo(of: entity)
+            update(entity) { $0.rev = sequence }
+            derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence))
+        }
+        return derived
+    }
+
     // MARK: The widgets of tiles
 
     /// The widget that a tile shows, where there is one.
@@ -178,13 +190,17 @@ extension EntityStore {
     }
 
     /// Whether a key of widgets is to exist before anything is told of it: its provider is to be asked, its activities are
-    /// to be counted, or nothing but the tile knows its configuration.
+    /// to be counted, its hours go by, or nothing but the tile knows its configuration.
     func needsWidget(_ key: Key) -> Bool {
-        guard let index = widgetVersion(named: key.kind), case .widget(let kind) = kinds.versions[index].body,
-            !kind.isEach
-        else { return false }
+        guard let index = widgetVersion(named: key.kind), case .widget(let kind) = kinds.versions[index].body else {
+            return false
+        }
         if let entity = entities.index(of: key), widget(at: entity) != nil, !isGone(entity) { return false }
-        return kind.isAsked || kind.isAggregate || kind.configuration(ofID: String(key.id)) == nil
+        switch kind.source {
+        case .asked, .over, .schedule: return true
+        case .pushed, .one: return kind.configuration(ofID: String(key.id)) == nil
+        case .each: return false
+        }
     }
 
     /// The configuration of a key by a tile that shows it, where the kind still takes it.

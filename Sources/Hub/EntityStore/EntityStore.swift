@@ -343,12 +343,8 @@ struct EntityStore: ~Copyable {
         eventIDs.reserve(header.sources)
     }
 
-    mutating func restore(_ history: AudienceHistory?, of entity: EntityIndex) {
-        entities.audienceHistories[entity] = history
-    }
-
+    mutating func restore(_ past: AudienceHistory?, of key: EntityIndex) { entities.audienceHistories[key] = past }
     mutating func restore(_ ids: [StoredEventID]) { eventIDs.restore(ids) }
     mutating func restore(_ chunk: StoredIDChunk) -> Bool { eventIDs.restore(chunk) }
-
     mutating func restore(_ taps: TapLedger) { self.taps = taps }
 }

@@ -264,7 +264,6 @@ extension RowRenderer {
     ) {
         guard let subscription = subscriptions[index], let key = store[entity].key else { return }
         writing.count(entry.cause)
-
         // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
         // an alert is a notification exactly when the dashboard, and so the row, is hidden.
         let isAlerted = announce(entry, of: entity, key: key, subscription, store, to: &writer)

@@ -171,6 +171,10 @@ struct TileReading {
             }
             look.mounting = mounting
         }
+        // A kind that stands in no other way.
+        if look.placement == .vertical, look.mounting == nil, kind.mountings == [.recessed] {
+            look.mounting = .recessed
+        }
         if let scale = command.scale { look.scale = scale }
         if let theme = command.theme { look.theme = theme == "none" ? nil : theme }
         return look

@@ -45,6 +45,7 @@ extension Hub {
         if let owner = board.account, let account = session.account, owner != account { throw .unknownKey(key) }
         try checkRev(of: command, on: board)
         let input = try TileReading(command: command, board: board, kinds: store.kinds).input()
+        try checkRight(to: input, of: session)
         try checkRoom(for: command, input, on: board, of: session, source: source)
         let entry = TileEntry(
             key: key, input: input, account: session.account, source: source, eid: command.eid, digest: command.digest)
@@ -56,6 +57,20 @@ extension Hub {
         }
         writer.ok(
             id: request.id, verdict: result.verdict, rev: result.rev, state: result.state, ignored: request.ignored)
+    }
+
+    /// The board shows what stands on it: a principal places no widget that it may not read.
+    private func checkRight(to input: TileInput, of session: Session) throws(WireError) {
+        guard access.isEnforced, let widget = input.widget, let principal = access.principal(of: session.id) else {
+            return
+        }
+        let scope = Scope.read(KeyRange(widget))
+        guard !principal.has(scope) else { return }
+        var details = JSONObject()
+        details["need"] = .string(scope.description)
+        throw WireError(
+            .forbidden, "this needs \(scope), which \(principal.name) does not have: a board shows what stands on it",
+            details: details)
     }
 
     /// W97: a person acts on the row that stands there. Its `rev` may be that of the widget, which no request changes.

@@ -11,7 +11,8 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkWidgets, checkNotices, checkAnnouncements, checkAcknowledged, checkFullView, checkDeadlines,
+            checkScreens, checkWidgets, checkNotices, checkAnnouncements, checkAcknowledged, checkFullView,
+            checkDeadlines,
             checkHistories,
             checkRecovery, checkPushes,
         ]

@@ -74,7 +74,8 @@ extension PushResponder {
             let answer = [String(status), reason].compactMap(\.self).joined(separator: " ")
             throw Problem("push_refused", "the push service refuses with \(answer)")
         case .unreadable(let status):
-            throw Problem("push_refused", "the push service answers with status \(status), and not with what was asked for")
+            throw Problem(
+                "push_refused", "the push service answers with status \(status), and not with what was asked for")
         }
         writer.endObject()
         return Self.json(writer.bytes, status: request.method == "POST" ? 201 : 200)

@@ -297,7 +297,9 @@ private struct PushSettingsReader {
         guard faults.isEmpty else { return }
         if settings.state.isEmpty { faults.append("--state: names the folder of the registrations") }
         // Browsers alone need nothing of Apple's.
-        if settings.web != nil, settings.pushPlace == nil, settings.channelPlace == nil, settings.forms.isEmpty { return }
+        if settings.web != nil, settings.pushPlace == nil, settings.channelPlace == nil, settings.forms.isEmpty {
+            return
+        }
         if settings.pushPlace == nil {
             faults.append("--apns-url: says where pushes go, as https://api.sandbox.push.apple.com")
         }
