@@ -141,7 +141,7 @@ public struct HistoryMove {
         case .connection(let isUp, let text): connection = isUp ? nil : text
         case .unusable(let faults):
             return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
-        case .stored, .refused, .full, .beatStored, .heard: break
+        case .stored, .refused, .full, .beatStored, .heard, .sync: break
         }
         replica.take(event, at: now)
         settle(at: now)

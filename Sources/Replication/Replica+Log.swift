@@ -101,6 +101,10 @@ extension Replica {
 
     mutating func lead(at now: MonotonicTime) {
         unconfirmedTerm = nil
+        guard !isSyncRefuted else {
+            role = .standby
+            return election.leaderBegan(at: now)
+        }
         role = .leading
         isInLimbo = false
         actions.append(.lead(term: term))
@@ -179,11 +183,24 @@ extension Replica {
 
     /// Tries to lead, where that is due.
     mutating func volunteer(at now: MonotonicTime) {
-        guard role == .standby, hasReadToEnd, appender.phase == .idle,
+        guard role == .standby, hasReadToEnd, !isSyncRefuted, appender.phase == .idle,
             let moment = election.moment(position: reader.position, skew: skew), now >= moment
         else { return }
         role = .campaigning
         send(message(.term(address: address, release: release), term: term + 1).encoded(), at: now)
+    }
+
+    /// A server of the engine says that it does not sync before it acknowledges, or all say again that they do.
+    ///
+    /// An `OK` is to mean that a majority has synced. Where one of three does not, it may mean one disk; so a leader stands down,
+    /// and no node leads until the server is mended. A server that says nothing changes nothing.
+    public mutating func syncChanged(isRefuted: Bool, at now: MonotonicTime) {
+        guard role != .stopped else { return }
+        isSyncRefuted = isRefuted
+        if isRefuted, role == .leading {
+            standDown("a server of the engine does not sync before it acknowledges", at: now)
+        }
+        volunteer(at: now)
     }
 
     mutating func standDown(_ reason: String, at now: MonotonicTime) {

@@ -70,6 +70,8 @@ public struct Replica: Sendable {
     var sentAt = MonotonicTime.distantPast
     private var beatsSent: [Int64: MonotonicTime] = [:]
     private var namesake = Namesake()
+    /// A server of the engine does not sync before it acknowledges, and so no node leads.
+    var isSyncRefuted = false
     private var beatCount: Int64 = 0
     private var nextBeat: MonotonicTime
     /// The newest message at the last beat.
@@ -133,7 +135,9 @@ public struct Replica: Sendable {
     public var deadline: MonotonicTime {
         guard role != .stopped else { return .distantFuture }
         var time = min(nextBeat, appender.deadline ?? .distantFuture)
-        if role == .standby, hasReadToEnd, let moment = election.moment(position: reader.position, skew: skew) {
+        if role == .standby, hasReadToEnd, !isSyncRefuted,
+            let moment = election.moment(position: reader.position, skew: skew)
+        {
             time = min(time, moment)
         }
         if unconfirmedTerm != nil { time = min(time, nextConfirmation) }

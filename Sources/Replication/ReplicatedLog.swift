@@ -62,9 +62,24 @@ public enum LogEvent: Hashable, Sendable {
     case heard(Beat)
     /// The connection began or ended, or why it has not begun yet. Nothing is decided by it; people should know.
     case connection(isUp: Bool, text: String)
+    /// Whether the engine's servers sync before they acknowledge, where that has changed, with the reasons, for people: each
+    /// server that does not, and each that has not said so.
+    case sync(EngineSync, [String])
     /// The engine cannot be used as it is configured, and nothing more comes: each fault, one line. A daemon that starts exits
     /// with it.
     case unusable([String])
+}
+
+/// Whether the servers of an engine sync before they acknowledge, by their own words when they were asked last.
+public enum EngineSync: String, Hashable, Sendable {
+    /// They are not asked, or an operator answers for them.
+    case trusted
+    /// Each one does.
+    case proven
+    /// None says that it does not, and not each one has said that it does.
+    case unknown
+    /// One does not: its acknowledgement is a promise about memory.
+    case refuted
 }
 
 /// The state of an engine, as `STATS` tells it.
@@ -73,8 +88,7 @@ public struct EngineStatus: Hashable, Sendable {
     public var name: String
     /// Of the server that the node is connected to; empty before the first connection.
     public var version = ""
-    /// Whether each server said that it syncs before it acknowledges; `false` where it was not asked.
-    public var isSyncProven = false
+    public var sync = EngineSync.trusted
     public var isConnected = false
     /// From an append to its acknowledgement, the newest one.
     public var roundTrip = Duration.zero
@@ -103,6 +117,7 @@ extension Replica {
         case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
         case .beatStored(let number): beatAcknowledged(number: number, at: now)
         case .heard(let beat): heard(beat, at: now)
+        case .sync(let sync, _): syncChanged(isRefuted: sync == .refuted, at: now)
         case .connection, .unusable: break
         }
     }

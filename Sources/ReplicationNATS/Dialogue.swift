@@ -10,9 +10,12 @@ struct Dialogue {
     let node: String
     /// Where answers go; another process has another one.
     let inbox: String
-    private(set) var status = EngineStatus(name: "nats")
-    private var requests: [Request] = []
-    private var events: [LogEvent] = []
+    var status = EngineStatus(name: "nats")
+    var requests: [Request] = []
+    var events: [LogEvent] = []
+    /// `nil` where no server is asked whether it syncs.
+    var watch: ProofWatch?
+    var servers: [Preparation.Replica]?
 
     private var append: (token: Int64, sent: MonotonicTime)?
     private var reading: Reading?
@@ -100,8 +103,9 @@ struct Dialogue {
                 bytes: Array(text.utf8)))
     }
 
-    mutating func beat(_ beat: Beat) {
+    mutating func beat(_ beat: Beat, at now: MonotonicTime) {
         instance = beat.instance
+        askForServers(beat, at: now)
         requests.append(
             Request(
                 lane: .beat, subject: names.beatSubject(of: node), answer: "b\(beat.number)", expected: nil,
@@ -140,14 +144,12 @@ struct Dialogue {
         waitingRead = nil
         retry = nil
         beatsAsked = nil
+        if isUp { watch?.reconnected() }
         events.append(.connection(isUp: isUp, text: text))
         if isUp, let told { begin(from: told, isAsked: true, at: now) }
     }
 
-    mutating func prepared(version: String, isSyncProven: Bool) {
-        status.version = version
-        status.isSyncProven = isSyncProven
-    }
+    mutating func prepared(version: String) { status.version = version }
 
     // MARK: Answers
 
@@ -170,6 +172,7 @@ struct Dialogue {
             events.append(.beatStored(number: number))
             askForBeats(at: now)
         case "m": takeBeat(message, at: now)
+        case "s": takeServers(message)
         default: break
         }
     }

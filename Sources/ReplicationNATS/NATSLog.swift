@@ -1,3 +1,4 @@
+internal import Journal
 public import Replication
 public import TelltaleEventLoop
 internal import TelltaleModel
@@ -18,6 +19,7 @@ internal import TelltaleModel
     private var firstRead: Int64?
     private var isClosed = false
     private let worker: Worker
+    private let configuration: NATSLogConfiguration
     private var mailbox: Mailbox<Worker.Word>?
     private var timer: TimerHandle?
 
@@ -26,6 +28,10 @@ internal import TelltaleModel
         let names = Names(cluster: configuration.cluster)
         let inbox = "_INBOX.tt\(String(generator.next(), radix: 16))"
         dialogue = Dialogue(names: names, node: configuration.node, inbox: inbox)
+        if !configuration.monitors.isEmpty {
+            dialogue.watch = ProofWatch(isTrusted: configuration.isSyncTrusted, every: configuration.proofInterval)
+        }
+        self.configuration = configuration
         worker = Worker(configuration, names: names, inbox: inbox, context: generator.next())
         let mailbox = try Mailbox<Worker.Word>(on: loop) { [weak self] words in
             for word in words { self?.take(word) }
@@ -58,7 +64,7 @@ internal import TelltaleModel
 
     public func beat(_ beat: Beat) {
         guard isReady else { return }
-        dialogue.beat(beat)
+        dialogue.beat(beat, at: Self.now)
         settle()
     }
 
@@ -79,13 +85,17 @@ internal import TelltaleModel
         case .change(let isUp, let text):
             guard isReady else { break }
             dialogue.changed(isUp: isUp, text: text, at: Self.now)
+        case .proof(let proof):
+            let (sync, reasons) = proof.sync(isTrusted: configuration.isSyncTrusted)
+            dialogue.proved(sync, reasons, at: Self.now)
         case .waiting(let text): events.append(.connection(isUp: false, text: text))
         case .unusable(let faults): events.append(.unusable(faults))
         case .ready(let version, let isSyncProven, let text, let warnings):
             isReady = true
-            dialogue.prepared(version: version, isSyncProven: isSyncProven)
-            for warning in warnings { events.append(.connection(isUp: true, text: warning)) }
+            dialogue.prepared(version: version)
             dialogue.changed(isUp: true, text: text, at: Self.now)
+            let sync = configuration.isSyncTrusted ? EngineSync.trusted : isSyncProven ? .proven : .unknown
+            dialogue.proved(sync, warnings, at: Self.now)
             if let firstRead { dialogue.read(from: firstRead, at: Self.now) }
             firstRead = nil
         }
@@ -100,12 +110,23 @@ internal import TelltaleModel
     /// Carries out what the dialogue wants. Events are told one at a time, whatever is asked meanwhile.
     private func settle() {
         for request in dialogue.takeRequests() { worker.post(request) }
+        if let servers = dialogue.takeServers() { ask(servers) }
         events += dialogue.takeEvents()
         guard !isDelivering, !isClosed else { return }
         isDelivering = true
         while let onEvent, !isClosed, !events.isEmpty { onEvent(events.removeFirst()) }
         isDelivering = false
         arm()
+    }
+
+    /// Asks the monitors on a thread of its own, because each may take seconds to answer.
+    private func ask(_ servers: [Preparation.Replica]) {
+        guard let sender = mailbox?.sender else { return }
+        let monitors = configuration.monitors
+        startThread {
+            let told = SyncProof.ask(monitors) { MonitorClient.varz($0) }
+            _ = sender.post(.proof(SyncProof(of: servers, told: told)))
+        }
     }
 
     private func arm() {

@@ -16,6 +16,8 @@ public struct NATSLogConfiguration: Sendable {
     public var isSyncTrusted = false
     /// The lineage that the node's folder has; `nil` for none. The log's own is to be the same.
     public var epoch: UInt64?
+    /// Between two asks of all servers whether they sync.
+    var proofInterval = Milliseconds.minutes(1)
     /// The file of the library; `nil` = the one that the system finds.
     public var library: String?
     /// Of the streams that are made.

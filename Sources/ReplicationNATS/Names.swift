@@ -32,7 +32,7 @@ public struct Names: Hashable, Sendable {
 /// Something to publish.
 struct Request: Hashable, Sendable {
     /// Of requests of one lane that wait for the connection, the newest is sent.
-    enum Lane: Hashable, Sendable { case append, read, last, info, beat, beats, hint }
+    enum Lane: Hashable, Sendable { case append, read, last, info, beat, beats, hint, servers }
 
     var lane: Lane
     var subject: String

@@ -36,7 +36,7 @@ struct Preparation {
                 case .success(let answer):
                     faults += purpose.faults(of: answer, names: names)
                     if purpose == .log {
-                        servers = replicas(of: answer)
+                        servers = Self.replicas(of: answer)
                         faults += try faultsOfHistory(answer)
                     }
                 }
@@ -107,12 +107,12 @@ struct Preparation {
 
     // MARK: Servers
 
-    struct Replica: Hashable {
+    struct Replica: Hashable, Sendable {
         var name: String
         var isOffline: Bool
     }
 
-    private func replicas(of answer: Answer) -> [Replica] {
+    static func replicas(of answer: Answer) -> [Replica] {
         guard let cluster = answer["cluster"]?.object else { return [] }
         var replicas: [Replica] = []
         if let leader = cluster["leader"]?.string, !leader.isEmpty {
@@ -138,37 +138,15 @@ struct Preparation {
             proof.warnings.append("the engine is trusted to sync before it acknowledges, and was not asked")
             return proof
         }
-        var told: [String: JSONObject] = [:]
-        for address in configuration.monitors.compactMap(MonitorAddress.init) {
-            guard let bytes = monitor(address), let varz = (try? JSONParser().parse(bytes.span))?.object,
-                let name = varz["server_name"]?.string
-            else { continue }
-            told[name] = varz
+        let words = SyncProof(of: replicas, told: SyncProof.ask(configuration.monitors, monitor))
+        // It may be starting.
+        if let server = words.silent.first(where: { !$0.isOffline }) {
+            throw Later(text: "no monitor tells of the engine's server \(server.shown), which has the log")
         }
-        for replica in replicas {
-            let shown = String(replica.name.prefix(64)).harmless
-            guard let varz = told[replica.name] else {
-                if replica.isOffline {
-                    proof.warnings.append("the engine's server \(shown) is away: whether it syncs is not known")
-                    continue
-                }
-                // It may be starting.
-                throw Later(text: "no monitor tells of the engine's server \(shown), which has the log")
-            }
-            let version = varz["version"]?.string ?? ""
-            proof.version = String(version.prefix(32)).harmless
-            if !Self.isRecent(version) {
-                proof.faults.append(
-                    "the engine's server \(shown) is nats-server \(String(version.prefix(32)).harmless), and 2.12.3 is the oldest that keeps what it acknowledged"
-                )
-            }
-            if varz["jetstream"]?["config"]?["sync_always"]?.bool != true {
-                let text =
-                    "the engine's server \(shown) does not sync before it acknowledges (jetstream { sync_interval: always })"
-                if configuration.isSyncTrusted { proof.warnings.append(text) } else { proof.faults.append(text) }
-            }
-        }
-        proof.isProven = proof.faults.isEmpty && proof.warnings.isEmpty && !replicas.isEmpty
+        proof.version = words.version
+        proof.faults = words.tooOld + (configuration.isSyncTrusted ? [] : words.unsynced)
+        proof.warnings = words.silent.map(\.doubt) + (configuration.isSyncTrusted ? words.unsynced : [])
+        proof.isProven = words.isProven
         return proof
     }
 

@@ -14,6 +14,7 @@ final class Worker: Sendable {
         case message(Incoming)
         case change(isUp: Bool, text: String)
         case waiting(String)
+        case proof(SyncProof)
         case unusable([String])
         case ready(version: String, isSyncProven: Bool, text: String, warnings: [String])
     }

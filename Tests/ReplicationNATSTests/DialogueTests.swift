@@ -238,7 +238,7 @@ struct DialogueTests {
             node: "n1", role: .standby, term: 1, position: 4, address: "a:1", release: "1", number: 3)
         var other = own
         other.node = "n2"
-        dialogue.beat(own)
+        dialogue.beat(own, at: now)
         let request = try #require(dialogue.takeRequests().first)
         #expect(request.subject == "tt.shop.beat.n1" && request.answer == "b3" && request.bytes == own.encoded())
         #expect(receive("b3", status: 503).isEmpty)
@@ -267,7 +267,7 @@ struct DialogueTests {
     @Test mutating func `a beat of its own name is heard where another process sends it`() {
         var beat = Beat(
             node: "n1", role: .standby, term: 1, position: 4, address: "a:1", release: "1", number: 3, instance: 5)
-        dialogue.beat(beat)
+        dialogue.beat(beat, at: now)
         _ = dialogue.takeRequests()
         func hear(_ bytes: [UInt8]) -> [LogEvent] {
             dialogue.received(

@@ -75,7 +75,7 @@ struct EngineTests {
                 #expect(nodes.reduce(0) { $0 + $1.standDowns } == 0)
                 #expect(nodes.allSatisfy { $0.warnings.isEmpty && $0.stop == nil })
                 let leader = try #require(Self.leader(nodes))
-                #expect(leader.log.status.isSyncProven)
+                #expect(leader.log.status.sync == .proven)
                 #expect(leader.log.status.version == "2.15.1" || !leader.log.status.version.isEmpty)
                 for node in nodes { Self.expectInOrder(node) }
             })
@@ -190,7 +190,8 @@ struct EngineTests {
             [alone.configuration("shop", "n1")], { $0[0].events.contains { Self.faults($0) != nil } },
             check: { nodes in
                 let faults = nodes[0].events.compactMap(Self.faults).joined()
-                #expect(faults.count == 3 && faults.allSatisfy { $0.contains("is no cluster") }, "\(Array(faults))")
+                let isEach = faults.allSatisfy { $0.contains("is no cluster") }
+                #expect(faults.count == Purpose.allCases.count && isEach, "\(Array(faults))")
             })
         let lazy = try TestEngine(sync: "\"1m\"")
         try await Self.run(
@@ -214,6 +215,46 @@ struct EngineTests {
                         "the engine refuses the credentials of this node"
                     ]))
                 #expect(!"\(nodes[0].events)".contains("wrong"))
+            })
+    }
+
+    @Test func `a server that comes back without sync deposes the leader, until it syncs again`() async throws {
+        let engine = try TestEngine()
+        let configurations = ["n1", "n2"].map { name in
+            var configuration = engine.configuration("shop", name)
+            configuration.proofInterval = .seconds(1)
+            return configuration
+        }
+        enum Phase { case begin, broken, mended }
+        var phase = Phase.begin
+        var wasRefuted = false
+        try await Self.run(
+            configurations,
+            { nodes in
+                let isRefuted = nodes.allSatisfy { $0.log.status.sync == .refuted && !$0.isLeading }
+                switch phase {
+                case .begin where Self.leader(nodes) != nil && nodes.allSatisfy { $0.log.status.sync == .proven }:
+                    phase = .broken
+                    engine.restart("s2", sync: "\"1m\"")
+                case .broken where isRefuted:
+                    (phase, wasRefuted) = (.mended, true)
+                    engine.restart("s2", sync: "always")
+                case .mended:
+                    return Self.leader(nodes) != nil && nodes.allSatisfy { $0.log.status.sync == .proven }
+                case .begin, .broken: break
+                }
+                return false
+            },
+            check: { nodes in
+                #expect(wasRefuted && nodes.reduce(0) { $0 + $1.standDowns } > 0)
+                let reasons = nodes[0].events.compactMap { event in
+                    if case .sync(.refuted, let reasons) = event { reasons } else { nil }
+                }
+                #expect(
+                    reasons.first?.contains(
+                        "the engine's server s2 does not sync before it acknowledges (jetstream { sync_interval: always })"
+                    )
+                        == true, "\(reasons)")
             })
     }
 

@@ -125,6 +125,21 @@ final class TestEngine {
         servers[index].process = try start(name)
     }
 
+    /// Kills a server and starts it with another `sync_interval`.
+    func restart(_ name: String, sync: String) {
+        do {
+            guard let index = servers.firstIndex(where: { $0.name == name }) else { return }
+            servers[index].process.end()
+            let file = folder.path("\(name).conf")
+            let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
+                #/sync_interval: [^ ]+/#, with: "sync_interval: \(sync)")
+            try text.write(toFile: file, atomically: false, encoding: .utf8)
+            servers[index].process = try start(name)
+        } catch {
+            Issue.record("\(name) does not start again: \(error)")
+        }
+    }
+
     /// Ports that are free now; all of them are held until the last one is found.
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         let sockets = (0..<count).map { _ in socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }

@@ -82,6 +82,7 @@ struct ReplicaScript {
                 Beat(
                     node: node, role: role, term: term, position: number, address: "", release: "", number: beatCount),
                 at: now)
+        case "refuted", "proven": replica.syncChanged(isRefuted: verb == "refuted", at: now)
         case "namesake":
             replica.heard(
                 Beat(

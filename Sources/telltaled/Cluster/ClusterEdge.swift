@@ -22,6 +22,7 @@ final class ClusterEdge {
     /// Of the batch that is being decided.
     private var records: [JournalRecord] = []
     private var isPerforming = false
+    private var toldSync: EngineSync?
     /// The process ends when the leader has stood down.
     private var isEnding = false
     /// Of the leader that handed over.
@@ -49,6 +50,7 @@ final class ClusterEdge {
         log.onEvent = { [unowned self] event in
             switch event {
             case .connection(let isUp, let text): tell(isUp: isUp, text)
+            case .sync(let sync, let reasons): tell(sync, reasons)
             case .unusable(let faults): return refuse(faults)
             case _: break
             }
@@ -216,7 +218,7 @@ final class ClusterEdge {
         engine["name"] = .string(status.name)
         engine["version"] = .string(status.version)
         engine["connected"] = .bool(status.isConnected)
-        engine["sync"] = .string(status.isSyncProven ? "proven" : "trusted")
+        engine["sync"] = .string(status.sync.rawValue)
         engine["rttMicroseconds"] = .integer(Int64(status.roundTrip / .microseconds(1)))
         engine["stalls"] = .integer(Int64(status.stalls))
         engine["longestStallMilliseconds"] = .integer(Int64(status.longestStall / .milliseconds(1)))
@@ -229,6 +231,25 @@ final class ClusterEdge {
     private func refuse(_ faults: [String]) {
         for fault in faults { Telltaled.complain("--engine: \(fault)") }
         daemon.stopAtOnce(78)
+    }
+
+    private func tell(_ sync: EngineSync, _ reasons: [String]) {
+        let because: Logger.Metadata = ["because": "\(reasons.joined(separator: "; "))"]
+        switch sync {
+        case .proven:
+            guard let old = toldSync, old != .proven else { break }
+            logger.notice("each server of the engine syncs before it acknowledges")
+        case .trusted:
+            if !reasons.isEmpty {
+                logger.warning("the engine is trusted to sync before it acknowledges", metadata: because)
+            }
+        case .unknown: logger.warning("whether the engine syncs before it acknowledges is not known", metadata: because)
+        case .refuted:
+            logger.error(
+                "the engine does not sync before it acknowledges, so this node does not lead", metadata: because)
+        }
+        toldSync = sync
+        tellStanding()
     }
 
     private func tell(isUp: Bool, _ text: String) {

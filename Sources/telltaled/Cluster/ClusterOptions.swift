@@ -22,7 +22,7 @@ struct ClusterOptions: ParsableArguments {
     var engineMonitor: [String] = []
     @Option(
         help: ArgumentHelp(
-            "proven: no node begins before each server of the log that can be reached has said that it syncs; trusted: you say so. (default: proven)",
+            "proven: no node begins or leads while a server of the log says that it does not sync; trusted: you say that each does. (default: proven)",
             valueName: "proven|trusted"))
     var engineSync: String?
     @Option(

@@ -86,7 +86,8 @@ class Lag:
         lines = wire.NodeLines(self.address, 30)
         copy = sqlite3.connect(f"file:{self.folder}/journal.sqlite?mode=ro", uri=True)
         while not self.stop.wait(0.02):
-            lines.send('EVT tally/lag type=tick {"content-state":{"n":1}}\n')
+            # The same content again would be no record.
+            lines.send('EVT tally/lag type=tick {"content-state":{"n":%d}}\n' % time.monotonic_ns())
             reply = attributes(lines.read())
             at, rev = time.monotonic(), int(reply["rev"])
             while copy.execute("select max(sequence) from record").fetchone()[0] < rev:

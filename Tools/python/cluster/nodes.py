@@ -171,6 +171,17 @@ class Cluster:
 
     def stream_leader(self):
         """The server of the engine that leads the log's stream; `None` where no server can tell."""
+        stream = self.stream()
+        return stream and next(engine for engine in self.engines if engine.name == stream["leader"])
+
+    def is_whole(self):
+        """Whether every server of the engine has the log: behind a cut that takes the engine up to half a minute."""
+        stream = self.stream() if self.engines else None
+        return not self.engines or (stream is not None and len(stream.get("replicas", [])) == 2 and all(
+            replica.get("current") and replica.get("active", 0) < 2_000_000_000 for replica in stream["replicas"]))
+
+    def stream(self):
+        """The log's stream, as the monitor of its leader tells it; `None` where none does."""
         for host, port in self.monitors if self.engines else []:
             try:
                 with urllib.request.urlopen(f"http://{host}:{port}/jsz?accounts=true&streams=true", timeout=1) as reply:
@@ -179,7 +190,8 @@ class Cluster:
                 continue
             for account in told.get("account_details", []):
                 for stream in account.get("stream_detail", []):
-                    name = stream.get("cluster", {}).get("leader")
-                    if stream["name"].endswith("_LOG") and name:
-                        return next(engine for engine in self.engines if engine.name == name)
+                    told = stream.get("cluster", {})
+                    # Other servers know no replicas.
+                    if stream["name"].endswith("_LOG") and told.get("leader") and told.get("replicas"):
+                        return told
         return None

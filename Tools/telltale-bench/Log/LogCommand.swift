@@ -59,7 +59,7 @@ struct LogCommand: ParsableCommand {
             entry["engine_cpu_us"] = JSON((cpu * 100).rounded() / 100)
             entry["read_messages_per_second"] = JSON(reading.rounded())
             entry["read_records_per_second"] = JSON((reading * Double(count)).rounded())
-            entry["sync_proven"] = .bool(written.status.isSyncProven)
+            entry["sync_proven"] = .bool(written.status.sync == .proven)
             report["\(count)"] = .object(entry)
             guard !json else { continue }
             print(

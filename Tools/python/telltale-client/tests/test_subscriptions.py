@@ -2,7 +2,7 @@
 
 from machine import Machine
 from support import GREETING, behaviour
-from telltale.values import Changed, Deletion, Live, Reset, Update
+from telltale.values import Changed, Deletion, Live, Notice, Reset, Update
 
 
 def follow(machine: Machine) -> int:
@@ -84,3 +84,15 @@ def test_a_subscription_that_ends_before_its_answer_is_taken_back() -> None:
     machine.unsubscribe(number)
     machine.say(0, "OK id=3 sub=1 view=full", "SNAP sub=1 key=errand/1 rev=1 {}")
     assert machine.take_output(0) == b"UNSUB id=4 sub=1\n" and machine.changes() == []
+
+
+def test_notices_tell_that_something_changed() -> None:
+    machine = Machine()
+    machine.subscribe("errand/* deliver=notice")
+    assert machine.take_output(0) == b"SUB id=3 errand/* deliver=notice\n"
+    machine.say(0, "OK id=3 sub=1 view=full", "LIVE sub=1 cur=0123456789abcdef:2:b0e4")
+    machine.say(0, "CHANGED sub=1 rev=3 count=2", "CHANGED sub=1 rev=9 cur=0123456789abcdef:8:b0e4")
+    assert machine.changes() == [Live(), Notice(3, 2), Notice(9, None)]
+    machine.lose(1)
+    said = machine.greet(machine.come_back())
+    assert [line.split(b" ", 2)[2] for line in said] == [b"errand/* deliver=notice from=0123456789abcdef:8:b0e4"]

@@ -108,7 +108,7 @@ public struct Problem: Error, Hashable, Sendable {
         case .staleRev: 412
         case .tooLarge, .lineTooLong: 413
         case .duplicateMismatch, .machineError, .badAction, .notOffered: 422
-        case .limitActivities, .limitSources, .limitAccounts, .limitKeys, .limitRate, .cooling: 429
+        case .limitActivities, .limitSources, .limitAccounts, .limitKeys, .limitTiles, .limitRate, .cooling: 429
         case .internal: 500
         case .versionUnsupported, .unknownVerb: 502
         case .limitConnections, .shuttingDown, .notLeader, .storageFailed: 503

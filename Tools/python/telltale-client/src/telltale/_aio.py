@@ -104,7 +104,7 @@ class AsyncTelltale(AsyncRequests):
 
         `view` is a surface or `full`. `rate` is the most rows a second for each key, `placement` says where a control is
         drawn. `cursor` is the `cursor` of an earlier `AsyncFollow`, also of another process: the changes since then come.
-        With `deliver="notice"` no rows come: one `Changed` for all that changed, and the next one for what changes after it
+        With `deliver="notice"` no rows come: one `Notice` for all that changed, and the next one for what changes after it
         was read by `list` or `get` of the follower itself.
         `receive_buffer` is that of the socket in bytes; `None` leaves the system's.
         """

@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Set, Tuple
 
 from ._lines import Line
 from .errors import ProtocolViolation
-from .values import Alert, Change, Changed, Deletion, Live, Milestone, Reset, Row, Update
+from .values import Alert, Change, Deletion, Live, Milestone, Notice, Reset, Row, Update
 
 
 class Subscription:
@@ -50,7 +50,7 @@ class Subscription:
             rev = line.number("rev")
             if rev is None:
                 raise ProtocolViolation("the server sent a CHANGED without rev=")
-            changes = [Changed(rev, line.number("count"))]
+            changes = [Notice(rev, line.number("count"))]
         else:
             changes = [self._keyed(line, epoch)]
         cursor = line.attributes.get("cur")

@@ -177,7 +177,7 @@ class Alert:
 
 
 @dataclass(frozen=True)
-class Changed:
+class Notice:
     """Something has changed, of a follower that wants no rows (`deliver="notice"`).
 
     It comes again when the follower has read by its own `list` or `get`. `count` is how many keys changed, and `None`
@@ -218,7 +218,7 @@ class Disconnected:
     retry_after: Optional[float]
 
 
-Change = Union[Update, Deletion, Milestone, Alert, Changed, Live, Reset, Connected, Disconnected]
+Change = Union[Update, Deletion, Milestone, Alert, Notice, Live, Reset, Connected, Disconnected]
 
 # Events of the protocol machine, for its owner.
 

@@ -1,0 +1,151 @@
+internal import Replication
+internal import TelltaleModel
+
+/// The words of the servers that have the log: whether each syncs before it acknowledges.
+struct SyncProof: Hashable, Sendable {
+    /// Of the server that was looked at last.
+    private(set) var version = ""
+    /// Servers that are too old, and those that do not sync, one line each.
+    private(set) var tooOld: [String] = []
+    private(set) var unsynced: [String] = []
+    /// Servers of which no monitor tells.
+    private(set) var silent: [Preparation.Replica] = []
+    private(set) var isProven = false
+
+    /// - Parameter told: The `/varz` of each monitor that answered, by the name of its server.
+    init(of replicas: [Preparation.Replica], told: [String: JSONObject]) {
+        for replica in replicas {
+            guard let varz = told[replica.name] else {
+                silent.append(replica)
+                continue
+            }
+            let version = varz["version"]?.string ?? ""
+            self.version = String(version.prefix(32)).harmless
+            if !Preparation.isRecent(version) {
+                tooOld.append(
+                    "the engine's server \(replica.shown) is nats-server \(self.version), and 2.12.3 is the oldest that keeps what it acknowledged"
+                )
+            }
+            if varz["jetstream"]?["config"]?["sync_always"]?.bool != true {
+                unsynced.append(
+                    "the engine's server \(replica.shown) does not sync before it acknowledges (jetstream { sync_interval: always })"
+                )
+            }
+        }
+        isProven = tooOld.isEmpty && unsynced.isEmpty && silent.isEmpty && !replicas.isEmpty
+    }
+
+    /// Asks the monitors, one after another.
+    static func ask(_ monitors: [String], _ monitor: (MonitorAddress) -> [UInt8]?) -> [String: JSONObject] {
+        var told: [String: JSONObject] = [:]
+        for address in monitors.compactMap(MonitorAddress.init) {
+            guard let bytes = monitor(address), let varz = (try? JSONParser().parse(bytes.span))?.object,
+                let name = varz["server_name"]?.string
+            else { continue }
+            told[name] = varz
+        }
+        return told
+    }
+
+    /// The outcome, with its reasons, for people.
+    ///
+    /// - Parameter isTrusted: An operator answers for the engine.
+    func sync(isTrusted: Bool) -> (EngineSync, [String]) {
+        let reasons = tooOld + unsynced + silent.map(\.doubt)
+        if isTrusted { return (.trusted, reasons) }
+        if !tooOld.isEmpty || !unsynced.isEmpty { return (.refuted, reasons) }
+        return (isProven ? .proven : .unknown, reasons)
+    }
+}
+
+extension Preparation.Replica {
+    /// Its name, for people.
+    var shown: String { String(name.prefix(64)).harmless }
+
+    var doubt: String {
+        isOffline
+            ? "the engine's server \(shown) is away: whether it syncs is not known"
+            : "no monitor tells of the engine's server \(shown): whether it syncs is not known"
+    }
+}
+
+/// When the servers are asked again: they may be started with another configuration at any time.
+struct ProofWatch {
+    /// An operator answers for the engine; answers are told, and have no effect.
+    let isTrusted: Bool
+    /// Between two asks; a tenth of it where the last answer proved nothing.
+    let interval: Milliseconds
+    private var next: MonotonicTime?
+    /// The engine was asked which servers have the log: its answer is waited for until then.
+    private var listDue: MonotonicTime?
+    private var areMonitorsAsked = false
+    private var wasLeading = false
+    /// The outcome that was told last.
+    private var told: [String] = []
+    private var sync: EngineSync?
+
+    static let patience = Milliseconds.seconds(5)
+
+    init(isTrusted: Bool, every interval: Milliseconds) {
+        self.isTrusted = isTrusted
+        self.interval = interval
+    }
+
+    /// Asked at each beat. A node that begins to lead asks at once.
+    mutating func isDue(isLeading: Bool, at now: MonotonicTime) -> Bool {
+        if isLeading, !wasLeading { next = nil }
+        wasLeading = isLeading
+        guard !areMonitorsAsked, listDue.map({ now >= $0 }) ?? true, next.map({ now >= $0 }) ?? true else {
+            return false
+        }
+        listDue = now + Self.patience
+        next = now + interval
+        return true
+    }
+
+    /// The connection was made again, maybe to another server.
+    mutating func reconnected() { (next, listDue) = (nil, nil) }
+
+    /// The engine has named the servers.
+    ///
+    /// - Returns: Whether the monitors are to be asked.
+    mutating func listed() -> Bool {
+        guard listDue != nil, !areMonitorsAsked else { return false }
+        (listDue, areMonitorsAsked) = (nil, true)
+        return true
+    }
+
+    /// An outcome.
+    ///
+    /// - Returns: Whether it is news.
+    mutating func settled(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) -> Bool {
+        areMonitorsAsked = false
+        next = now + (sync == .proven || isTrusted ? interval : Milliseconds(interval.count / 10))
+        defer { (self.sync, told) = (sync, reasons) }
+        return self.sync != sync || told != reasons
+    }
+}
+
+extension Dialogue {
+    /// Asks which servers have the log, where that is due.
+    mutating func askForServers(_ beat: Beat, at now: MonotonicTime) {
+        guard watch?.isDue(isLeading: beat.role == .leading, at: now) == true else { return }
+        requests.append(
+            Request(lane: .servers, subject: "$JS.API.STREAM.INFO.\(names.log)", answer: "s", expected: nil, bytes: []))
+    }
+
+    mutating func takeServers(_ message: Incoming) {
+        guard message.status == 0, let answer = Answer(message.bytes) else { return }
+        let replicas = Preparation.replicas(of: answer)
+        guard !replicas.isEmpty, watch?.listed() == true else { return }
+        servers = replicas
+    }
+
+    /// The servers whose monitors are to be asked now.
+    mutating func takeServers() -> [Preparation.Replica]? { servers.take() }
+
+    mutating func proved(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) {
+        status.sync = sync
+        if watch?.settled(sync, reasons, at: now) ?? true { events.append(.sync(sync, reasons)) }
+    }
+}
