@@ -49,6 +49,9 @@ public struct SurfaceSettings: Hashable, Sendable {
     /// Where widgets that come and go by themselves are shown, beside the watch's Smart Stack (W44).
     public var relevancePlaces: Set<WidgetPlace> = []
 
+    /// How long a smart stack keeps the tile that a person chose (W41).
+    public var stackHold = Milliseconds.minutes(15)
+
     public init() {}
 
     /// Adds all settings to `hash`.
@@ -61,6 +64,7 @@ public struct SurfaceSettings: Hashable, Sendable {
         }
         // Alone when it is not the default: cursors of releases without widgets stay good.
         if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
+        if stackHold != .minutes(15) { hash.combine(UInt64(bitPattern: stackHold.count)) }
         for place in WidgetPlace.allCases where relevancePlaces.contains(place) {
             hash.combine("relevanceOn \(place.rawValue)")
         }

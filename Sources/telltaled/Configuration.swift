@@ -52,6 +52,7 @@ struct Configuration: Sendable {
     var retention = 604_800
     /// Seconds.
     var widgetFloor = 300
+    var stackHold = 900
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
     /// Rows of one widget a day to a device whose screen is off; `nil` = any number.
@@ -115,6 +116,7 @@ struct Configuration: Sendable {
         // A batch of a leader is one message of the log.
         if cluster.isOn { hub.limits.batchBytes = Limits.batchBytesInMessage }
         hub.surfaces = surfaces
+        hub.surfaces.stackHold = .seconds(Int64(stackHold))
         hub.widgetRowsPerDay = widgetBudget
         hub.widgetBurst = widgetBurst
         hub.decisions.clockSpeed = clockSpeed

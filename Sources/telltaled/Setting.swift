@@ -124,6 +124,7 @@ extension Setting {
             return nil
         },
         number("widget-burst", 1...1_000, \.widgetBurst, "rows"),
+        number("stack-hold", 0...86_400, \.stackHold, "seconds"),
         choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
         Setting(name: "relevance-on") { configuration, values in
             var places: Set<WidgetPlace> = []

@@ -141,6 +141,8 @@ struct Telltaled: ParsableCommand {
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
+        @Option(help: ArgumentHelp("How long a smart stack keeps a choice. (default: 900)", valueName: "S"))
+        var stackHold: String?
         @Option(
             help: ArgumentHelp("Where else than on the watch relevance shows widgets.", valueName: "PLACE,…|none"))
         var relevanceOn: String?

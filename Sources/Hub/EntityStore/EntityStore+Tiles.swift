@@ -240,10 +240,26 @@ extension EntityStore {
         return entities.index(of: tile.widget)
     }
 
-    /// Whether a commit after `sequence` changed the widget of a tile.
+    /// Whether a commit after `sequence` changed the widget of a tile, or that of another one in its smart stack.
     func hasWidgetChanged(ofTile entity: EntityIndex, after sequence: Int64) -> Bool {
-        guard !boards.isEmpty, entities.isWidget(entity), let shown = shownWidget(at: entity) else { return false }
-        return entities[shown].rev > sequence && changeOrder.contains(shown)
+        guard !boards.isEmpty, entities.isWidget(entity) else { return false }
+        return ([entity] + neighbours(ofTile: entity)).contains { tile in
+            guard let shown = shownWidget(at: tile) else { return false }
+            return entities[shown].rev > sequence && changeOrder.contains(shown)
+        }
+    }
+
+    /// The other tiles of the smart stack in which a tile stands: which one is on top is in the rows of all.
+    ///
+    /// - Complexity: O(the tiles of its board).
+    func neighbours(ofTile entity: EntityIndex) -> [EntityIndex] {
+        guard let stack = boardItem(at: entity)?.tile?.stack, let name = entities[entity].key?.kind,
+            let holder = Key(kind: name, id: stack).flatMap({ entities.index(of: $0) }),
+            boardItem(at: holder)?.stack?.isSmart == true
+        else { return [] }
+        return boards.items(onBoard: entities[entity].kindName).sorted().filter {
+            $0 != entity && boardItem(at: $0)?.tile?.stack == stack
+        }
     }
 
     /// The tiles that a selector follows and whose widgets a commit after `sequence` changed.

@@ -282,8 +282,8 @@ extension RowRenderer {
         }
         for raw in widgets.sorted() {
             let entity = EntityIndex(raw)
-            let scene = widgetForm(form(of: entity, for: subscription, of: session, store))?.scene
-            guard subscriptions.looksDifferent(scene, entity, to: subscription) else { continue }
+            let form = widgetForm(form(of: entity, for: subscription, of: session, store))
+            guard subscriptions.looksDifferent(form, entity, to: subscription, at: time, store) else { continue }
             subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
         }
         guard redrawsControls else { return }

@@ -286,7 +286,7 @@ extension RowRenderer {
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
         if case .widget(let number) = form {
             let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
-            subscriptions.noteSent(widgetForms[number].scene, of: entity, to: index, usedUpAt: usedUpAt)
+            subscriptions.noteSent(widgetForms[number], of: entity, to: index, usedUpAt: usedUpAt)
         }
         if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)

@@ -72,7 +72,7 @@ extension RowRenderer {
             let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
             let isWidgetChanged =
                 store.isWidget(entity)
-                && subscriptions.looksDifferent(widgetForm(form)?.scene, entity, to: subscription)
+                && subscriptions.looksDifferent(widgetForm(form), entity, to: subscription, at: time, store)
             guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }
@@ -100,7 +100,7 @@ extension RowRenderer {
         else { return }
         subscriptions.change(index) { $0.show(entity, form.placement) }
         if let form = widgetForm(form) {
-            subscriptions.noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
+            subscriptions.noteSent(form, of: entity, to: index, usedUpAt: nil)
         }
         noteControls(in: entity, store)
     }

@@ -17,9 +17,9 @@ extension RowRenderer {
     ) -> RowForm? {
         guard !item.isGone, let tile = item.tile, case .widget(let kind)? = store.kind(at: entity)?.body,
             let scene = scene(of: tile, kind, surface, terms, hasAccount: account != nil, session),
-            let sight = sight(of: entity, tile, scene, surface, terms, session, store)
+            let sight = sight(of: entity, tile, scene, surface, terms, account, session, store)
         else { return nil }
-        let subject = subject(of: tile, sight, kind, account, store)
+        let subject = subject(of: tile, isUnavailable: sight.isUnavailable, kind, account, store)
         let moments = subject.future.moments
         let count = min(moments.count, Int(terms.ahead) + 1)
         let viewer = ControlViewer(
@@ -33,7 +33,7 @@ extension RowRenderer {
     }
 
     /// The scene of a tile; `nil` where the view does not have its place, or the place does not have its family.
-    private func scene(
+    func scene(
         of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool,
         _ session: Session
     ) -> WidgetScene? {
@@ -58,27 +58,35 @@ extension RowRenderer {
     /// All that a row tells of other tiles is decided here.
     private func sight(
         of entity: EntityIndex, _ tile: Tile, _ scene: WidgetScene, _ surface: Surface, _ terms: WidgetTerms,
-        _ session: Session, _ store: borrowing EntityStore
+        _ account: String?, _ session: Session, _ store: borrowing EntityStore
     ) -> TileSight? {
         guard let key = store[entity].key else { return nil }
         let id = String(key.id)
+        let view = BoardView(surface: surface, terms: terms, account: account, session: session)
         var sight: TileSight
-        if tile.stack == nil, scene.place != .standby {
+        if scene.place == .smartStack {
+            guard let smart = smartSight(of: key, tile, entity, view, store) else { return nil }
+            sight = smart
+        } else if tile.stack == nil, scene.place != .standby {
             // Nothing else of the board decides.
             sight = TileSight(widget: tile.widget, order: tile.position)
         } else {
             let board = store.board(numbered: store[entity].kindName)
             var order = board.place(of: id)
-            var isTop = true
-            if let stack = tile.stack { isTop = board.top(ofStack: stack, at: time, hold: .minutes(15)) == id }
+            let future = tile.stack.map { self.future(ofStack: $0, on: board, entity, view, store) }
             if scene.place == .standby {
-                guard isTop, let number = standByNumber(of: id, on: board, surface, terms, session, store) else {
-                    return nil
-                }
+                // A tile that a turn brings on top waits there for it.
+                guard future?.shows(key) ?? true,
+                    let number = standByNumber(of: tile.stack ?? id, on: board, entity, view, store)
+                else { return nil }
                 order = number
             }
             sight = TileSight(widget: tile.widget, order: order)
-            (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, isTop)
+            if let future {
+                (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, future.sight.top == key)
+                sight.turns = future.turns.compactMap { turn in turn.sight.top.map { .init(date: turn.date, key: $0) } }
+                sight.turnsContinueAt = future.continuesAt
+            }
         }
         sight.pinned = tile.pinned
         sight.isUnavailable = isUnavailable(tile, store)
@@ -87,26 +95,29 @@ extension RowRenderer {
 
     /// 1 or 2 of the places that StandBy shows side by side; `nil` = it is not among them.
     private func standByNumber(
-        of id: String, on board: Board, _ surface: Surface, _ terms: WidgetTerms, _ session: Session,
-        _ store: borrowing EntityStore
+        of place: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
     ) -> Int? {
         var number = 0
-        for place in board.places {
-            let top = board.items[place]?.stack == nil ? place : board.top(ofStack: place, at: time, hold: .minutes(15))
-            guard let top, let tile = board.items[top]?.tile,
-                let kind = store.kinds.current[String(tile.widget.kind)].map({ store.kinds.versions[$0] }),
-                case .widget(let definition) = kind.body,
-                scene(of: tile, definition, surface, terms, hasAccount: true, session) != nil
-            else { continue }
+        for other in board.places {
+            let isStack = board.items[other]?.stack != nil
+            let ids = isStack ? board.tiles(ofStack: other) : [other]
+            let isShown = ids.contains { id in
+                guard let tile = board.items[id]?.tile, let kind = kind(ofTile: id, beside: entity, store) else {
+                    return false
+                }
+                return scene(
+                    of: tile, kind, view.surface, view.terms, hasAccount: true, view.session) != nil
+            }
+            guard isShown else { continue }
             number += 1
-            if top == id { return number }
+            if other == place { return number }
             if number == 2 { return nil }
         }
         return nil
     }
 
     /// Its kind was taken away, or its posted widget has ended.
-    private func isUnavailable(_ tile: Tile, _ store: borrowing EntityStore) -> Bool {
+    func isUnavailable(_ tile: Tile, _ store: borrowing EntityStore) -> Bool {
         guard let version = store.widgetVersion(named: tile.widget.kind),
             case .widget(let kind) = store.kinds.versions[version].body
         else { return true }
@@ -116,7 +127,7 @@ extension RowRenderer {
 
     // MARK: What a tile shows
 
-    private struct Subject {
+    struct Subject {
         let widget: Widget
         /// Of the widget; of the tile while there is none.
         let entity: EntityIndex?
@@ -124,10 +135,10 @@ extension RowRenderer {
     }
 
     /// The widget of a tile; while there is none, or none for this account, a placeholder stands there.
-    private func subject(
-        of tile: Tile, _ sight: TileSight, _ kind: WidgetKind, _ account: String?, _ store: borrowing EntityStore
+    func subject(
+        of tile: Tile, isUnavailable: Bool, _ kind: WidgetKind, _ account: String?, _ store: borrowing EntityStore
     ) -> Subject {
-        if !sight.isUnavailable, let entity = store.widgetEntity(of: tile), let widget = store.widget(at: entity),
+        if !isUnavailable, let entity = store.widgetEntity(of: tile), let widget = store.widget(at: entity),
             store.isVisible(entity, to: account)
         {
             let future = widgetForms.future(of: widget, at: entity, kind, time, for: account, store)
@@ -136,7 +147,7 @@ extension RowRenderer {
         let widget = Widget(configuration: tile.configuration, at: tile.createdAt)
         let date = min(tile.createdAt, time)
         let future =
-            sight.isUnavailable
+            isUnavailable
             ? WidgetFuture(moments: [WidgetMoment(date: date, content: .placeholder)])
             : widget.future(at: time, kind: kind)
         return Subject(widget: widget, entity: nil, future: future)

@@ -37,6 +37,12 @@ final class WidgetForm: Hashable, Sendable {
     ///
     /// - Returns: `nil` when nothing more is known, nor becomes known.
     func usedUp(after count: Int, at now: Timestamp) -> Timestamp? {
+        let entries = entriesUsedUp(after: count, at: now)
+        guard let turns = tile?.turnsContinueAt.map({ max($0, now + Milliseconds(1)) }) else { return entries }
+        return min(entries ?? .distantFuture, turns)
+    }
+
+    private func entriesUsedUp(after count: Int, at now: Timestamp) -> Timestamp? {
         guard let following = count < moments.count ? moments[count].date : next else {
             return continuesAt.map { max($0, now + Milliseconds(1)) }
         }
@@ -73,6 +79,9 @@ final class WidgetForms {
         var entity: Int32
         var account: String?
     }
+    /// The looks of stacks from now on, at the same moment.
+    private var stacks: [StackViewing: Stack.Future] = [:]
+    private var orders: [StackViewing: SmartStack.Future] = [:]
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     var count: Int { forms.count }
@@ -93,10 +102,7 @@ final class WidgetForms {
         _ store: borrowing EntityStore
     ) -> WidgetFuture {
         guard kind.activityKind != nil else { return widget.future(at: time, kind: kind) }
-        if futureMoment != (store.sequence, time) {
-            futures.removeAll(keepingCapacity: true)
-            futureMoment = (store.sequence, time)
-        }
+        setMoment(store.sequence, time)
         let isOwn = kind.aggregate.map { !$0.isForAll } ?? false
         let viewing = Viewing(entity: entity.rawValue, account: isOwn ? account : nil)
         if let known = futures[viewing] { return known }
@@ -104,6 +110,30 @@ final class WidgetForms {
         futures[viewing] = future
         return future
     }
+
+    private func setMoment(_ sequence: Int64, _ time: Timestamp) {
+        guard futureMoment != (sequence, time) else { return }
+        futures.removeAll(keepingCapacity: true)
+        stacks.removeAll(keepingCapacity: true)
+        orders.removeAll(keepingCapacity: true)
+        futureMoment = (sequence, time)
+    }
+
+    /// The look of a stack from `time` on, where it was computed for others that are shown the same.
+    func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Stack.Future? {
+        setMoment(sequence, time)
+        return stacks[viewing]
+    }
+
+    func keep(_ future: Stack.Future, of viewing: StackViewing) { stacks[viewing] = future }
+
+    /// The same of a watch's Smart Stack.
+    func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> SmartStack.Future? {
+        setMoment(sequence, time)
+        return orders[viewing]
+    }
+
+    func keep(_ future: SmartStack.Future, of viewing: StackViewing) { orders[viewing] = future }
 
     func removeAll() {
         forms = []

@@ -56,7 +56,7 @@ struct TileReading {
         let named = Key(word)
         let name = named.map { String($0.kind) } ?? word
         let kind = try definition(of: name)
-        guard !kind.isEach, kind.relevance == nil else {
+        guard !kind.isEach else {
             throw notOffered("\(name) comes and goes by itself, and is not placed")
         }
         let configuration = try configuration(for: kind, named: named)

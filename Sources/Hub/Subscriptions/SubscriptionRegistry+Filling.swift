@@ -150,7 +150,7 @@ extension SubscriptionRegistry {
             let placement = form?.placement
             change(index) { $0.show(entity, placement) }
             if let form = renderer.widgetForm(form) {
-                noteSent(form.scene, of: entity, to: index, usedUpAt: nil)
+                noteSent(form, of: entity, to: index, usedUpAt: nil)
             }
             // It is not encoded again now, and has not been encoded since a restart.
             if placement != nil { renderer.noteControls(in: entity, store) }

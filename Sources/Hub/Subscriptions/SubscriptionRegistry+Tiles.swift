@@ -24,6 +24,37 @@ extension SubscriptionRegistry {
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
+            publishToStack(of: tile, commit: commit, &store, renderer, to: &sessions)
+        }
+    }
+
+    /// The turns of a smart stack stand in the rows of all of its tiles, and so does the order of a watch: those whose rows
+    /// look different come again.
+    ///
+    /// - Parameter tile: Its widget, or what it is itself, has changed.
+    mutating func publishToStack(
+        of tile: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        guard store.boardItem(at: tile) != nil else { return }
+        let stacked = Set(store.neighbours(ofTile: tile))
+        for neighbour in store.boards.items(onBoard: store[tile].kindName).sorted() where neighbour != tile {
+            let isStacked = stacked.contains(neighbour)
+            var followers = takeFollowers(of: neighbour, kind: store[neighbour].kindName, isWidget: true)
+            for index in followers {
+                guard let subscription = self[index], case .surface(let surface) = subscription.terms.view,
+                    isStacked || surface == .watch, !subscription.isWaiting(for: neighbour),
+                    let session = sessions[slot: subscription.session]
+                else { continue }
+                let form = renderer.form(of: neighbour, for: subscription, of: session, store)
+                guard
+                    looksDifferent(
+                        renderer.widgetForm(form), neighbour, to: subscription, at: renderer.time, store)
+                else { continue }
+                oweSurroundings(of: neighbour, to: index, since: commit, &store)
+                sessions.makeReady(slot: subscription.session)
+            }
+            giveBack(&followers)
         }
     }
 
@@ -31,7 +62,11 @@ extension SubscriptionRegistry {
     mutating func fillTiles(_ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore) {
         guard let subscription = self[index], case .surface = subscription.terms.view else { return }
         let account = subscription.terms.account
-        for entity in store.tiles(changedAfter: sequence, followedBy: subscription.selector)
+        let changed =
+            subscription.terms.view == .surface(.watch)
+            ? store.tiles(reorderedAfter: sequence, followedBy: subscription.selector)
+            : store.tiles(changedAfter: sequence, followedBy: subscription.selector)
+        for entity in changed
         where store.isListed(entity) && store.isVisible(entity, to: account) {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }

@@ -6,7 +6,7 @@ internal import TelltaleModel
 extension SubscriptionRegistry {
     /// Notes the row of a widget that a subscriber was sent, or is known to hold.
     mutating func noteSent(
-        _ scene: WidgetScene, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
+        _ form: WidgetForm, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
     ) {
         guard let subscription = self[index] else { return }
         let former = subscription.backlog?.widgets[entity.rawValue]?.watchedAt
@@ -17,7 +17,7 @@ extension SubscriptionRegistry {
         }
         change(index) { subscription in
             subscription.needBacklog().widgets[entity.rawValue] = WidgetSent(
-                scene: scene, usedUpAt: usedUpAt, watchedAt: watchedAt)
+                scene: form.scene, tile: form.tile, usedUpAt: usedUpAt, watchedAt: watchedAt)
             subscription.noteDrained()
         }
     }
@@ -64,9 +64,17 @@ extension SubscriptionRegistry {
 
     /// Whether a subscriber holds a widget as it would not be drawn any more: the situation of its device has changed.
     ///
-    /// - Parameter scene: As it would be drawn now; `nil` = not at all.
-    func looksDifferent(_ scene: WidgetScene?, _ entity: EntityIndex, to subscription: Subscription) -> Bool {
-        subscription.backlog?.widgets[entity.rawValue]?.scene != scene
+    /// - Parameters:
+    ///   - form: As it would be drawn now; `nil` = not at all.
+    ///   - time: The kinds' clock: turns of a stack that the subscriber was told have come by then.
+    func looksDifferent(
+        _ form: WidgetForm?, _ entity: EntityIndex, to subscription: Subscription, at time: Timestamp,
+        _ store: borrowing EntityStore
+    ) -> Bool {
+        let sent = subscription.backlog?.widgets[entity.rawValue]
+        guard sent?.scene == form?.scene else { return true }
+        guard let tile = sent?.tile, let key = store[entity].key else { return sent?.tile != form?.tile }
+        return tile.turned(to: time, key) != form?.tile
     }
 }
 
@@ -75,6 +83,12 @@ extension EntityStore {
     /// it.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
+        if boardItem(at: entity) != nil {
+            let isOnWatch = subscription.terms.view == .surface(.watch)
+            // A walk over everything does not look at the other tiles of a board.
+            if isOnWatch, case .allWithWidgets = subscription.selector { return true }
+            if mayTurnsBeUsedUp(ofTile: entity, isOnWatch: isOnWatch) { return true }
+        }
         return mayBeUsedUp(shownWidget(at: entity) ?? entity, ahead: Int(subscription.terms.widgets.ahead))
     }
 }

@@ -214,6 +214,7 @@ struct SubscriptionRegistry: ~Copyable {
             giveBack(&followers)
             if changes[position].isWidget, !store.boards.isEmpty {
                 publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
+                publishToStack(of: entity, commit: commit, &store, renderer, to: &sessions)
             }
             if renderer.hasControlReferences {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)

@@ -49,6 +49,8 @@ struct WidgetTerms: Hashable, Sendable {
 /// The row of a widget that a subscriber holds.
 struct WidgetSent {
     var scene: WidgetScene
+    /// Of a tile: where it stands.
+    var tile: TileSight?
     /// When another row is due, because the entries in it are used up; `nil` = they are all there are.
     var usedUpAt: Timestamp?
     /// When the watch looks at it; never later than ``usedUpAt``.

@@ -100,11 +100,16 @@ public struct Board: Sendable {
     /// - Parameter hold: How long a smart stack keeps what was chosen; another stack keeps it for good (W41).
     public func top(ofStack id: String, at now: Timestamp, hold: Milliseconds) -> String? {
         guard let stack = items[id]?.stack else { return nil }
-        let tiles = tiles(ofStack: id)
-        let chosen = tiles.compactMap { tile in items[tile]?.tile?.chosenAt.map { (date: $0, tile: tile) } }
-            .max { $0.date < $1.date }
-        guard let chosen, !stack.isSmart || now < chosen.date + hold else { return tiles.first }
+        guard let chosen = chosen(ofStack: id), !stack.isSmart || now < chosen.date + hold else {
+            return tiles(ofStack: id).first
+        }
         return chosen.tile
+    }
+
+    /// The tile of a stack that a person turned it to last, and when; `nil` = nobody did.
+    public func chosen(ofStack id: String) -> (tile: String, date: Timestamp)? {
+        tiles(ofStack: id).compactMap { tile in items[tile]?.tile?.chosenAt.map { (tile: tile, date: $0) } }
+            .max { $0.date < $1.date }
     }
 
     private func tile(_ id: String) throws(TileRejection) -> Tile {

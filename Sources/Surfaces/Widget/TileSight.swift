@@ -4,12 +4,18 @@ public import TelltaleModel
 public struct TileSight: Hashable, Sendable {
     /// The key of the widget that it shows.
     public let widget: Key
-    /// The number of its place on the board, from 1. Tiles of one stack share it.
-    public let order: Int
+    /// The number of its place on the board, from 1. Tiles of one stack share it. 0: a watch has no room for it now.
+    public var order: Int
+    /// On a watch: its numbers to come, if nothing happens.
+    public var orders: [Order] = []
     /// The id of its stack, its position there, and whether it is the one that is shown.
     public var stack: String?
     public var position: Int?
     public var isTop = true
+    /// The turns of the stack that come if nothing happens.
+    public var turns: [Turn] = []
+    /// From when on more turns are known; `nil` where these are all.
+    public var turnsContinueAt: Timestamp?
     /// The position that it keeps.
     public var pinned: Int?
     /// Its kind was taken away, or the widget has ended.
@@ -19,12 +25,70 @@ public struct TileSight: Hashable, Sendable {
         (self.widget, self.order) = (widget, order)
     }
 
+    /// It has another number.
+    public struct Order: Hashable, Sendable {
+        public let date: Timestamp
+        public let order: Int
+
+        public init(date: Timestamp, order: Int) {
+            (self.date, self.order) = (date, order)
+        }
+    }
+
+    /// A tile comes on top.
+    public struct Turn: Hashable, Sendable {
+        public let date: Timestamp
+        public let key: Key
+
+        public init(date: Timestamp, key: Key) {
+            (self.date, self.key) = (date, key)
+        }
+    }
+
+    /// As it is at a later moment, by what it tells.
+    ///
+    /// - Parameter key: Of the tile.
+    public func turned(to now: Timestamp, _ key: Key) -> TileSight {
+        var sight = self
+        if let shown = turns.last(where: { $0.date <= now }) {
+            sight.isTop = shown.key == key
+            sight.turns.removeAll { $0.date <= now }
+        }
+        if let moved = orders.last(where: { $0.date <= now }) {
+            sight.order = moved.order
+            sight.orders.removeAll { $0.date <= now }
+        }
+        return sight
+    }
+
     func write(to writer: inout JSONWriter) {
+        if !orders.isEmpty {
+            writer.name("orders")
+            writer.beginArray()
+            for moved in orders {
+                writer.beginObject()
+                writer.member("date", moved.date.milliseconds)
+                writer.member("order", moved.order)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
         writer.member("widget", widget.text)
         if let stack {
             writer.member("stack", stack)
             if let position { writer.member("position", position) }
             writer.member("top", isTop)
+            if !turns.isEmpty {
+                writer.name("turns")
+                writer.beginArray()
+                for turn in turns {
+                    writer.beginObject()
+                    writer.member("date", turn.date.milliseconds)
+                    writer.member("key", turn.key.text)
+                    writer.endObject()
+                }
+                writer.endArray()
+            }
         }
         if let pinned { writer.member("pinned", pinned) }
         if isUnavailable { writer.member("unavailable", true) }

@@ -1,4 +1,4 @@
-internal import Kinds
+public import Kinds
 
 /// The situation of a device as far as only widgets depend on it (Protocols/Line/line-protocol.md §8). The first value
 /// of each is the default.
@@ -58,7 +58,7 @@ public struct WidgetTraits: Hashable, Sendable {
     }
 
     /// Whether a device is in the situation of a context.
-    func meets(_ situation: WidgetRelevance.Situation) -> Bool {
+    public func meets(_ situation: WidgetRelevance.Situation) -> Bool {
         switch situation.trait {
         case "place": place.rawValue == situation.value
         case "fitness": fitness.rawValue == situation.value

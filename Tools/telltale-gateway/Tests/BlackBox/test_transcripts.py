@@ -21,7 +21,7 @@ LINE = REPOSITORY / "Protocols/Line"
 OF_THE_LINE = {"01-greeting", "06-future-cursor", "10-fatal-control-byte", "19-drain", "20-heartbeats"}
 # HTTP has no words for how a widget is shown.
 OF_WIDGETS = {"38-widgets", "39-derived-widgets", "40-gallery", "41-asked-timelines", "42-budget",
-              "43-relevance", "44-boards", "46-notices"}
+              "43-relevance", "44-boards", "45-stacks", "46-notices"}
 TRANSCRIPTS = sorted({path.stem for path in (LINE / "transcripts").glob("*.txt")} - OF_WIDGETS)
 PROVIDER = {"SERVE", "REPORT", "DONE", "FAIL"}
 COMPARED = {"EVT", "GET", "LIST", "HISTORY", "OPEN", "DISMISS", "SEEN", "SET", "PRESS", "KINDS", "STATS"}

@@ -1,0 +1,108 @@
+import Hub
+import TelltaleModel
+import Testing
+
+/// A watch: its whole board is one Smart Stack.
+struct SmartStackTests {
+    private let house: HubHarness
+    private let phone: HubHarness.Client
+    private let start: Timestamp
+
+    init() throws {
+        house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales])
+        phone = house.connect(as: "alice")
+        start = house.time
+    }
+
+    private func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
+
+    private func add(_ name: Character) {
+        let answer = reply(
+            #"TILE @watch/\#(name) do=add widget=sales family=accessoryRectangular {"configuration":{"shop":"\#(name)"}}"#
+        )
+        #expect(answer.hasPrefix("OK verdict=applied"), "\(answer)")
+    }
+
+    private func post(_ shop: Character, _ entries: [(Int64, Double)]) {
+        let texts = entries.map { second, score in
+            #"{"date":\#(start.milliseconds / 1_000 + second),"content-state":{},"relevance":{"score":\#(score)}}"#
+        }
+        #expect(
+            reply(#"EVT sales/\#(shop) type=timeline {"entries":[\#(texts.joined(separator: ","))]}"#).hasPrefix("OK"))
+    }
+
+    private func watch() throws -> Screen {
+        let watch = Screen("watch", account: "alice", in: house)
+        watch.pattern = "@watch/*"
+        return try watch.connect()
+    }
+
+    /// The tiles that a watch draws at a moment, from the top, by the rows that it holds.
+    private func order(_ watch: Screen, at now: Timestamp, _ names: String = "ABCDEFGHIJKL") -> String {
+        var places: [Int64: Character] = [:]
+        for name in names {
+            guard let row = watch["@watch/\(name)"] else { continue }
+            let moved = row["orders"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
+            guard let order = (moved ?? row)["order"]?.integer, order > 0 else { continue }
+            #expect(places.updateValue(name, forKey: order) == nil)
+        }
+        return String(places.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    @Test("W-V64: of 12 relevant widgets a watch shows 10, the pinned one second, below the live activity")
+    func pinned() throws {
+        for name in "ABCDEFGHIJKL" {
+            add(name)
+            post(name, [(0, 1)])
+        }
+        let watch = try watch()
+        #expect(order(watch, at: start) == "ABCDEFGHIJ")
+        #expect(reply("TILE @watch/L do=pin pos=2").hasPrefix("OK verdict=applied"))
+        try watch.look()
+        #expect(order(watch, at: start) == "ALBCDEFGHI" && watch.rows.count == 10)
+        #expect(watch["@watch/L"]?["pinned"] == 2 && watch.deletions == ["@watch/J hidden"])
+        // Activities are numbered by themselves, and drawn above.
+        house.send("EVT coffee-order/1 type=start for=alice {}", from: house.connect())
+        let all = Screen("watch", account: "alice", in: house)
+        all.pattern = "coffee-order/*"
+        #expect(try all.connect().rows.keys.sorted() == ["coffee-order/1"])
+        #expect(reply("TILE @watch/L do=unpin").hasPrefix("OK verdict=applied"))
+        try watch.look()
+        #expect(order(watch, at: start) == "ABCDEFGHIJ")
+        #expect(watch.faults == [])
+    }
+
+    @Test("W45: the order follows relevance, and a watch without a connection knows the next ones")
+    func turns() throws {
+        for name in "ABC" { add(name) }
+        let watch = try watch()
+        post("C", [(0, 0), (60, 1), (120, 0)])
+        try watch.look()
+        let rows = watch.rows.mapValues(\.rev)
+        for (second, shown) in [(0, "ABC"), (59, "ABC"), (60, "CAB"), (119, "CAB"), (120, "ABC")] as [(Int64, String)] {
+            house.time = start + .seconds(second)
+            house.turn()
+            try watch.look()
+            #expect(order(watch, at: house.time) == shown, "\(second)")
+            let fresh = try self.watch()
+            #expect(order(fresh, at: house.time) == shown, "\(second)")
+        }
+        #expect(watch.rows.mapValues(\.rev) == rows && watch.faults == [])
+    }
+
+    @Test("A watch that was away while another tile was pinned, or taken off, is told its new places")
+    func resume() throws {
+        for name in "ABC" { add(name) }
+        post("C", [(0, 1)])
+        let watch = try watch()
+        #expect(order(watch, at: start) == "CAB")
+        watch.disconnect()
+        #expect(reply("TILE @watch/B do=pin pos=1").hasPrefix("OK"))
+        try watch.connect()
+        #expect(order(watch, at: start) == "BCA")
+        watch.disconnect()
+        #expect(reply("TILE @watch/C do=remove").hasPrefix("OK"))
+        try watch.connect()
+        #expect(order(watch, at: start) == "BA" && watch.faults == [])
+    }
+}

@@ -1,0 +1,270 @@
+import Hub
+import Surfaces
+import TelltaleModel
+import TestSupport
+import Testing
+
+/// Stacks of a board over the line: the tile on top, and the turns that a screen makes by itself. Vectors W-V are those of
+/// Protocols/Widgets/rules.md.
+struct StackTests {
+    private static let hint = """
+        {"kind":"hint","type":"widget","version":1,"app":"com.example.coffee","title":"Hint",
+         "families":["systemSmall"],"relevance":[{"place":"work"},{"date":{"from":"{{content.from}}","to":"{{content.to}}"}}],
+         "views":{"systemSmall":{"title":"{{content.n}}"}}}
+        """
+    private static let kinds = [HubHarness.coffee, WidgetTests.sales, hint]
+
+    private let house: HubHarness
+    private let phone: HubHarness.Client
+    private let start: Timestamp
+
+    init() throws {
+        house = try HubHarness(kinds: Self.kinds)
+        phone = house.connect(as: "alice")
+        start = house.time
+    }
+
+    /// Stacks the sales of these shops as tiles of their names.
+    private func stack(_ shops: String, isSmart: Bool = true) {
+        reply("TILE @car/left do=stack smart=\(isSmart ? "yes" : "no")")
+        for shop in shops {
+            let answer = reply(
+                #"TILE @car/\#(shop) do=add widget=sales stack=left {"configuration":{"shop":"\#(shop)"}}"#)
+            #expect(answer.hasPrefix("OK verdict=applied"), "\(answer)")
+        }
+    }
+
+    @discardableResult
+    private func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
+
+    /// Posts a timeline: seconds from the start, the score, and for how long.
+    private func post(_ shop: Character, n: Int = 1, _ entries: [(Int64, Double?, Int64)]) {
+        let texts = entries.map { second, score, span in
+            let relevance = score.map { #","relevance":{"score":\#($0),"for":\#(span)}"# } ?? ""
+            return #"{"date":\#(start.milliseconds / 1_000 + second),"content-state":{"n":"\#(n)"}\#(relevance)}"#
+        }
+        let answer = reply(#"EVT sales/\#(shop) type=timeline {"entries":[\#(texts.joined(separator: ","))]}"#)
+        #expect(answer.hasPrefix("OK"), "\(answer)")
+    }
+
+    /// A car that follows the board, and what it holds: the rows that reached it.
+    private final class Car {
+        let house: HubHarness
+        let client: HubHarness.Client
+        private(set) var rows: [String: JSON] = [:]
+
+        init(_ house: HubHarness, from cursor: String? = nil, words: String = "") {
+            self.house = house
+            client = house.connect(as: "alice")
+            house.post("SUB @car/* view=carplay\(words)" + (cursor.map { " from=\($0)" } ?? ""), from: client)
+            house.turn()
+        }
+
+        /// Takes what came, and names the tiles of the rows.
+        @discardableResult
+        func read() throws -> [String] {
+            var names: [String] = []
+            for line in house.lines(of: client) {
+                let text = try ServerText(line)
+                guard ["SNAP", "UPD", "DEL"].contains(text.verb) else { continue }
+                rows[text.key] = text.verb == "DEL" ? nil : text.body
+                names.append(String(text.key.dropFirst("@car/".count)))
+            }
+            return names.sorted()
+        }
+
+        /// The tile that it draws at a moment, by the row of one of them.
+        func top(at now: Timestamp, by name: Character = "A") -> String? {
+            let row = rows["@car/\(name)"]
+            let turn = row?["turns"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
+            if let key = turn?["key"]?.string { return String(key.dropFirst("@car/".count)) }
+            let key = rows.first { $0.value["top"] == true }?.key
+            return key.map { String($0.dropFirst("@car/".count)) }
+        }
+
+        /// The turns in a row: seconds from the start, and the tile.
+        func turns(_ name: Character, from start: Timestamp) -> String {
+            (rows["@car/\(name)"]?["turns"]?.array ?? []).map { turn in
+                let date = Timestamp(milliseconds: turn["date"]?.integer ?? 0)
+                return "\((date - start).count / 1_000):\((turn["key"]?.string ?? "?").dropFirst("@car/".count))"
+            }.joined(separator: " ")
+        }
+    }
+
+    private func car() throws -> Car {
+        let car = Car(house)
+        try car.read()
+        return car
+    }
+
+    @Test("W-V55: of scores 5 of 10 and 3 of 3 the second is on top, until the first has its 10")
+    func normalised() throws {
+        stack("AB")
+        post("A", [(0, 5, 0), (600, 10, 0)])
+        post("B", [(0, 3, 0)])
+        let car = try car()
+        #expect(car.rows["@car/A"]?["top"] == false && car.rows["@car/B"]?["top"] == true)
+        #expect(car.turns("A", from: start) == "600:A" && car.turns("B", from: start) == "600:A")
+        #expect(car.rows["@car/A"]?["stack"] == "left")
+    }
+
+    @Test("W-V56, W-V57: of equal ones the first is on top; a score of 0 never is")
+    func ties() throws {
+        stack("ABC")
+        post("B", [(0, 1, 0)])
+        post("C", [(0, 1, 0)])
+        #expect(try car().top(at: start) == "B")
+        post("B", [(0, 0, 0)])
+        post("C", [(0, -1, 0)])
+        #expect(try car().top(at: start) == "A")
+    }
+
+    @Test("W-V58: a row tells the turns that are known, and no row comes at their dates")
+    func turns() throws {
+        stack("AB")
+        let car = try car()
+        post("B", [(0, nil, 0), (60, 1, 900)])
+        #expect(try car.read() == ["A", "B"])
+        #expect(car.turns("A", from: start) == "60:B 960:A")
+        for second in [60, 61, 960, 4_000] as [Int64] {
+            house.time = start + .seconds(second)
+            house.turn()
+            #expect(try car.read() == [])
+            #expect(car.top(at: house.time) == (second < 960 ? "B" : "A"))
+        }
+        // A row of now begins with now.
+        #expect(try self.car().turns("A", from: start).isEmpty)
+    }
+
+    @Test("W-V59: a chosen tile is on top for 15 minutes; in a stack that is not smart for good")
+    func shown() throws {
+        stack("AB")
+        post("B", [(0, 1, 0)])
+        let car = try car()
+        #expect(reply("TILE @car/A do=show").hasPrefix("OK verdict=applied"))
+        #expect(try car.read() == ["A", "B"])
+        #expect(car.top(at: start) == "A" && car.turns("A", from: start) == "900:B")
+        reply("TILE @car/left do=stack smart=no")
+        try car.read()
+        #expect(car.top(at: start) == "A" && car.turns("A", from: start).isEmpty)
+    }
+
+    @Test("W41: --stack-hold says for how long")
+    func hold() throws {
+        var configuration = HubConfiguration()
+        configuration.surfaces.stackHold = .seconds(60)
+        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = house.connect(as: "alice")
+        house.send("TILE @car/left do=stack smart=yes", from: phone)
+        for shop in ["A", "B"] {
+            house.send(
+                #"TILE @car/\#(shop) do=add widget=sales stack=left {"configuration":{"shop":"\#(shop)"}}"#, from: phone
+            )
+        }
+        house.send("TILE @car/B do=show", from: phone)
+        let car = Car(house)
+        try car.read()
+        #expect(car.turns("A", from: house.time) == "60:A")
+    }
+
+    @Test("W39: a change that turns nothing brings the row of its own tile alone")
+    func quiet() throws {
+        stack("ABC")
+        post("B", [(0, 1, 0)])
+        let car = try car()
+        post("B", n: 2, [(0, 1, 0)])
+        #expect(try car.read() == ["B"])
+        post("C", n: 2, [(0, nil, 0)])
+        #expect(try car.read() == ["C"])
+        post("B", n: 2, [(0, 1, 60)])
+        #expect(try car.read() == ["A", "B", "C"])
+        // Of a stack that is not smart nobody else hears.
+        reply("TILE @car/left do=stack smart=no")
+        try car.read()
+        post("B", n: 2, [(0, 1, 90)])
+        #expect(try car.read() == ["B"])
+    }
+
+    @Test("W39: a car that was away while its stack turned is told nothing; one that missed a change is told its turns")
+    func resume() throws {
+        stack("AB")
+        post("B", [(0, nil, 0), (60, 1, 900)])
+        let first = house.connect(as: "alice")
+        let cursor = try house.cursor(of: "SUB @car/* view=carplay", from: first)
+        house.disconnect(first)
+        house.advance(by: .seconds(300))
+        #expect(try Car(house, from: cursor).read() == [])
+        post("B", [(0, nil, 0), (300, 1, 60)])
+        let car = Car(house, from: cursor)
+        #expect(try car.read() == ["A", "B"])
+        #expect(car.turns("A", from: start) == "360:A")
+    }
+
+    @Test("W39: after the sixteenth turn a row tells the next ones")
+    func more() throws {
+        stack("AB")
+        post("B", (0..<20).map { (Int64($0) * 60, $0 % 2 == 0 ? 1 : 0, 0) })
+        let car = try car()
+        #expect(car.turns("A", from: start).split(separator: " ").count == 16)
+        house.advance(by: .seconds(16 * 60 - 1))
+        #expect(try !car.read().contains("A"))
+        house.advance(by: .seconds(1))
+        #expect(try car.read().contains("A"))
+        #expect(car.turns("A", from: start) == "1020:A 1080:B 1140:A")
+    }
+
+    @Test("W44: a situation of the device turns its stack, and no other's")
+    func situation() throws {
+        stack("A")
+        #expect(reply("TILE @car/H do=add widget=hint stack=left").hasPrefix("OK verdict=applied"))
+        let (car, other) = (try car(), try car())
+        #expect(car.top(at: start) == "A")
+        house.send("TRAIT place=work", from: other.client)
+        house.post("TRAIT place=work", from: car.client)
+        house.turn()
+        #expect(try car.read() == ["A", "H"])
+        #expect(car.top(at: start) == "H" && other.top(at: start) == "A")
+    }
+
+    @Test("W-V3: the journal gives the same tops again, with and without a snapshot", arguments: [false, true])
+    func replay(fromSnapshot: Bool) throws {
+        stack("AB")
+        post("B", [(0, nil, 0), (60, 1, 900)])
+        reply("TILE @car/B do=show")
+        let before = try car().rows
+        try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
+        let after = try car().rows
+        #expect(after == before && after["@car/B"]?["top"] == true)
+    }
+
+    @Test(
+        "A car without a connection shows at each minute of a day what the server shows, while nothing else happens",
+        arguments: 0..<4)
+    func everyMinute(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        stack("ABCD")
+        for shop in "ABCD" {
+            var (second, entries): (Int64, [(Int64, Double?, Int64)]) = (0, [])
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let score: Double? =
+                    Bool.random(using: &generator) ? Double(Int.random(in: -1...4, using: &generator)) : nil
+                entries.append((second, score, 60 * Int64.random(in: 0...240, using: &generator)))
+                second += 60 * Int64.random(in: 1...300, using: &generator)
+            }
+            post(shop, entries)
+        }
+        if Bool.random(using: &generator) { reply("TILE @car/C do=show") }
+        let car = try car()
+        for minute in 0..<1_440 {
+            house.time = start + .minutes(Int64(minute))
+            house.turn()
+            // The server is asked anew.
+            let tops = try "ABCD".filter { name in
+                let line = WidgetTests.reply(house, "GET @car/\(name) view=carplay", phone).first
+                return try ServerText(try #require(line)).body?["top"] == true
+            }
+            #expect(tops.count == 1 && car.top(at: house.time, by: "D") == tops, "minute \(minute)")
+        }
+        #expect(try car.read().isEmpty)
+    }
+}
