@@ -106,6 +106,22 @@ struct NoticeTests {
         #expect(Setup.notices(in: house.lines(of: reader)) == ["1"])
     }
 
+    @Test("W33, W34: a follower of a board is told when the widget of a tile changes, and so is one that comes back")
+    func boards() throws {
+        let house = try TileTests.house()
+        let (phone, gateway) = (house.connect(as: "alice"), house.connect(as: "alice"))
+        TileTests.add(house, "@alice-car/t1", by: phone)
+        let cursor = try house.cursor(of: "SUB @alice-car/* deliver=notice", from: gateway)
+        AggregateTests.begin(house, "1", phone)
+        #expect(Setup.notices(in: house.lines(of: gateway)) == ["1"])
+        TileTests.add(house, "@alice-car/t2", shop: "Central", by: phone)
+        #expect(Setup.notices(in: house.lines(of: gateway)) == [])
+        let listed = house.send("LIST @alice-car/* view=carplay", from: gateway)
+        #expect(listed.count { $0.hasPrefix("SNAP sub=0") } == 2 && Setup.notices(in: listed) == [])
+        let back = house.send("SUB @alice-car/* deliver=notice from=\(cursor)", from: house.connect(as: "alice"))
+        #expect(back[1].hasPrefix("CHANGED sub=1") && back[1].contains(" count=2"), "\(back)")
+    }
+
     // MARK: Cursors
 
     @Test func `a cursor stays below what was not read, and a resume tells that again`() throws {

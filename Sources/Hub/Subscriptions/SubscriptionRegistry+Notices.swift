@@ -35,6 +35,9 @@ extension SubscriptionRegistry {
             mayHaveKnown($0, account: account, at: sequence, store)
         }
         changed += embedders(of: subscription, after: sequence, store)
+        changed += store.tiles(changedAfter: sequence, followedBy: subscription.selector).filter {
+            store.isListed($0) && store.isVisible($0, to: account)
+        }
         for entity in changed {
             let isNew = notice.mark(
                 entity, first: sequence + 1, last: max(store[entity].rev, sequence + 1),
@@ -110,7 +113,7 @@ extension EntityStore {
         switch (pattern, selector) {
         case (.all, .all): true
         case (.all, .allWithWidgets): withWidgets
-        case (.all, .kind(let kind)): withWidgets || !isKindOfWidgets(kind)
+        case (.all, .kind(let kind)): withWidgets || isKindOfOthers(kind)
         case (.all, .key(let entity)): withWidgets || !isWidget(entity)
         case (.kind(let name), .kind(let kind)): entities.kindNumbers.known(name) == kind
         case (_, .key(let entity)): entities[entity].key.map { pattern.matches($0) } ?? false
@@ -118,9 +121,10 @@ extension EntityStore {
         }
     }
 
-    private func isKindOfWidgets(_ number: Int32) -> Bool {
+    /// It is a kind of activities or controls. Boards are no kinds.
+    private func isKindOfOthers(_ number: Int32) -> Bool {
         kinds.current.contains { name, version in
-            guard case .widget = kinds.versions[version].body else { return false }
+            if case .widget = kinds.versions[version].body { return false }
             return entities.kindNumbers.known(name) == number
         }
     }

@@ -17,9 +17,12 @@ extension SubscriptionRegistry {
             renderer.invalidate(tile)
             var followers = takeFollowers(of: tile, kind: store[tile].kindName, isWidget: true)
             for index in followers {
-                guard let subscription = self[index], case .surface = subscription.terms.view,
-                    subscription.shown(tile) != nil
-                else { continue }
+                guard let subscription = self[index] else { continue }
+                if subscription.terms.isNotice {
+                    oweNotice(of: tile, commit: commit, to: index, &store, &sessions)
+                    continue
+                }
+                guard case .surface = subscription.terms.view, subscription.shown(tile) != nil else { continue }
                 oweSurroundings(of: tile, to: index, since: commit, &store)
                 sessions.makeReady(slot: subscription.session)
             }

@@ -52,6 +52,7 @@ final class NoticeReader: ConnectedClient {
         if random.chance(world.climate.resets) { return vanish() }
         guard phase == .live, !isListing else { return }
         if isBehind, random.chance(700) { return list() }
+        if random.chance(150) { world.send("RELOAD \(random.pick(of: SimulatedWidgets.towns)) id=r\n", on: link) }
         // One key alone: what else has changed is still to be read.
         if let key = table.keys.sorted().first, asked.isEmpty, random.chance(100) {
             asked.append(key)
@@ -105,6 +106,8 @@ final class NoticeReader: ConnectedClient {
             guard let key = asked.popLast() else { return broken("is answered what it did not ask") }
             table[key] = line.verb == "OK" ? line.integer("rev") : nil
             isTold = false
+        // It changes something, and so may be refused by the disk.
+        case "ERR" where line["id"] == "r" && (line["retry"] == "later" || world.climate.startsFull): break
         case "ERR": broken("is refused: \(line.whole)")
         case "SNAP", "UPD", "DEL", "MILE", "ALERT": broken("is sent a row: \(line.verb)")
         default: break

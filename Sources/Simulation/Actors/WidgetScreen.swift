@@ -46,7 +46,9 @@ final class WidgetScreen: ConnectedClient {
             Look(view: "carplay", family: "systemSmall"),
             Look(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
         ])
-        pattern = random.pick(of: ["*", "sales/*", "sales/*", "card/*", "card/*", "queue/*", "hours/*", "sales/Hoegi"])
+        pattern = random.pick(of: [
+            "*", "sales/*", "sales/*", "card/*", "card/*", "weather/*", "queue/*", "hours/*", "sales/Hoegi",
+        ])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
         isLocked = look.view == "phone" && random.chance(400)
         unit = random.chance(600) ? "unit-\(number / 2)" : nil

@@ -9,6 +9,18 @@ extension ConvergenceCheck {
         for case let screen as WidgetScreen in world.clients where world.ledger.violations.isEmpty { check(screen) }
     }
 
+    /// No ask is overdue, and each that was given up had been sent.
+    func checkAsks() {
+        var heard: Set<String> = []
+        for case let station as WeatherStation in world.clients { heard.formUnion(station.heard) }
+        for (key, forecast) in world.records.widgets.forecasts.sorted(by: { $0.key < $1.key }) {
+            if let fault = forecast.fault(atRest: world.daemonTime) { return violated("\(key) \(fault)") }
+            if let lost = forecast.timedOut.first(where: { !heard.contains($0) }) {
+                return violated("\(key) was given up as \(lost), for which nobody was asked")
+            }
+        }
+    }
+
     /// One that is told of changes has read the newest state of everything.
     func checkNotices() {
         for case let reader as NoticeReader in world.clients where world.ledger.violations.isEmpty {
@@ -73,7 +85,7 @@ extension ConvergenceCheck {
         if drawn.view != right.view || drawn.drawn != right.drawn {
             return "draws \(key) from a row that is used up: \(drawn.drawn), and it is \(right.drawn)"
         }
-        if key.hasPrefix("sales/"), let widget = world.records.widgets.current[key],
+        if let widget = world.records.widgets.current[key],
             widget.drawn(at: now) != right.drawn
         {
             return "is shown \(key) as \(right.drawn), and it is \(widget.drawn(at: now))"

@@ -11,10 +11,8 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkWidgets, checkNotices, checkAnnouncements, checkAcknowledged, checkFullView,
-            checkDeadlines,
-            checkHistories,
-            checkRecovery, checkPushes,
+            checkScreens, checkWidgets, checkNotices, checkAsks, checkAnnouncements, checkAcknowledged,
+            checkFullView, checkDeadlines, checkHistories, checkRecovery, checkPushes,
         ]
         for check in checks where world.ledger.violations.isEmpty { check() }
     }

@@ -78,6 +78,7 @@ struct WidgetRowCheck {
 /// The widgets of a run, by the records that became durable.
 struct WidgetHistory {
     private(set) var current: [String: ReferenceWidget] = [:]
+    private(set) var forecasts: [String: ReferenceForecast] = [:]
     /// Cards, and whether they are there.
     private(set) var cards: [String: Bool] = [:]
     private var queue = ReferenceQueue()
@@ -87,6 +88,13 @@ struct WidgetHistory {
     /// - Returns: The fault of a record, if it has one.
     mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
         if key == SimulatedWidgets.queue, record.type == "created" { queue.begin(record.sequence) }
+        if key.hasPrefix("weather/") {
+            var forecast = forecasts[key] ?? ReferenceForecast(key: key)
+            let fault = forecast.take(record, tail: tail)
+            (forecasts[key], current[key]) = (forecast, forecast.widget)
+            if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = forecast.widget }
+            return fault
+        }
         guard key.hasPrefix("sales/") else { return nil }
         var widget = current[key] ?? ReferenceWidget()
         let fault = widget.take(record, tail: tail)

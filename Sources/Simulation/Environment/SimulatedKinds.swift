@@ -58,6 +58,7 @@ enum SimulatedKinds {
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
         .widgetStaleMisread: (#""stale":"20s""#, #""stale":"25s""#),
+        .askTimeoutForgotten: (#""timeout":"8s""#, #""timeout":"2h""#),
         .endedCounted: (#","where":"lifecycle != 'ended'""#, ""),
         .tallyMisread: (#""on":"collected","per""#, #""on":"ready","per""#),
         .conditionUnread: (#","where":"not in(collected)""#, ""),

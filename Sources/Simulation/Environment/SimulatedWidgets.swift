@@ -6,7 +6,7 @@ enum SimulatedWidgets {
     static let slotCount: Int64 = 59
 
     static func isWidget(_ key: String) -> Bool {
-        key.hasPrefix("sales/") || key.hasPrefix("hours/") || isCard(key) || key == queue
+        key.hasPrefix("sales/") || key.hasPrefix("weather/") || key.hasPrefix("hours/") || isCard(key) || key == queue
     }
     /// It shows an order.
     static func isCard(_ key: String) -> Bool { key.hasPrefix("card/") }
@@ -68,8 +68,20 @@ enum SimulatedWidgets {
                   "accessoryRectangular":{"title":"{{values.open}} {{values.late}} {{values.done}}"}}}
         """
 
+    static let towns = ["weather/Oslo", "weather/Lima"]
+
+    /// Content that a provider is asked for.
+    private static let weather = """
+        {"kind":"weather","type":"widget","version":1,"app":"com.example.weather","title":"Weather",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],
+         "parameters":{"town":{"title":"Town"}},"recommended":[{"town":"Oslo"},{"town":"Lima"}],
+         "source":{"provider":true},"timeout":"8s",
+         "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
+                  "accessoryRectangular":{"title":"{{content.n}}"}}}
+        """
+
     /// The kind files of an edition. In every third one the schedule is taken away.
     static func texts(edition: Int) -> [String] {
-        (edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]) + [cards, queues]
+        (edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]) + [cards, queues, weather]
     }
 }

@@ -1,4 +1,5 @@
 import Hub
+import TelltaleModel
 
 // The clients of widgets.
 extension World {
@@ -20,11 +21,16 @@ extension World {
             made.append(
                 NoticeReader(world: self, index: first + made.count, number: number, random: random.fork()))
         }
+        for number in 0..<2 {
+            made.append(
+                WeatherStation(world: self, index: first + made.count, number: number, random: random.fork()))
+        }
         return made
     }
 
-    /// A budget of minutes, which a run of minutes uses up.
+    /// A budget of minutes, which a run of minutes uses up, and a floor between two asks that is as short.
     func setBudget(of configuration: inout HubConfiguration) {
+        configuration.decisions.widgetFloor = Milliseconds(bug == .askFloorUnread ? 5_000 : ReferenceForecast.floor)
         configuration.widgetRowsPerDay = BudgetCheck.rowsPerDay
         configuration.widgetBurst = BudgetCheck.burst
         switch bug {

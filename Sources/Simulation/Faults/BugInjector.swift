@@ -16,7 +16,8 @@ struct BugInjector {
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
         .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
-        .foresightLost, .foreseenTold, .heldRowDropped, .noticeDropped, .noticeRepeated,
+        .foresightLost, .foreseenTold, .heldRowDropped, .noticeDropped, .noticeRepeated, .askDropped, .askRepeated,
+        .askMisdirected,
     ]
 
     /// Changes bytes that the daemon sends to a client.
@@ -62,6 +63,9 @@ struct BugInjector {
                 lines.append(old)
             }
             bodies["\(client)"] = card ?? bodies["\(client)"]
+        case .askRepeated:
+            let ask = lines.last { $0.contains(" action=timeline ") }
+            if let ask, random.chance(200) { lines.append(ask) }
         case .noticeRepeated:
             let notice = lines.last { $0.hasPrefix("CHANGED ") }
             if let notice, random.chance(200) { lines.append(notice) }
@@ -82,6 +86,10 @@ struct BugInjector {
         case .deletionDropped: return line.hasPrefix("DEL ") && random.chance(100) ? nil : line
         case .rowDropped: return line.hasPrefix("UPD ") && random.chance(10) ? nil : line
         case .snapshotRowDropped: return line.hasPrefix("SNAP ") && random.chance(50) ? nil : line
+        case .askDropped: return line.contains(" action=timeline ") && random.chance(100) ? nil : line
+        case .askMisdirected:
+            if line.contains(" action=timeline ") { noteOperation(of: line) }
+            return line
         case .noticeDropped: return line.hasPrefix("CHANGED ") && random.chance(100) ? nil : line
         case .milestoneDropped: return line.hasPrefix("MILE ") && random.chance(50) ? nil : line
         case .replyDropped: return line.hasPrefix("OK ") && random.chance(5) ? nil : line
@@ -115,12 +123,14 @@ struct BugInjector {
                 ? line.with("verdict=applied", "verdict=duplicate").changingNumber(after: " rev=") { max(1, $0 - 1) }
                 : line
         case .oldAnswerAccepted:
-            if line.hasPrefix("DO ") {
-                newestOperation = line.split(separator: " ").first { $0.hasPrefix("op=") }.map(String.init)
-            }
+            if line.hasPrefix("DO "), !line.contains(" action=timeline ") { noteOperation(of: line) }
             return line
         case _: return line
         }
+    }
+
+    private mutating func noteOperation(of line: String) {
+        newestOperation = line.split(separator: " ").first { $0.hasPrefix("op=") }.map(String.init)
     }
 
     /// Changes bytes that the daemon receives.
@@ -161,10 +171,10 @@ struct BugInjector {
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
         case .resumeFromNewest:
             return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.changingCursor(named: " from=") { _ in durable } : $0 }
-        case .oldAnswerAccepted:
+        case .oldAnswerAccepted, .askMisdirected:
             guard let newest = newestOperation else { return bytes }
             return rewritten(bytes) { line in
-                guard line.hasPrefix("DONE "),
+                guard line.hasPrefix("DONE "), line.contains("\"entries\"") == (bug == .askMisdirected),
                     let old = line.split(separator: " ").first(where: { $0.hasPrefix("op=") })
                 else { return line }
                 return line.with(String(old), newest)

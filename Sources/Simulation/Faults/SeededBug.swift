@@ -28,6 +28,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case foresightLost, foreseenTold, conditionUnread, endedCounted, tallyMisread
     case screenUnread, unitMisread, burstMisread, budgetOff, heldRowDropped, screenOnForgotten
     case noticeDropped, noticeRepeated, deliveryIgnored
+    case askDropped, askRepeated, askMisdirected, askFloorUnread, askTimeoutForgotten
     case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
 
     public var summary: String {
@@ -116,6 +117,11 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .aheadIgnored: "a widget's row has more entries than were asked for"
         case .familyIgnored: "a widget is drawn in another family than the one asked for"
         case .lockUnread: "a locked device is sent what is private"
+        case .askDropped: "a widget's provider is not asked"
+        case .askRepeated: "a widget's provider is asked twice for one operation"
+        case .askMisdirected: "a late answer is taken for that of the newest ask of a widget"
+        case .askFloorUnread: "a widget asks its provider again too soon"
+        case .askTimeoutForgotten: "an ask of a widget that is not answered is not given up"
         case .noticeDropped: "a reader that is told of changes is not told of one"
         case .noticeRepeated: "a change is told again before the reader has read"
         case .deliveryIgnored: "a reader that wants no rows is sent them"

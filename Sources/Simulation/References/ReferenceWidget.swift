@@ -20,15 +20,25 @@ struct ReferenceWidget {
     private var newestVersion: Int64?
     private var newestMoment = Int64.min
 
-    static let staleAfter: Int64 = 20_000
+    static let usualStaleAfter: Int64 = 20_000
+    /// `nil` = its content is never out of date.
+    private let staleAfter: Int64?
+
+    init(staleAfter: Int64? = usualStaleAfter) { self.staleAfter = staleAfter }
+
+    /// It is there, and has no content.
+    mutating func begin() { isThere = true }
+
+    /// When its content is out of date.
+    private var staleAt: Int64? { toldAt.flatMap { told in staleAfter.map { told + $0 } } }
 
     func drawn(at time: Int64) -> Drawn {
         guard let shown = entries.last(where: { $0.date <= time }) else { return Drawn() }
-        return Drawn(number: shown.number, isStale: toldAt.map { time >= $0 + Self.staleAfter } ?? false)
+        return Drawn(number: shown.number, isStale: staleAt.map { time >= $0 } ?? false)
     }
 
     /// The moments at which ``drawn(at:)`` may change.
-    var moments: [Int64] { entries.map(\.date) + (toldAt.map { [$0 + Self.staleAfter] } ?? []) }
+    var moments: [Int64] { entries.map(\.date) + (staleAt.map { [$0] } ?? []) }
 
     private func phase(at time: Int64) -> String {
         guard isThere else { return "gone" }
@@ -76,7 +86,7 @@ struct ReferenceWidget {
         return record.state == phase ? nil : "it is \(record.state) after \(record.type), and not \(phase)"
     }
 
-    private mutating func replace(by posted: [(date: Int64, number: String)], at now: Int64) {
+    mutating func replace(by posted: [(date: Int64, number: String)], at now: Int64) {
         let shown = isThere ? entries.last { $0.date <= now } : nil
         if let place = posted.lastIndex(where: { $0.date <= now }) {
             entries = Array(posted[place...])
@@ -97,7 +107,7 @@ struct ReferenceWidget {
         if let version = tail["ver"]?.integer { newestVersion = max(newestVersion ?? version, version) }
     }
 
-    private static func entries(in tail: JSONObject) -> [(date: Int64, number: String)]? {
+    static func entries(in tail: JSONObject) -> [(date: Int64, number: String)]? {
         guard case .array(let elements)? = tail["entries"] else { return nil }
         var entries: [(date: Int64, number: String)] = []
         for element in elements {
