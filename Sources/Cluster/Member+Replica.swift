@@ -8,6 +8,8 @@ internal import TelltaleModel
 extension Member {
     mutating func settle(at now: HubTime) {
         takeActions(at: now)
+        // The engine has no room for its word.
+        if handover == .underWay, isLeading, replica.role == .leading, !replica.isAppending { handover = .none }
         flushCopy()
     }
 
@@ -68,6 +70,8 @@ extension Member {
     mutating func lead(term: Int64, at now: HubTime) {
         beginHistory()
         isLeading = true
+        // It may have handed over in an earlier term.
+        handover = .none
         flushCopy()
         actions.append(
             .lead(

@@ -25,9 +25,11 @@ extension Member {
         standing.position = replica.reader.position
         standing.lag = max(0, end - replica.reader.position)
         standing.peers = peers.values.sorted { $0.node < $1.node }.map { beat in
-            ClusterStanding.Peer(
+            var peer = ClusterStanding.Peer(
                 node: beat.node, role: beat.role.rawValue, term: beat.term, position: beat.position,
                 address: beat.address, release: beat.release)
+            peer.isHeard = heardAt[beat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
+            return peer
         }
         return standing
     }

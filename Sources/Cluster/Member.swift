@@ -64,12 +64,15 @@ public struct Member: ~Copyable {
     var actions: [Action] = []
     var copy: CopyQueue
     var peers: [String: Beat] = [:]
+    /// When each was heard last.
+    var heardAt: [String: MonotonicTime] = [:]
     /// The newest message that is known to be in the log.
     var end: Int64 = 0
     var lastSign: MonotonicTime
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
     var handover = Handover.none
+    private var successor: String?
     /// The newest term that was told.
     var toldTerm: Int64
 
@@ -147,6 +150,7 @@ public struct Member: ~Copyable {
         guard beat.node != replica.node, peers[beat.node] != beat else { return }
         guard peers[beat.node] != nil || peers.count < Self.peerLimit else { return }
         peers[beat.node] = beat
+        heardAt[beat.node] = now
         if beat.role == .leading, beat.node == replica.reader.leader?.node { lastSign = now }
     }
 
@@ -192,16 +196,20 @@ public struct Member: ~Copyable {
     /// Whether a turn of the server may begin, where it may serve.
     public var mayDecide: Bool { !isLeading || handover == .none }
 
-    /// The leader is to end in order: it decides nothing more, and resigns behind the batch that is under way.
-    public mutating func handOver(at now: HubTime) {
+    /// The leader is to end in order: it decides nothing more, and resigns behind the batch that is under way. Where the engine
+    /// has no room for its word, it goes on.
+    ///
+    /// - Parameter successor: The node that is to lead next; `nil` = any.
+    public mutating func handOver(to successor: String? = nil, at now: HubTime) {
         guard isLeading, handover == .none else { return }
         handover = .wanted
+        self.successor = successor
         resign(at: now)
         settle(at: now)
     }
 
     private mutating func resign(at now: HubTime) {
-        if appendedAt == nil, replica.resign(at: now.monotonic) { handover = .underWay }
+        if appendedAt == nil, replica.resign(to: successor, at: now.monotonic) { handover = .underWay }
     }
 
     /// The process ends, and the log has no word of it in time: what was decided and not stored is nobody's.

@@ -20,6 +20,8 @@ public struct ClusterStanding: Hashable, Sendable {
         public var position: Int64
         public var address: String
         public var release: String
+        /// Whether it was heard within the last lease.
+        public var isHeard = true
 
         public init(node: String, role: String, term: Int64, position: Int64, address: String, release: String) {
             (self.node, self.role, self.term) = (node, role, term)
@@ -71,7 +73,7 @@ extension ClusterStanding {
             case .hello, .ping, .help, .stats, .bye, .refused: return nil
             case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .dismiss,
                 .seen, .open, .set, .press, .serve, .done, .supply, .fail, .report, .reload,
-                .tile:
+                .tile, .handover:
                 break
             }
         }

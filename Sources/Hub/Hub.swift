@@ -102,7 +102,7 @@ public struct Hub: ~Copyable {
         case .tile(let command): decideTile(command, request, from: session)
         case .set, .press, .serve, .done, .supply, .fail, .report, .reload: decideControl(request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
-            .open, .refused:
+            .open, .handover, .refused:
             if case .bye = request.command { session.hasSaidBye = true }
             stage(for: session) { $0.append(read: request) }
         case .event: break  // Waits in a form of its own.

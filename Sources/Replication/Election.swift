@@ -39,6 +39,8 @@ public struct ReplicaSettings: Hashable, Sendable {
     public var beat = Milliseconds.seconds(1)
     /// Between the most advanced standby and the next one.
     public var stagger = Milliseconds(200)
+    /// By how much a node that the leader has named goes before the others.
+    public var headStart = Milliseconds.seconds(1)
     /// A log that is shorter than the local copy is believed after so long. Longer than a server that is cut off answers.
     public var shortLogPatience = Milliseconds.seconds(30)
     /// A clock that is further off what the records say does not volunteer while another node can.
@@ -61,6 +63,8 @@ public struct Election: Hashable, Sendable {
     private var beats: [String: Heard] = [:]
     /// The leader resigned, or its machine refuses connections.
     private var isLeaderGone = false
+    /// The node that the leader named when it resigned.
+    private var successor: String?
     /// Since when the node may try.
     private var dueSince: MonotonicTime?
 
@@ -110,12 +114,16 @@ public struct Election: Hashable, Sendable {
     public mutating func leaderBegan(at now: MonotonicTime) {
         (age, lastSign) = (.zero, now)
         isLeaderGone = false
+        successor = nil
         dueSince = nil
     }
 
     /// The leader resigned; or the connection to it was reset, and another one refused.
-    public mutating func leaderGone(at now: MonotonicTime) {
+    ///
+    /// - Parameter successor: The node that it named; `nil` = none.
+    public mutating func leaderGone(at now: MonotonicTime, successor: String? = nil) {
         isLeaderGone = true
+        self.successor = successor ?? self.successor
         noteDue(at: now)
     }
 
@@ -139,7 +147,12 @@ public struct Election: Hashable, Sendable {
             (position, heard.beat.node) < (heard.beat.position, node)
         }
         let isOff = skew > settings.trustedSkew || skew < .zero - settings.trustedSkew
-        let wait = settings.stagger.multiplied(by: Int64(before))
+        let wait =
+            switch successor {
+            case node?: Milliseconds.zero
+            case nil: settings.stagger.multiplied(by: Int64(before))
+            case _?: settings.headStart + settings.stagger.multiplied(by: Int64(before))
+            }
         return dueSince + (isOff && !fresh.isEmpty ? wait + settings.giveUp : wait)
     }
 }

@@ -14,6 +14,8 @@ public struct LogMessage: Hashable, Sendable {
         case term(address: String, release: String)
         /// The leader leads no more, and its last batch is stored.
         case resign
+        /// The same, and this node is to lead next. A wish: the next term record decides.
+        case handOver(to: String)
         /// Nothing follows: the history goes on elsewhere.
         case seal
     }
@@ -79,6 +81,9 @@ extension LogMessage {
             writer.write(release)
         case .resign: writer.write(UInt8(4))
         case .seal: writer.write(UInt8(5))
+        case .handOver(let node):
+            writer.write(UInt8(6))
+            writer.write(node)
         }
         return Self.withChecksum(writer.take())
     }
@@ -118,6 +123,7 @@ extension LogMessage {
         case 3: body = .term(address: try reader.readString(), release: try reader.readString())
         case 4: body = .resign
         case 5: body = .seal
+        case 6: body = .handOver(to: try reader.readString())
         default: throw reader.failure("a message of an unknown kind")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a message") }

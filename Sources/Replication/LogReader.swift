@@ -54,6 +54,8 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var leader: Leader?
     /// Whether the newest term has ended in order.
     public private(set) var hasResigned: Bool
+    /// The node that is to lead next, as the leader wished when it resigned; `nil` = any. No local copy keeps it.
+    public private(set) var successor: String?
     /// Whether nothing may follow.
     public private(set) var isSealed: Bool
     private var parts: Parts?
@@ -142,6 +144,7 @@ public struct LogReader: Hashable, Sendable {
         if case .term(let address, _) = message.body {
             parts = nil
             hasResigned = false
+            successor = nil
             epoch = message.epoch
             if message.term == term, isOfLeader(message) { return .renewal }
             guard message.term > term else {
@@ -170,6 +173,11 @@ public struct LogReader: Hashable, Sendable {
         case .resign:
             parts = nil
             hasResigned = true
+            return .resigned
+        case .handOver(let node):
+            parts = nil
+            hasResigned = true
+            successor = node
             return .resigned
         case .seal:
             parts = nil

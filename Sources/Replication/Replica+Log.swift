@@ -25,7 +25,7 @@ extension Replica {
             actions.append(.replay(records))
         case .part, .renewal: break
         case .term(let leader): followed(leader, at: now)
-        case .resigned: election.leaderGone(at: now)
+        case .resigned: election.leaderGone(at: now, successor: reader.successor)
         case .sealed: stop(Self.sealed)
         case .void(let text): actions.append(.warn(text))
         case .broken(let text): stop(text)
@@ -144,11 +144,12 @@ extension Replica {
 
     /// The leader hands over: it stands down when the log has the message that says so.
     ///
+    /// - Parameter successor: The node that is to lead next; `nil` = any.
     /// - Returns: `false` where it does not lead, or where a message is being appended: ask again behind that.
     @discardableResult
-    public mutating func resign(at now: MonotonicTime) -> Bool {
+    public mutating func resign(to successor: String? = nil, at now: MonotonicTime) -> Bool {
         guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
-        send(message(.resign, term: term).encoded(), at: now)
+        send(message(successor.map { .handOver(to: $0) } ?? .resign, term: term).encoded(), at: now)
         return true
     }
 
@@ -206,6 +207,8 @@ extension Replica {
     mutating func standDown(_ reason: String, at now: MonotonicTime) {
         leave()
         role = .standby
+        // The others are to know that it may lead again.
+        nextBeat = min(nextBeat, now)
         election.leaderBegan(at: now)
         actions.append(.standDown(reason))
     }

@@ -73,7 +73,7 @@ public struct Replica: Sendable {
     /// A server of the engine does not sync before it acknowledges, and so no node leads.
     var isSyncRefuted = false
     private var beatCount: Int64 = 0
-    private var nextBeat: MonotonicTime
+    var nextBeat: MonotonicTime
     /// The newest message at the last beat.
     private var lastBeatPosition: Int64
     /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
@@ -127,6 +127,12 @@ public struct Replica: Sendable {
     ///
     /// `false` while an own term record may stand in a log that was set back, and behind a log that is not the one it knows.
     public var mayKeep: Bool { unconfirmedTerm == nil && role != .stopped }
+
+    /// A node that is not heard for so long is taken for gone.
+    public var lease: Milliseconds { settings.lease }
+
+    /// Whether a message of this node is on its way, or its fate is not known.
+    public var isAppending: Bool { appender.phase != .idle }
 
     /// The term that it leads, or the newest that it has read.
     public var term: Int64 { reader.term }

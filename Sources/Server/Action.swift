@@ -28,6 +28,8 @@ public enum Action: Sendable {
     case wake(Wake)
     /// Faults of machines, for a log.
     case report([String])
+    /// Lead the cluster no more: an operator wants it.
+    case handOver(Handover)
     /// End the process with this status. The last of all.
     case exit(Int32)
 }

@@ -162,6 +162,7 @@ public struct Server: ~Copyable {
             }
         }
         for id in hub.takeEndedSessions() { actions.append(.close(id)) }
+        if !hub.isCommitting, let handover = hub.takeHandover() { actions.append(.handOver(handover)) }
         if shutdown.isRunning, !hub.isCommitting,
             snapshots.isDue(durable: hub.durableSequence, entityCount: hub.entityCount)
         {

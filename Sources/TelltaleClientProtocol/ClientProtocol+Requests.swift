@@ -32,7 +32,8 @@ extension ClientProtocol {
             kind = .repeatable
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
-        case .done, .supply, .fail, .report: kind = .once
+        // Sent again it would ask the next leader.
+        case .done, .supply, .fail, .report, .handover: kind = .once
         case .ping, .help, .get, .list, .kinds, .kind, .gallery, .history, .stats, .dismiss, .seen, .open, .reload:
             kind = .repeatable
         case .bye:

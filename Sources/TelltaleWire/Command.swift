@@ -50,6 +50,8 @@ public enum Command: Sendable {
     case supply(op: String, timeline: JSONObject)
     /// The provider of a widget is to be asked anew.
     case reload(Key)
+    /// The leader of a cluster is to lead no more, and the node of this name, else any, instead.
+    case handover(node: String?)
     /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
 }

@@ -71,6 +71,9 @@ extension LineWriter {
             optional("value", value.map { Self.onOff($0) })
             if let time { attribute("at", time) }
         case .reload(let key): begin(.reload, key)
+        case .handover(let node):
+            begin(.handover)
+            optional("node", node)
         case .refused: preconditionFailure("a refused command is what a server makes of a faulty line")
         }
         optional("id", id)

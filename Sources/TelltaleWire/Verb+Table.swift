@@ -202,6 +202,10 @@ extension VerbDescription {
 
     private static let people: [VerbDescription] = [
         VerbDescription(
+            .handover, "the leader of a cluster leads no more, and another node does",
+            attributes: [.optional(.node, "NODE", "the node that is to lead; default: the one that has read most")],
+            details: ["Behind the OK comes BYE code=not_leader."], example: "HANDOVER node=n2"),
+        VerbDescription(
             .ping, "is answered by PONG once everything before it is answered and on disk", example: "PING id=1"),
         VerbDescription(
             .help, "lists the verbs, or explains one", positional: .optionalVerb, example: "HELP SUB"),

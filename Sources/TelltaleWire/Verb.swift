@@ -23,6 +23,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case fail = "FAIL"
     case report = "REPORT"
     case reload = "RELOAD"
+    case handover = "HANDOVER"
     case ping = "PING"
     case help = "HELP"
     case bye = "BYE"
@@ -112,7 +113,7 @@ extension VerbDescription.Positional {
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
         device, caps, hb, token, family, mode, ahead, part, unit, widget, stack, mounting, scale, theme, pos, smart,
-        suggest, deliver
+        suggest, deliver, node
     case action = "do"
     case accounts = "for"
     case seenRev = "if"
@@ -161,6 +162,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .smart: 36
         case .suggest: 37
         case .deliver: 38
+        case .node: 39
         }
     }
 }

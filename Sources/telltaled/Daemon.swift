@@ -233,6 +233,7 @@ final class Daemon {
         case .writeSnapshot(let pruning): writeSnapshot(pruning)
         case .closeJournal: closeJournal()
         case .wake(let wake): schedule(wake)
+        case .handOver(let handover): cluster?.handOver(to: handover.successor)
         case .report(let faults): for fault in faults { logger.warning("\(fault)") }
         case .exit(let status): leave(status)
         }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `telltale cluster init`, `leave` and `restore`, over a log that is a file.
+/// `telltale cluster init`, `leave`, `restore` and `handover`, over a log that is a file.
 @Suite(.serialized)
 struct ClusterOperationTests {
     private let folder: URL
@@ -28,6 +28,12 @@ struct ClusterOperationTests {
             environment: ["NO_COLOR": "1"])
         let lines = program.readToEnd()
         return (program.waitForExit(), lines, program.standardError)
+    }
+
+    private func telltale(_ arguments: [String], at nodes: [ClusterNode]) throws -> RunningProgram {
+        let list = nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        return try RunningProgram(
+            program("telltale"), arguments, environment: ["TELLTALE_CONNECT": list, "NO_COLOR": "1"])
     }
 
     private func node(_ data: String? = nil) throws -> RunningProgram {
@@ -142,6 +148,38 @@ struct ClusterOperationTests {
             #expect(lines.contains { $0.hasPrefix("RESET ") }, "\(lines)")
             #expect(lines.contains { $0.contains("key=errand/1") })
             stop(member)
+        }
+    }
+
+    @Test func `an operator lets another node lead, and the leader goes on as a standby`() async throws {
+        try await onOwnThread {
+            defer { remove() }
+            let first = try ClusterNode("n1", in: folder)
+            _ = first.line("leading")
+            // Nobody would lead.
+            let early = try telltale(["cluster", "handover"], at: [first])
+            #expect(early.waitForExit() == 1)
+            #expect(early.standardError.contains("no standby keeps up"), "\(early.standardError)")
+            let others = try ["n2", "n3"].map { try ClusterNode($0, in: folder) }
+            for other in others { #expect(other.line("standby") == "standby term=1") }
+            let (peer, _) = try first.greet()
+            try peer.send("EVT errand/1 type=start")
+            _ = peer.next()
+            let handover = try telltale(["cluster", "handover", "n3", "--json"], at: [first] + others)
+            let lines = handover.readToEnd()
+            #expect(handover.waitForExit() == 0, "\(handover.standardError)")
+            #expect(lines.first?.hasPrefix(#"{"from":"n1","milliseconds":"#) == true, "\(lines)")
+            #expect(lines.first?.hasSuffix(#","term":2,"to":"n3"}"#) == true, "\(lines)")
+            #expect(peer.next() == .line("BYE code=not_leader wait=0-500"))
+            #expect(first.line("standby") == "standby term=2")
+            #expect(others[1].line("leading").hasPrefix("leading term=2"))
+            // Through the one that led, and back to it.
+            let back = try telltale(["cluster", "handover", "n1"], at: [first])
+            let words = back.readToEnd()
+            #expect(back.waitForExit() == 0, "\(back.standardError)")
+            #expect(words.first?.hasPrefix("n1 leads in term 3, ") == true, "\(words)")
+            let again = try telltale(["post", "errand/2", "start", "--json"], at: others)
+            #expect(again.waitForExit() == 0, "\(again.standardError)")
         }
     }
 

@@ -6,69 +6,7 @@ import Testing
 /// Three daemons over one log, which is a file: real processes, sockets and disks, and no engine.
 @Suite(.serialized)
 struct ClusterProcessTests {
-    /// A node, which may be killed and started again with the same folder and port.
-    private final class Node {
-        let name: String
-        let port: UInt16
-        private let folder: URL
-        private let log: URL
-        private let advertised: UInt16?
-        private let data: String
-        private(set) var program: RunningProgram
-
-        /// - Parameters:
-        ///   - advertised: The port that it tells as its own; `nil` = the one that it has.
-        ///   - data: Its folder; `nil` = one of its name.
-        init(
-            _ name: String, in folder: URL, advertising advertised: UInt16? = nil, data: String? = nil
-        ) throws {
-            self.data = data ?? name
-            self.name = name
-            self.advertised = advertised
-            self.folder = folder
-            log = folder.appending(path: "log")
-            // A port that is free now, and that the others can be told of before it is listened on.
-            port = try ScriptedDaemon().port
-            program = try Self.start(name, port, advertised ?? port, folder, log, self.data)
-        }
-
-        deinit { program.kill() }
-
-        private static func start(
-            _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL, _ data: String
-        ) throws -> RunningProgram {
-            let program = try DaemonProcess.launch([
-                "--data", folder.appending(path: data).path, "--kinds", folder.appending(path: "kinds").path,
-                "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
-                "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
-            ])
-            let ready = program.readLine() ?? program.standardError
-            try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")
-            return program
-        }
-
-        func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log, data) }
-
-        /// The next line of its standard output that begins so.
-        func line(_ prefix: String) -> String {
-            while let line = program.readLine() { if line.hasPrefix(prefix) { return line } }
-            return program.standardError
-        }
-
-        /// Nothing but the log tells when a signal was served.
-        func waitUntilLogged(_ text: String) throws {
-            let deadline = Date.now.addingTimeInterval(patience)
-            while !program.standardError.contains(text), Date.now < deadline { usleep(10_000) }
-            try #require(program.standardError.contains(text), "\(program.standardError)")
-        }
-
-        /// A connection, and the greeting.
-        func greet() throws -> (peer: Peer, greeting: String) {
-            let peer = try Peer(port: port)
-            guard case .line(let greeting) = peer.next() else { return (peer, "") }
-            return (peer, greeting)
-        }
-    }
+    private typealias Node = ClusterNode
 
     private func list(_ nodes: [Node]) -> String { nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
 
@@ -198,6 +136,12 @@ struct ClusterProcessTests {
         }
     }
 
+    /// Options that are right as far as they go.
+    private static let whole = [
+        "--cluster", "shop", "--node", "n1", "--advertise", "127.0.0.1:1", "--listen", "127.0.0.1:0",
+    ]
+
+    // PreparationTests has those that only an engine tells: replicas, sync, version, another cluster, another epoch.
     @Test func `of two nodes with one name the later ends with 1 and one line`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
@@ -263,6 +207,24 @@ struct ClusterProcessTests {
             (["--cluster", "shop", "--lease", "5s", "--give-up", "9s"], "--give-up: is to be at least twice --lease"),
             (["--cluster", "shop", "--engine-sync", "maybe"], "--engine-sync: takes proven or trusted"),
             (["--cluster", "shop", "--sync", "off"], "--sync: belongs to a daemon by itself"),
+            (["--cluster", "shop", "--node", "a/b"], "--node: takes a name of 1 to 32 letters"),
+            (["--cluster", "shop", "--advertise", "n1"], "--advertise: takes HOST:PORT"),
+            (["--engine-monitor", "http://127.0.0.1:1"], "--engine-monitor: belongs to --cluster NAME"),
+            (
+                ["--cluster", "shop", "--node", "n1", "--advertise", "127.0.0.1:1"],
+                "--cluster: needs --engine URL[,URL…]"
+            ),
+            (whole + ["--engine", "http://127.0.0.1:1"], "address 1 of the engine does not begin with nats://"),
+            (whole + ["--engine", "nats://127.0.0.1:1"], "the engine's monitors are not named"),
+            (
+                whole + ["--engine", "nats://127.0.0.1:1", "--engine-monitor", "https://127.0.0.1:1"],
+                "monitor 1 is no address of a monitor"
+            ),
+            (
+                whole + [
+                    "--engine", "nats://127.0.0.1:1", "--engine-sync", "trusted", "--engine-creds", "/nowhere.creds",
+                ], "the engine's credentials /nowhere.creds cannot be read"
+            ),
         ])
     func wrong(_ example: (options: [String], fault: String)) async throws {
         try await onOwnThread {
@@ -272,7 +234,28 @@ struct ClusterProcessTests {
                 ["--data", folder.appending(path: "data").path, "--kinds", folder.appending(path: "kinds").path]
                     + example.options)
             #expect(program.waitForExit() == 78)
-            #expect(program.standardError.contains(example.fault), "\(program.standardError)")
+            let lines = program.standardError.split(separator: "\n").filter { $0.contains(example.fault) }
+            #expect(lines.count == 1, "\(program.standardError)")
+        }
+    }
+
+    @Test func `a folder of another cluster is refused`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            do {
+                let member = try Node("n1", in: folder)
+                _ = member.line("leading")
+                member.program.send(SIGTERM)
+                #expect(member.program.waitForExit() == 0)
+            }
+            let node = try DaemonProcess.launch([
+                "--data", folder.appending(path: "n1").path, "--kinds", folder.appending(path: "kinds").path,
+                "--listen", "127.0.0.1:0", "--cluster", "bank", "--node", "n1", "--advertise", "127.0.0.1:1",
+                "--engine", "file:\(folder.appending(path: "log").path)",
+            ])
+            #expect(node.waitForExit() == 78)
+            #expect(node.standardError.contains("is a copy of the log of the cluster shop, not of bank"))
         }
     }
 

@@ -281,6 +281,9 @@ final class TownDaemon {
         case .writeSnapshot: server?.snapshotWritten(isWritten: false)
         case .closeConnections: closeAll([])
         case .resumeReading, .pauseReading, .stopListening, .closeJournal, .wake, .report, .exit: break
+        case .handOver(let handover):
+            member?.handOver(to: handover.successor, at: town.time)
+            performMember()
         }
     }
 

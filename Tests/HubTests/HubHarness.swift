@@ -142,7 +142,7 @@ final class HubHarness {
             clients[id]?.isFinished = true
             server.disconnected(id)
         case .append, .resumeReading, .pauseReading, .closeConnections, .stopListening, .writeSnapshot, .closeJournal,
-            .wake, .exit:
+            .wake, .handOver, .exit:
             break
         case .report(let faults): reports += faults
         }

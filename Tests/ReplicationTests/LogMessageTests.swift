@@ -17,7 +17,7 @@ struct LogMessageTests {
 
     private static let bodies: [LogMessage.Body] = [
         .batch(records), .part(number: 1, count: 2, bytes: [1, 2]), .term(address: "10.0.0.1:7878", release: "0.1.0"),
-        .resign, .seal,
+        .resign, .seal, .handOver(to: "n2"),
     ]
 
     @Test(arguments: bodies)

@@ -172,7 +172,7 @@ struct ReplicaScript {
         case .batch: "batch"
         case .part: "part"
         case .term: "term \(message.term)"
-        case .resign: "resign"
+        case .resign, .handOver: "resign"
         case .seal: "seal"
         }
     }

@@ -90,6 +90,7 @@ struct ServerTests {
                 case .writeSnapshot: names.append("snapshot")
                 case .closeJournal: names.append("journal")
                 case .report: names.append("report")
+                case .handOver: names.append("handover")
                 case .exit(let status): names.append("exit \(status)")
                 }
             }

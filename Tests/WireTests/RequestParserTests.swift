@@ -119,7 +119,7 @@ struct RequestParserTests {
             ("GALLERY kitchen", "bad_attr"),
             ("HISTORY a/b", "history a/b"),
             ("HISTORY", "bad_key"),
-            ("STATS", "stats"),
+            ("STATS", "stats"), ("HANDOVER", "handover "), ("handover node=n2 id=1", "handover n2"),
             (
                 "TRAIT dashboard=hidden foreground=com.example.maps",
                 "traits dashboard=hidden,foreground=com.example.maps"
@@ -325,6 +325,7 @@ private func describe(_ command: Command) -> String {
     case .done(let operation, let value): return "done \(operation)" + onOff(value)
     case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"
     case .reload(let key): return "reload \(key)"
+    case .handover(let node): return "handover \(node ?? "")"
     case .fail(let operation, let code, let message):
         return "fail \(operation)" + optional("code", code) + optional("message", message)
     case .report(let key, let value, let time):

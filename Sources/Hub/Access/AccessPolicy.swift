@@ -69,6 +69,8 @@ struct AccessPolicy: ~Copyable {
     /// Whether a request may be refused before it is decided. Stored for the same reason.
     private(set) var mayRefuse = false
     /// The place of this server in its cluster: a standby refuses most requests.
+    /// See ``Hub/takeHandover()``.
+    var handover: Handover?
     var standing: ClusterStanding? {
         didSet { mayRefuse = isEnforced || standing?.role == .standby }
     }

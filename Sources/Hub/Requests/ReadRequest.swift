@@ -44,8 +44,7 @@ extension Hub {
     /// About how many keys a request makes the hub look at.
     private func keyCount(of command: Command) -> Int {
         switch command {
-        // To follow all of them, and to give each up again.
-        case .subscribe(let subscribe):
+        case .subscribe(let subscribe):  // Follows them, and gives each up again.
             if case .key = subscribe.pattern {
                 2
             } else {
@@ -78,6 +77,7 @@ extension Hub {
         case .gallery(let view, let placement): beginGallery(view, placement, request, from: session, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: tellStatistics(request, at: now, to: &writer)
+        case .handover(let node): handOver(to: node, request, to: &writer)
         case .refused(let error):
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }

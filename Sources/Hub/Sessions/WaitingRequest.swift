@@ -33,7 +33,7 @@ extension Command {
         case .tile(let tile): tile.key
         case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _), .reload(let key): key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .refused:
+            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .handover, .refused:
             nil
         }
     }

@@ -51,6 +51,7 @@ extension ClusterNode {
         case .writeSnapshot: server?.snapshotWritten(isWritten: false)
         case .closeJournal: server?.journalClosed(isInOrder: true)
         case .wake(let wake): schedule(wake, at: hubTime)
+        case .handOver(let handover): replica?.resign(to: handover.successor, at: monotonic)
         case .exit(let status): cluster.violated("turn", "\(name) exits with \(status)")
         }
     }

@@ -120,7 +120,7 @@ final class ClusterTampering {
             }
             pieces = []
             node.replay(whole)
-        case .batch, .resign, .seal: pieces = []
+        case .batch, .resign, .handOver, .seal: pieces = []
         }
         return bytes
     }

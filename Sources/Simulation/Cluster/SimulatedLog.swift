@@ -132,7 +132,7 @@ final class SimulatedLog {
             case .batch(let records): "records \(records.first?.sequence ?? 0)…\(records.last?.sequence ?? 0)"
             case .part(let number, let count, _): "part \(number) of \(count)"
             case .term: "term"
-            case .resign: "resign"
+            case .resign, .handOver: "resign"
             case .seal: "seal"
             }
         return "\(message.node) in term \(message.term): \(body)"

@@ -184,6 +184,7 @@ final class SimulatedDaemon {
             server?.journalClosed(isInOrder: true)
         case .wake(let wake): schedule(wake)
         case .report: break
+        case .handOver: break  // It is by itself.
         case .exit(let status): exited(status)
         }
     }

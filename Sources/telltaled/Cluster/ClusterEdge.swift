@@ -103,6 +103,14 @@ final class ClusterEdge {
         return true
     }
 
+    /// An operator wants another node to lead; this one goes on as a standby.
+    func handOver(to successor: String?) {
+        guard member.isLeading, !isEnding else { return }
+        logger.notice("an operator lets this node hand over", metadata: ["to": "\(successor ?? "any node")"])
+        member.handOver(to: successor, at: daemon.clock.now)
+        perform()
+    }
+
     private func abandon() {
         guard member.isLeading else { return }
         logger.warning("the log has not taken the word that this node leads no more; it ends without")

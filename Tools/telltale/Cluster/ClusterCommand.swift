@@ -10,7 +10,8 @@ struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster", abstract: "The nodes of a cluster.",
         subcommands: [
-            ClusterStatusCommand.self, ClusterInitCommand.self, ClusterLeaveCommand.self, ClusterRestoreCommand.self,
+            ClusterStatusCommand.self, ClusterHandoverCommand.self, ClusterInitCommand.self, ClusterLeaveCommand.self,
+            ClusterRestoreCommand.self,
         ])
 }
 

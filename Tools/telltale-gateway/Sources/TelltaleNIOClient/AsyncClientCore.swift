@@ -88,7 +88,8 @@ final class AsyncClientCore: @unchecked Sendable {
         case .press(_, let eid): eid
         case .tile(let tile): tile.eid
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
-            .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .refused:
+            .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .handover,
+            .refused:
             nil
         }
     }

@@ -1,0 +1,47 @@
+internal import TelltaleModel
+internal import TelltaleWire
+
+/// The wish of an operator that this leader leads no more.
+public struct Handover: Hashable, Sendable {
+    /// The node that is to lead; `nil` = any.
+    public var successor: String?
+
+    public init(successor: String? = nil) {
+        self.successor = successor
+    }
+}
+
+// `HANDOVER`.
+extension Hub {
+    /// Takes the wish, if there is one: its reply has been rendered.
+    public mutating func takeHandover() -> Handover? { access.handover.take() }
+
+    mutating func handOver(to successor: String?, _ request: Request, to writer: inout LineWriter) {
+        guard let standing else {
+            return writer.error(
+                WireError(.unknownVerb, "HANDOVER: this server is by itself; it is for the leader of a cluster"),
+                id: request.id)
+        }
+        let ready = standing.peers.filter { standing.keepsUp($0) }.map(\.node)
+        let listed = ready.isEmpty ? "no standby keeps up" : "those that keep up: \(ready.joined(separator: ", "))"
+        if let successor, !ready.contains(successor) {
+            return writer.error(
+                WireError(.unavailable, "\(successor) is no standby that keeps up (\(listed)); see STATS"),
+                id: request.id)
+        }
+        guard !ready.isEmpty else {
+            return writer.error(WireError(.unavailable, "\(listed), and nobody would lead; see STATS"), id: request.id)
+        }
+        access.handover = Handover(successor: successor)
+        writer.ok(id: request.id, ignored: request.ignored)
+    }
+}
+
+extension ClusterStanding {
+    /// A standby that is this many messages behind would not lead at once.
+    private static let lagLimit: Int64 = 1_000
+
+    fileprivate func keepsUp(_ peer: Peer) -> Bool {
+        peer.role == "standby" && peer.isHeard && peer.position >= position - Self.lagLimit
+    }
+}
