@@ -98,6 +98,17 @@ struct ClusterStatusCommand: ParsableCommand {
             isRedundant
                 ? "One node leads, and another one can take over."
                 : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
+        if let text = Self.mostAdvanced(nodes) { Output.text(text) }
+    }
+
+    /// Where nobody leads: the folder that a restore should begin with, of the nodes that answer.
+    private static func mostAdvanced(_ nodes: [Node]) -> String? {
+        guard !nodes.contains(where: { $0.role == "leader" }),
+            let node = nodes.filter({ $0.number("position") != nil }).max(by: {
+                $0.number("position") ?? 0 < $1.number("position") ?? 0
+            })
+        else { return nil }
+        return "Nobody leads. \(node.name.harmless) has read the most of the log: \(node.number("position") ?? 0) messages."
     }
 
     private static func row(_ node: Node) -> [String] {

@@ -317,8 +317,7 @@ extension Command {
     /// Whether it changes something, so that it is not known what became of it when no answer comes.
     var acts: Bool {
         switch self {
-        case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile,
-            .handover:
+        case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
             true
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
             .stats, .traits, .open, .refused:
