@@ -108,7 +108,8 @@ struct ClusterStatusCommand: ParsableCommand {
                 $0.number("position") ?? 0 < $1.number("position") ?? 0
             })
         else { return nil }
-        return "Nobody leads. \(node.name.harmless) has read the most of the log: \(node.number("position") ?? 0) messages."
+        return
+            "Nobody leads. \(node.name.harmless) has read the most of the log: \(node.number("position") ?? 0) messages."
     }
 
     private static func row(_ node: Node) -> [String] {
