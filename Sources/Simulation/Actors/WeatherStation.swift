@@ -3,12 +3,17 @@ import TelltaleWire
 /// The provider of the kind `weather` of ``SimulatedWidgets``. It answers most asks soon and correctly, some late, wrongly or
 /// never, and leaves at times. What it answers says to which ask.
 final class WeatherStation: ConnectedClient {
+    private static let serving = "SERVE weather"
+
     unowned let world: any Environment
     let index: Int
     private let name: String
     private var random: SimulationRandom
     var connection = ClientConnection()
-    private var unanswered = 0
+    /// The requests of this connection that are not answered yet; replies come in their order.
+    private var unanswered: [String] = []
+    /// Its `SERVE` was taken: before, an answer to an ask of another connection is `forbidden`.
+    private var serves = false
     /// The lines that it sends later, by number.
     private var plans: [String] = []
     /// `SERVE` is to be sent again.
@@ -24,7 +29,7 @@ final class WeatherStation: ConnectedClient {
         name = "station-\(number)"
     }
 
-    var isWaiting: Bool { link == nil || unanswered > 0 }
+    var isWaiting: Bool { link == nil || !unanswered.isEmpty }
     var untilNextMove: Int64 { random.pick(1_000...10_000) }
 
     func move() {
@@ -38,7 +43,7 @@ final class WeatherStation: ConnectedClient {
     func doLater(_ what: Int) {
         guard plans.indices.contains(what), link != nil else { return }
         let line = plans[what]
-        if line == "SERVE weather" {
+        if line == Self.serving {
             isServing = false
         } else if line.contains("entries\":[{") {
             lastAnswer = line
@@ -47,15 +52,15 @@ final class WeatherStation: ConnectedClient {
     }
 
     func connect() {
-        (unanswered, isServing) = (0, false)
+        (unanswered, isServing, serves) = ([], false, false)
         _ = connection.open(world.connect(self))
         say("HELLO client=\(name)")
-        say("SERVE weather")
+        say(Self.serving)
     }
 
     private func say(_ line: String) {
         guard let link else { return }
-        unanswered += 1
+        unanswered.append(line)
         world.send(line + "\n", on: link)
     }
 
@@ -68,9 +73,9 @@ final class WeatherStation: ConnectedClient {
         guard let lines = connection.read(bytes, on: link)?.lines else { return }
         for line in lines {
             switch line.verb {
-            case "OK": unanswered -= 1
+            case "OK": if takeRequest() == Self.serving { serves = true }
             case "ERR":
-                unanswered -= 1
+                takeRequest()
                 refused(line)
             case "DO": act(line)
             case _: break
@@ -78,14 +83,19 @@ final class WeatherStation: ConnectedClient {
         }
     }
 
+    /// The request that a reply belongs to.
+    @discardableResult
+    private func takeRequest() -> String? { unanswered.isEmpty ? nil : unanswered.removeFirst() }
+
     private func refused(_ line: ServerLine) {
         switch line["code"] {
+        case "forbidden"? where !serves: return
         // Of a wrong answer.
         case "bad_json"?: return
         case _ where line["retry"] == "later", "unknown_kind"? where world.climate.startsFull:
             guard !isServing else { return }
             isServing = true
-            plan("SERVE weather", after: RequestQueue.retryDelay)
+            plan(Self.serving, after: RequestQueue.retryDelay)
         case _: world.violated("widgets", "\(name) is refused: \(line)")
         }
     }
