@@ -35,7 +35,8 @@ struct ReadHoldTests {
         for sequence in Int64(1)...400 {
             try journal.append(records(sequence..<sequence + 1))
             while try journal.tidy() {}
-            #expect(folder.read("journal.sqlite-wal").count < 5 * 200_000)
+            // A copier that gets no processor lets the log grow to 16 times its length, and then the batches wait.
+            #expect(folder.read("journal.sqlite-wal").count < (aside ? 17 : 5) * 200_000)
         }
         #expect(try journal.readAll().count == 400)
         try journal.close()
