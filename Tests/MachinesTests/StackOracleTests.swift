@@ -14,14 +14,14 @@ struct StackOracleTests {
         let world = try StackWorld(from: &generator)
         let stack = world.stack
         var told = stack.future(at: world.date(0))
-        var shown = told.sight
+        var shown = told.look
         for minute in 0..<StackWorld.day {
             let now = world.date(minute)
             // The oracle walks over everything again.
             #expect(stack.sight(at: now) == world.sight(at: minute), "minute \(minute)")
             // A screen that heard nothing since the row it was owed last.
             if let more = told.continuesAt, more <= now { told = stack.future(at: now) }
-            shown = told.turns.last { $0.date <= now }?.sight ?? told.sight
+            shown = told.turns.last { $0.date <= now }?.look ?? told.look
             #expect(shown == world.sight(at: minute), "minute \(minute)")
         }
         #expect(told.turns.count <= 16)
@@ -35,7 +35,7 @@ struct StackOracleTests {
         for minute in 0..<StackWorld.day {
             let now = world.date(minute)
             if let more = told.continuesAt, more <= now { told = world.smartStack.future(at: now) }
-            let shown = told.turns.last { $0.date <= now }?.keys ?? told.keys
+            let shown = told.turns.last { $0.date <= now }?.look ?? told.look
             #expect(shown == world.order(at: minute), "minute \(minute)")
         }
     }

@@ -11,9 +11,9 @@ struct StackTableTests {
         let stack = try StackWords.stack(row[1])
         let now = try StackWords.date(row[2])
         let future = stack.future(at: now)
-        #expect(StackWords.text(future.sight) == row[3], "\(row)")
-        #expect(stack.sight(at: now) == future.sight, "\(row)")
-        var turns = future.turns.map { "\(StackWords.seconds($0.date)):\(StackWords.text($0.sight))" }
+        #expect(StackWords.text(future.look) == row[3], "\(row)")
+        #expect(stack.sight(at: now) == future.look, "\(row)")
+        var turns = future.turns.map { "\(StackWords.seconds($0.date)):\(StackWords.text($0.look))" }
         if let date = future.continuesAt { turns.append("more \(StackWords.seconds(date))") }
         #expect(turns.joined(separator: " ") == row[4], "\(row)")
     }
@@ -28,9 +28,9 @@ struct SmartStackTableTests {
         let stack = try StackWords.smartStack(row[1])
         let now = try StackWords.date(row[2])
         let future = stack.future(at: now)
-        #expect(StackWords.text(future.keys) == row[3], "\(row)")
-        #expect(stack.keys(at: now) == future.keys, "\(row)")
-        let turns = future.turns.map { "\(StackWords.seconds($0.date)):\(StackWords.text($0.keys))" }
+        #expect(StackWords.text(future.look) == row[3], "\(row)")
+        #expect(stack.keys(at: now) == future.look, "\(row)")
+        let turns = future.turns.map { "\(StackWords.seconds($0.date)):\(StackWords.text($0.look))" }
         #expect(turns.joined(separator: " ") == row[4], "\(row)")
     }
 }

@@ -29,7 +29,7 @@ extension RowRenderer {
     /// - Parameter entity: A tile of the board.
     func future(
         ofStack id: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
-    ) -> Stack.Future {
+    ) -> Turns<Stack.Sight> {
         let number = store[entity].kindName
         let viewing = StackViewing(
             board: number, stack: id, surface: view.surface, terms: view.terms, account: view.account,
@@ -99,10 +99,10 @@ extension RowRenderer {
     ) -> TileSight? {
         let future = smartStack(entity, view, store)
         func order(_ keys: [Key]) -> Int { (keys.firstIndex(of: key) ?? -1) + 1 }
-        var sight = TileSight(widget: tile.widget, order: order(future.keys))
+        var sight = TileSight(widget: tile.widget, order: order(future.look))
         var last = sight.order
-        for turn in future.turns where order(turn.keys) != last {
-            last = order(turn.keys)
+        for turn in future.turns where order(turn.look) != last {
+            last = order(turn.look)
             sight.orders.append(.init(date: turn.date, order: last))
         }
         sight.turnsContinueAt = future.continuesAt
@@ -111,7 +111,7 @@ extension RowRenderer {
 
     private func smartStack(
         _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
-    ) -> SmartStack.Future {
+    ) -> Turns<[Key]> {
         let viewing = StackViewing(
             board: store[entity].kindName, stack: "", surface: view.surface, terms: view.terms, account: view.account,
             traits: view.session.traits.widgets)
@@ -137,7 +137,7 @@ extension RowRenderer {
     }
 }
 
-extension Stack.Future {
+extension Turns<Stack.Sight> {
     /// Whether a tile is on top now, or will be.
-    func shows(_ key: Key) -> Bool { sight.top == key || turns.contains { $0.sight.top == key } }
+    func shows(_ key: Key) -> Bool { look.top == key || turns.contains { $0.look.top == key } }
 }

@@ -83,8 +83,8 @@ extension RowRenderer {
             }
             sight = TileSight(widget: tile.widget, order: order)
             if let future {
-                (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, future.sight.top == key)
-                sight.turns = future.turns.compactMap { turn in turn.sight.top.map { .init(date: turn.date, key: $0) } }
+                (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, future.look.top == key)
+                sight.turns = future.turns.compactMap { turn in turn.look.top.map { .init(date: turn.date, key: $0) } }
                 sight.turnsContinueAt = future.continuesAt
             }
         }

@@ -80,8 +80,8 @@ final class WidgetForms {
         var account: String?
     }
     /// The looks of stacks from now on, at the same moment.
-    private var stacks: [StackViewing: Stack.Future] = [:]
-    private var orders: [StackViewing: SmartStack.Future] = [:]
+    private var stacks: [StackViewing: Turns<Stack.Sight>] = [:]
+    private var orders: [StackViewing: Turns<[Key]>] = [:]
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     var count: Int { forms.count }
@@ -120,20 +120,20 @@ final class WidgetForms {
     }
 
     /// The look of a stack from `time` on, where it was computed for others that are shown the same.
-    func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Stack.Future? {
+    func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<Stack.Sight>? {
         setMoment(sequence, time)
         return stacks[viewing]
     }
 
-    func keep(_ future: Stack.Future, of viewing: StackViewing) { stacks[viewing] = future }
+    func keep(_ future: Turns<Stack.Sight>, of viewing: StackViewing) { stacks[viewing] = future }
 
     /// The same of a watch's Smart Stack.
-    func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> SmartStack.Future? {
+    func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<[Key]>? {
         setMoment(sequence, time)
         return orders[viewing]
     }
 
-    func keep(_ future: SmartStack.Future, of viewing: StackViewing) { orders[viewing] = future }
+    func keep(_ future: Turns<[Key]>, of viewing: StackViewing) { orders[viewing] = future }
 
     func removeAll() {
         forms = []

@@ -61,41 +61,10 @@ public struct SmartStack: Sendable {
         return keys
     }
 
-    /// The order from a date on.
-    public struct Turn: Hashable, Sendable {
-        public var date: Timestamp
-        public var keys: [Key]
-    }
-
-    /// The order at a moment, and later if nothing happens.
-    public struct Future: Hashable, Sendable {
-        public var keys: [Key]
-        /// With rising dates after that moment, each different from the one before it; at most 16, and of 24 hours.
-        public var turns: [Turn]
-        /// From when on more is known; `nil` where these are all turns there will be.
-        public var continuesAt: Timestamp?
-    }
-
-    /// - Complexity: O(d · n log n), d the dates of its members.
-    public func future(at now: Timestamp) -> Future {
-        var future = Future(keys: keys(at: now), turns: [], continuesAt: nil)
-        var last = future.keys
+    /// - Complexity: O(d · n log n), d the dates of its members that are ahead.
+    public func future(at now: Timestamp) -> Turns<[Key]> {
         var dates: Set<Timestamp> = []
         for member in members { dates.formUnion(member.relevance.steps.map(\.date)) }
-        for date in dates.filter({ now < $0 }).sorted() {
-            let keys = self.keys(at: date)
-            guard keys != last else { continue }
-            guard date - now <= Stack.foresight else {
-                future.continuesAt = date + Milliseconds(0 - Stack.foresight.count)
-                break
-            }
-            guard future.turns.count < Stack.turnLimit else {
-                future.continuesAt = future.turns.last?.date
-                break
-            }
-            future.turns.append(Turn(date: date, keys: keys))
-            last = keys
-        }
-        return future
+        return Turns(at: now, dates: dates, keys)
     }
 }

@@ -79,48 +79,12 @@ public struct Stack: Sendable {
         return Sight(top: best.key ?? tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key)
     }
 
-    /// The look from a date on.
-    public struct Turn: Hashable, Sendable {
-        public var date: Timestamp
-        public var sight: Sight
-    }
-
-    /// The look at a moment, and later if nothing happens.
-    public struct Future: Hashable, Sendable {
-        public var sight: Sight
-        /// With rising dates after that moment, each different from the one before it; at most 16, and of 24 hours.
-        public var turns: [Turn]
-        /// From when on more is known; `nil` where these are all turns there will be.
-        public var continuesAt: Timestamp?
-    }
-
-    /// - Complexity: O(d · n log m), d the dates of its tiles within 24 hours.
-    public func future(at now: Timestamp) -> Future {
-        var future = Future(sight: sight(at: now), turns: [], continuesAt: nil)
-        var last = future.sight
-        for date in dates(after: now) {
-            let sight = self.sight(at: date)
-            guard sight != last else { continue }
-            guard date - now <= Self.foresight else {
-                future.continuesAt = date + Milliseconds(0 - Self.foresight.count)
-                break
-            }
-            guard future.turns.count < Self.turnLimit else {
-                future.continuesAt = future.turns.last?.date
-                break
-            }
-            future.turns.append(Turn(date: date, sight: sight))
-            last = sight
-        }
-        return future
-    }
-
-    /// The dates at which it may turn, in their order.
-    private func dates(after now: Timestamp) -> [Timestamp] {
+    /// - Complexity: O(d · n log m), d the dates of its tiles that are ahead.
+    public func future(at now: Timestamp) -> Turns<Sight> {
         var dates: Set<Timestamp> = []
         if isSmart, let choice { dates.insert(choice.until) }
         let counted = isSmart ? tiles + candidates : candidates
         for tile in counted { dates.formUnion(tile.relevance.steps.map(\.date)) }
-        return dates.filter { now < $0 && $0 < .distantFuture }.sorted()
+        return Turns(at: now, dates: dates, sight)
     }
 }
