@@ -47,6 +47,11 @@ public struct PatternIndex: Sendable {
         return count > 1
     }
 
+    /// Whether any subscription follows a widget, or a tile, of `kind`.
+    public func hasFollowers(ofWidget entity: EntityIndex, _ kind: Int32) -> Bool {
+        !allWithWidgets.isEmpty || byKind[kind] != nil || byKey[entity.rawValue] != nil
+    }
+
     /// Appends every subscription that follows `entity`, which is of `kind`, to `followers`, in no particular order.
     public func appendFollowers(
         of entity: EntityIndex, _ kind: Int32, isWidget: Bool = false, to followers: inout [SubscriptionIndex]

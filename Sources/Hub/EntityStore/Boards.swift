@@ -13,22 +13,21 @@ struct Boards: Sendable {
 
     /// By the number of the board's name.
     private var boards: [Int32: Place] = [:]
-    private var tiles: [Key: Set<EntityIndex>] = [:]
+    private var tiles: [Key: [EntityIndex]] = [:]
     private var countByAccount: [String: Int] = [:]
     private(set) var sharedCount = 0
 
     var isEmpty: Bool { boards.isEmpty }
     var count: Int { boards.count }
 
-    /// In no order.
+    /// In the order of their indices, as all lists here are.
     func items(onBoard number: Int32) -> [EntityIndex] { boards[number]?.items ?? [] }
-    /// In no order.
-    var allItems: [EntityIndex] { boards.values.flatMap(\.items) }
+    var allItems: [EntityIndex] { boards.values.flatMap(\.items).sorted() }
 
-    /// The tiles that show a widget, in the order of their indices.
-    func tiles(on widget: Key) -> [EntityIndex] { tiles[widget]?.sorted() ?? [] }
+    /// The tiles that show a widget.
+    func tiles(on widget: Key) -> [EntityIndex] { tiles[widget] ?? [] }
     func hasTiles(on widget: Key) -> Bool { tiles[widget] != nil }
-    func someTile(on widget: Key) -> EntityIndex? { tiles[widget]?.min() }
+    func someTile(on widget: Key) -> EntityIndex? { tiles[widget]?.first }
     /// The widgets that tiles show, in the order of their keys.
     var widgets: [Key] { tiles.keys.sorted() }
 
@@ -37,18 +36,18 @@ struct Boards: Sendable {
 
     mutating func insert(_ entity: EntityIndex, _ item: BoardItem, onBoard number: Int32) {
         if boards[number] == nil { countBoard(of: item.account, by: 1) }
-        boards[number, default: Place(account: item.account)].items.append(entity)
-        if let tile = item.tile { tiles[tile.widget, default: []].insert(entity) }
+        boards[number, default: Place(account: item.account)].items.insertInOrder(entity)
+        if let tile = item.tile { tiles[tile.widget, default: []].insertInOrder(entity) }
     }
 
     mutating func remove(_ entity: EntityIndex, _ item: BoardItem, onBoard number: Int32) {
-        boards[number]?.items.removeAll { $0 == entity }
+        boards[number]?.items.removeInOrder(entity)
         if let place = boards[number], place.items.isEmpty {
             boards[number] = nil
             countBoard(of: place.account, by: -1)
         }
         guard let tile = item.tile else { return }
-        tiles[tile.widget]?.remove(entity)
+        tiles[tile.widget]?.removeInOrder(entity)
         if tiles[tile.widget]?.isEmpty == true { tiles[tile.widget] = nil }
     }
 
@@ -59,5 +58,27 @@ struct Boards: Sendable {
         }
         let count = (countByAccount[account] ?? 0) + difference
         countByAccount[account] = count == 0 ? nil : count
+    }
+}
+
+// Rising indices, each once.
+extension [EntityIndex] {
+    /// - Complexity: O(log n) to find the place; a start appends.
+    fileprivate mutating func insertInOrder(_ entity: EntityIndex) { insert(entity, at: place(of: entity)) }
+
+    fileprivate mutating func removeInOrder(_ entity: EntityIndex) {
+        let place = place(of: entity)
+        if place < count, self[place] == entity { remove(at: place) }
+    }
+
+    /// The first place whose index is not below that of `entity`.
+    private func place(of entity: EntityIndex) -> Int {
+        guard let last, !(last < entity) else { return count }
+        var range = startIndex..<endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = self[middle] < entity ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
     }
 }

@@ -15,7 +15,7 @@ extension EntityStore {
                 numbers.insert(entities[tile].kindName)
             }
         }
-        return numbers.sorted().flatMap { boards.items(onBoard: $0).sorted() }.filter { follows(selector, $0) }
+        return numbers.sorted().flatMap { boards.items(onBoard: $0) }.filter { follows(selector, $0) }
     }
 
     /// Whether a subscriber that was sent the row of a tile after the newest change of its smart stack may have used up the
@@ -25,7 +25,7 @@ extension EntityStore {
     func mayTurnsBeUsedUp(ofTile entity: EntityIndex, isOnWatch: Bool) -> Bool {
         let tiles =
             isOnWatch
-            ? boards.items(onBoard: entities[entity].kindName).sorted() : [entity] + neighbours(ofTile: entity)
+            ? boards.items(onBoard: entities[entity].kindName) : [entity] + neighbours(ofTile: entity)
         guard tiles.count > 1 else { return false }
         var stack = Stack([], isSmart: true)
         var begin = Timestamp.distantPast

@@ -156,7 +156,7 @@ extension EntityStore {
     mutating func adoptTiles(since former: [String: Int], sequence: Int64) -> DerivedChanges? {
         guard !boards.isEmpty else { return nil }
         var derived = DerivedChanges()
-        for entity in boards.allItems.sorted() {
+        for entity in boards.allItems {
             guard let item = boardItem(at: entity), let tile = item.tile,
                 former[String(tile.widget.kind)] != kinds.current[String(tile.widget.kind)]
             else { continue }
@@ -253,12 +253,21 @@ extension EntityStore {
     ///
     /// - Complexity: O(the tiles of its board).
     func neighbours(ofTile entity: EntityIndex) -> [EntityIndex] {
-        guard let stack = boardItem(at: entity)?.tile?.stack, let name = entities[entity].key?.kind,
-            let holder = Key(kind: name, id: stack).flatMap({ entities.index(of: $0) }),
-            boardItem(at: holder)?.stack?.isSmart == true
-        else { return [] }
-        return boards.items(onBoard: entities[entity].kindName).sorted().filter {
-            $0 != entity && boardItem(at: $0)?.tile?.stack == stack
+        neighbours(ofTiles: [entity], onBoard: entities[entity].kindName).filter { $0 != entity }
+    }
+
+    /// All tiles of the smart stacks in which these stand.
+    ///
+    /// - Complexity: O(the tiles of the board).
+    func neighbours(ofTiles tiles: [EntityIndex], onBoard board: Int32) -> [EntityIndex] {
+        guard let name = tiles.first.flatMap({ entities[$0].key?.kind }) else { return [] }
+        let stacks = Set(tiles.compactMap { boardItem(at: $0)?.tile?.stack }).filter { id in
+            let holder = Key(kind: name, id: id).flatMap { entities.index(of: $0) }
+            return holder.flatMap { boardItem(at: $0)?.stack }?.isSmart == true
+        }
+        guard !stacks.isEmpty else { return [] }
+        return boards.items(onBoard: board).filter { tile in
+            boardItem(at: tile)?.tile?.stack.map { stacks.contains($0) } ?? false
         }
     }
 
@@ -271,7 +280,7 @@ extension EntityStore {
         switch selector {
         case .all: return []
         case .key(let entity): candidates = [entity]
-        case .kind(let number): candidates = boards.items(onBoard: number).sorted()
+        case .kind(let number): candidates = boards.items(onBoard: number)
         case .allWithWidgets:
             return changed(after: sequence).flatMap { entity in
                 isWidget(entity) ? entities[entity].key.map { boards.tiles(on: $0) } ?? [] : []

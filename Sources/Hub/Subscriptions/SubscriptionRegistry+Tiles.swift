@@ -4,18 +4,35 @@ internal import TelltaleModel
 
 // Tiles whose widgets change.
 extension SubscriptionRegistry {
+    /// A widget changed, or a tile.
+    mutating func publishToBoards(
+        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        guard store.boardItem(at: entity) == nil else {
+            return publishToNeighbours(
+                of: [entity], onBoard: store[entity].kindName, commit: commit, &store, renderer, to: &sessions)
+        }
+        publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
+    }
+
     /// Rows of tiles come again when their widget changes. The tiles themselves do not change: their number may be great,
     /// and nobody follows most of them.
     ///
     /// The rows are missing since the widget's commit: a cursor beyond it would resume without them.
-    mutating func publishToTiles(
+    ///
+    /// - Complexity: O(the tiles of the widget, and those of their boards that are followed).
+    private mutating func publishToTiles(
         of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         guard let key = store[widget].key else { return }
+        var tilesByBoard: [Int32: [EntityIndex]] = [:]
         for tile in store.boards.tiles(on: key) {
             renderer.invalidate(tile)
-            var followers = takeFollowers(of: tile, kind: store[tile].kindName, isWidget: true)
+            let board = store[tile].kindName
+            tilesByBoard[board, default: []].append(tile)
+            var followers = takeFollowers(of: tile, kind: board, isWidget: true)
             for index in followers {
                 guard let subscription = self[index] else { continue }
                 if subscription.terms.isNotice {
@@ -27,23 +44,29 @@ extension SubscriptionRegistry {
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
-            publishToStack(of: tile, commit: commit, &store, renderer, to: &sessions)
+        }
+        for board in tilesByBoard.keys.sorted() {
+            publishToNeighbours(
+                of: tilesByBoard[board] ?? [], onBoard: board, commit: commit, &store, renderer, to: &sessions)
         }
     }
 
     /// The turns of a smart stack stand in the rows of all of its tiles, and so does the order of a watch: those whose rows
     /// look different come again.
     ///
-    /// - Parameter tile: Its widget, or what it is itself, has changed.
-    mutating func publishToStack(
-        of tile: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
-        to sessions: inout SessionTable
+    /// - Parameter tiles: Their widgets, or what they are themselves, have changed.
+    private mutating func publishToNeighbours(
+        of tiles: [EntityIndex], onBoard board: Int32, commit: Int64, _ store: inout EntityStore,
+        _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
-        guard store.boardItem(at: tile) != nil else { return }
-        let stacked = Set(store.neighbours(ofTile: tile))
-        for neighbour in store.boards.items(onBoard: store[tile].kindName).sorted() where neighbour != tile {
+        let followed = store.boards.items(onBoard: board).filter {
+            patterns.hasFollowers(ofWidget: $0, board) && tiles != [$0]
+        }
+        guard !followed.isEmpty else { return }
+        let stacked = store.neighbours(ofTiles: tiles, onBoard: board)
+        for neighbour in followed {
             let isStacked = stacked.contains(neighbour)
-            var followers = takeFollowers(of: neighbour, kind: store[neighbour].kindName, isWidget: true)
+            var followers = takeFollowers(of: neighbour, kind: board, isWidget: true)
             for index in followers {
                 guard let subscription = self[index], case .surface(let surface) = subscription.terms.view,
                     isStacked || surface == .watch, !subscription.isWaiting(for: neighbour),

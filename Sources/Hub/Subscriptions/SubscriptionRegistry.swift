@@ -14,7 +14,7 @@ internal import TelltaleWire
 struct SubscriptionRegistry: ~Copyable {
     private let addressOnly = AddressOnly()
     private var table = SubscriptionTable()
-    private var patterns = PatternIndex()
+    private(set) var patterns = PatternIndex()
     /// Subscriptions whose resume is a walk that may be under way.
     private var resuming: Set<SubscriptionIndex> = []
     /// The terms of the newest subscription: the next one's are alike more often than not.
@@ -213,8 +213,7 @@ struct SubscriptionRegistry: ~Copyable {
             }
             giveBack(&followers)
             if changes[position].isWidget, !store.boards.isEmpty {
-                publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
-                publishToStack(of: entity, commit: commit, &store, renderer, to: &sessions)
+                publishToBoards(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
             if renderer.hasControlReferences {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
