@@ -167,7 +167,7 @@ let package = Package(
             "Simulation",
             [
                 "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
-                "Replication", "ApplePush", heap,
+                "Replication", "Cluster", "ApplePush", heap,
             ]),
 
         // Tools.

@@ -17,7 +17,7 @@ struct CopyQueue: Sendable {
         self.position = position
     }
 
-    mutating func append(_ more: [JournalRecord]) { records += more }
+    mutating func append(_ more: [JournalRecord]) { if records.isEmpty { records = more } else { records += more } }
 
     /// The records so far go up to here.
     mutating func note(_ reader: LogReader) {
@@ -29,8 +29,8 @@ struct CopyQueue: Sendable {
     /// The records that can be kept; `nil` = nothing new.
     mutating func take() -> (records: [JournalRecord], reader: LogReader)? {
         guard let reader = reader.take() else { return nil }
-        let kept = Array(records.prefix(count))
-        records.removeFirst(count)
+        let kept = count == records.count ? records : Array(records.prefix(count))
+        records = Array(records.dropFirst(count))
         count = 0
         position = reader.position
         return (kept, reader)

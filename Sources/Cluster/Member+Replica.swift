@@ -10,7 +10,9 @@ extension Member {
         takeActions(at: now)
         // The engine has no room for its word.
         if handover == .underWay, isLeading, replica.role == .leading, !replica.isAppending { handover = .none }
+        takeBaseActions(at: now)
         flushCopy()
+        if isEnding, !isLeading { leave() }
     }
 
     mutating func takeActions(at now: HubTime) {
@@ -28,7 +30,8 @@ extension Member {
     private mutating func take(_ action: Replica.Action, at now: HubTime) {
         switch action {
         case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
-        case .read(let from): actions.append(.read(from: from))
+        case .read(let from): if !isLoading { actions.append(.read(from: from)) }
+        case .beginsLater: beginLoading(at: now)
         case .beat(let beat): actions.append(.beat(beat))
         case .replay(let records):
             copy.append(records)
@@ -61,7 +64,8 @@ extension Member {
         do {
             // Behind a recovery some may be there already.
             let sequence = standby?.sequence ?? 0
-            try standby?.replay(records.filter { $0.sequence > sequence })
+            let isNew = records.first.map { $0.sequence > sequence } ?? true
+            try standby?.replay(isNew ? records : records.filter { $0.sequence > sequence })
         } catch {
             stop("what another node has decided gives another result here: \(error)")
         }
@@ -81,7 +85,7 @@ extension Member {
 
     mutating func standDown(_ reason: String, at now: HubTime) {
         pendingTerm = nil
-        appendedAt = nil
+        (appendedAt, decided) = (nil, [])
         guard isLeading else { return }
         isLeading = false
         if handover == .underWay { handover = .done }
@@ -91,10 +95,11 @@ extension Member {
         flushCopy()
         actions.append(
             .standDown(
-                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason))
+                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason,
+                isEnding: isEnding))
     }
 
-    private mutating func stop(_ reason: String) { end(with: .stop(reason)) }
+    mutating func stop(_ reason: String) { end(with: .stop(reason)) }
 
     private mutating func end(with action: Action) {
         guard !hasStopped else { return }

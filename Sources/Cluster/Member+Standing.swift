@@ -23,7 +23,8 @@ extension Member {
             standing.sequence = sequence
         }
         standing.position = replica.reader.position
-        standing.lag = max(0, end - replica.reader.position)
+        standing.historySince = replica.reader.origin.map { ($0.sequence, $0.time) }
+        standing.lag = max(0, newest - replica.reader.position)
         standing.peers = peers.values.sorted { $0.node < $1.node }.map { beat in
             var peer = ClusterStanding.Peer(
                 node: beat.node, role: beat.role.rawValue, term: beat.term, position: beat.position,

@@ -32,12 +32,32 @@ public struct Member: ~Copyable {
         /// Tell the server of the leader what became of its batch.
         case settle(SyncOutcome)
         /// Send this to every connection and close it, serve with ``Member/lobby()``, and rebuild the hub from the local
-        /// copy as it is behind all that was to be kept: ``Member/recovered(_:snapshotSequence:at:)``.
-        case standDown(farewell: [UInt8], reason: String)
+        /// copy as it is behind all that was to be kept: ``Member/recovered(_:snapshotSequence:at:)``. Where the process
+        /// ends, it ends now instead: with a snapshot of the server that led, if no batch is under way.
+        case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
+        /// The process ends without the log's knowledge, which has not taken the leader's word in time.
+        case abandon
         /// Another node leads.
         case follow(term: Int64, node: String)
         /// Write ``Member/snapshot`` to the local copy, and prune with it: ``Member/snapshotWritten(isWritten:)``.
         case writeSnapshot(Pruning)
+        /// Ask the engine about bases.
+        case askOfBases(BaseRequest)
+        /// Take ``Member/snapshot``, or that of the server that leads, as a base: ``Member/baseBegan(at:now:)``.
+        case beginBase
+        /// Give the next piece of it, as a ``Replication/BaseCutter`` cuts its chunks: ``Member/basePiece(_:at:)``.
+        case giveBasePiece
+        /// The base is stored, or given up.
+        case endBase(position: String, isWhole: Bool)
+        /// A base that another node has made is to be the local copy: its chunks follow. This, each chunk and the end are
+        /// steps, and each is answered by ``Member/baseStepTaken(at:)``.
+        case loadBase(sequence: Int64)
+        case loadBaseChunk([UInt8])
+        /// The begun base is given up, and none follows. A step, too.
+        case abandonBase
+        /// That was all: make it the local copy, rebuild the hub from it, and answer with ``Member/baseInstalled(_:at:)``, or
+        /// ``Member/baseFailed(_:at:)``. It replaces what is there, or changes nothing.
+        case installBase(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
         case warn(String)
         /// It leads, and its own kinds or settings are not those in force, which are the log's: one text for each.
@@ -56,7 +76,10 @@ public struct Member: ~Copyable {
     var isRecovering = false
     /// Replayed when there is a standby again.
     var backlog: [JournalRecord] = []
-    private var isSnapshotUnderWay = false
+    var isSnapshotUnderWay = false
+    /// A snapshot is being written to the local copy, whichever server or standby of the process has asked for it. Told by the
+    /// performer.
+    public var isWritingSnapshot = false
     var hasStopped = false
     /// The term that is to be led once there is a standby.
     var pendingTerm: Int64?
@@ -67,14 +90,33 @@ public struct Member: ~Copyable {
     /// When each was heard last.
     var heardAt: [String: MonotonicTime] = [:]
     /// The newest message that is known to be in the log.
-    var end: Int64 = 0
+    var newest: Int64 = 0
     var lastSign: MonotonicTime
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
+    /// Of the batch that is being decided.
+    var decided: [JournalRecord] = []
     var handover = Handover.none
-    private var successor: String?
+    var successor: String?
     /// The newest term that was told.
     var toldTerm: Int64
+    var keeper: BaseKeeper
+    var loader: BaseLoader
+    /// The base that is to become the local copy.
+    var installing: (manifest: BaseManifest, reader: LogReader)?
+    /// The base of which the first chunk comes next.
+    var beginning: BaseManifest?
+    /// No base is looked for any more, and the local copy has steps of one to take.
+    var waitsToReadOn = false
+    /// No message of the log is taken meanwhile.
+    var isLoading: Bool { loader.isLoading || waitsToReadOn }
+    /// The local copy has the beginning of a base.
+    var isBaseBegun = false
+    /// Steps of a base on their way to the local copy, and what is asked for when there are fewer.
+    var baseSteps = 0
+    var heldRequest: BaseRequest?
+    /// The process is to end, and waits for the log until then.
+    var end: MonotonicTime?
 
     enum Handover {
         case none, wanted, underWay, done
@@ -95,6 +137,11 @@ public struct Member: ~Copyable {
         self.replica = replica
         lastSign = now
         toldTerm = self.replica.reader.term
+        keeper = BaseKeeper(
+            node: self.replica.node, instance: self.replica.instance, settings: configuration.bases, at: now)
+        loader = BaseLoader(settings: configuration.bases)
+        // An empty folder takes a base where there is one.
+        if self.replica.reader.position == 0 { loader.begin(at: now) }
         if let hub = hub.take() { standby = makeStandby(hub, snapshotSequence: snapshotSequence) }
     }
 
@@ -116,7 +163,9 @@ public struct Member: ~Copyable {
     public mutating func take(_ event: LogEvent, at now: HubTime) {
         guard !hasStopped else { return }
         switch event {
+        case .read where isLoading: break
         case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
+        case .base(let answer): take(answer, at: now)
         case .heard(let beat):
             note(beat, at: now.monotonic)
             replica.heard(beat, at: now.monotonic)
@@ -127,9 +176,10 @@ public struct Member: ~Copyable {
 
     /// Known messages come with the first new one; then one at a time, so that the local copy has the place of each.
     private mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: HubTime) {
-        self.end = max(self.end, end)
+        newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
+        keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
         takeActions(at: now)
         for place in messages.indices.dropFirst(known + 1) {
@@ -166,8 +216,10 @@ public struct Member: ~Copyable {
         guard !hasStopped else { return }
         replica.tick(at: now.monotonic)
         if handover == .wanted { resign(at: now) }
+        if let end, isLeading, now.monotonic >= end { abandon(at: now) }
+        tickBases(at: now)
         settle(at: now)
-        guard !isSnapshotUnderWay, let pruning = standby?.beginSnapshot() else { return }
+        guard !isSnapshotUnderWay, !isLoading, let pruning = standby?.beginSnapshot() else { return }
         isSnapshotUnderWay = true
         actions.append(.writeSnapshot(pruning))
     }
@@ -175,12 +227,20 @@ public struct Member: ~Copyable {
     /// When ``tick(at:)`` has something to do; ``TelltaleModel/MonotonicTime/distantFuture`` for never.
     public var deadline: MonotonicTime {
         if hasStopped { return .distantFuture }
-        return handover == .wanted && appendedAt == nil ? .distantPast : replica.deadline
+        guard handover != .wanted || appendedAt != nil else { return .distantPast }
+        let end = isLeading ? end ?? .distantFuture : .distantFuture
+        return min(end, replica.deadline, isLoading || handover != .none ? loader.deadline : keeper.deadline)
     }
 
-    /// The server of the leader has decided a whole batch.
-    public mutating func append(_ records: [JournalRecord], at now: HubTime) {
+    /// The server of the leader has decided a part of a batch. The log gets it with the last part, whole.
+    public mutating func append(_ part: [JournalRecord], isLast: Bool, at now: HubTime) {
+        guard isLeading else { return }
+        decided += part
+        guard isLast else { return }
+        let records = decided
+        decided = []
         appendedAt = now.monotonic
+        keeper.noteLog(records.reduce(0) { $0 + $1.body.count + $1.entity.utf8.count + 40 })
         replica.append(records, at: now.monotonic)
         settle(at: now)
     }
@@ -195,38 +255,6 @@ public struct Member: ~Copyable {
 
     /// Whether a turn of the server may begin, where it may serve.
     public var mayDecide: Bool { !isLeading || handover == .none }
-
-    /// The leader is to end in order: it decides nothing more, and resigns behind the batch that is under way. Where the engine
-    /// has no room for its word, it goes on.
-    ///
-    /// - Parameter successor: The node that is to lead next; `nil` = any.
-    public mutating func handOver(to successor: String? = nil, at now: HubTime) {
-        guard isLeading, handover == .none else { return }
-        handover = .wanted
-        self.successor = successor
-        resign(at: now)
-        settle(at: now)
-    }
-
-    private mutating func resign(at now: HubTime) {
-        if appendedAt == nil, replica.resign(to: successor, at: now.monotonic) { handover = .underWay }
-    }
-
-    /// The process ends, and the log has no word of it in time: what was decided and not stored is nobody's.
-    public mutating func abandon(at now: HubTime) {
-        handover = .underWay
-        standDown("it ends", at: now)
-    }
-
-    /// The process of a node that does not lead ends: it follows the log no more, asks for no snapshot, and never leads. Its
-    /// ``snapshot`` can still be taken.
-    ///
-    /// - Precondition: It does not lead: a leader hands over before.
-    public mutating func leave() {
-        precondition(!isLeading, "a leader hands over before it leaves")
-        pendingTerm = nil
-        hasStopped = true
-    }
 
     /// The hub is rebuilt from the local copy.
     public mutating func recovered(_ hub: consuming Hub, snapshotSequence: Int64, at now: HubTime) {
@@ -279,8 +307,11 @@ public struct Member: ~Copyable {
         return server
     }
 
-    /// The state of the standby; `nil` while there is none.
-    public var snapshot: HubSnapshot? { mutating get { standby?.snapshot } }
+    /// The state of the standby; `nil` while there is none, and while a newer one takes its place in the local copy.
+    public var snapshot: HubSnapshot? { mutating get { installing == nil ? standby?.snapshot : nil } }
+
+    /// A hash of the state of the standby, the same on every node behind the same record; `nil` while there is none.
+    public var stateHash: UInt64? { mutating get { standby?.stateHash } }
 
     /// - Parameter isWritten: `false` where there was no room.
     public mutating func snapshotWritten(isWritten: Bool) {

@@ -1,5 +1,6 @@
 public import Hub
 public import Kinds
+public import Replication
 public import Server
 internal import TelltaleWire
 
@@ -11,6 +12,11 @@ public struct MemberConfiguration: Sendable {
     public var kinds: [Kind]
     /// Milliseconds from which clients pick a random point before they go to the next leader.
     public var reconnectPause = 0...500
+
+    public var bases = BaseSettings()
+    /// So many steps of a base may be on their way to the local copy before more of it is asked for. A step is a chunk of about
+    /// half a megabyte.
+    public var baseStepLimit = 16
 
     public init(hub: HubConfiguration, server: ServerConfiguration, kinds: [Kind]) {
         (self.hub, self.server, self.kinds) = (hub, server, kinds)

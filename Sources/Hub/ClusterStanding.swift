@@ -46,6 +46,13 @@ public struct ClusterStanding: Hashable, Sendable {
     public var sequence: Int64 = 0
     /// Messages of the log that were read.
     public var position: Int64 = 0
+    /// The record behind which `HISTORY` begins here, and its time, where this node began with a base; `nil` = the first record.
+    public var historySince: (record: Int64, time: Timestamp)? {
+        get { historyRecord.flatMap { record in historyTime.map { (record, $0) } } }
+        set { (historyRecord, historyTime) = (newValue?.record, newValue?.time) }
+    }
+    private var historyRecord: Int64?
+    private var historyTime: Timestamp?
     /// Messages of the log that are known to be there and are not read yet.
     public var lag: Int64 = 0
     public var peers: [Peer] = []
@@ -99,6 +106,13 @@ extension ClusterStanding {
         }
         body.member("position", position)
         body.member("lag", lag)
+        if let historySince {
+            body.name("historySince")
+            body.beginObject()
+            body.member("record", historySince.record)
+            body.member("at", historySince.time.milliseconds)
+            body.endObject()
+        }
         body.name("nodes")
         body.beginArray()
         for peer in peers {

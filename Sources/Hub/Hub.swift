@@ -56,7 +56,7 @@ public struct Hub: ~Copyable {
         while commit.takesRequest(limit: limit), let id = sessions.popArrival() {
             guard let session = sessions[id] else { continue }
             let isOver = session.isClosing || session.hasSaidBye
-            if session.holdsBack, !isOver {
+            if session.holdsBack || !commit.mayReloadMore && session.reloadsNext, !isOver {
                 commit.hold(id)
                 continue
             }
@@ -73,7 +73,9 @@ public struct Hub: ~Copyable {
         renderer.setTime(max(store.time, now.time))
         answerPostponed(at: now)
         subscriptions.freeRetired(&store)
-        commit.begin(limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes)
+        commit.begin(
+            limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
+            reloadShare: configuration.limits.keysPerLook)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate()
         commit.noteOwnRecords()
@@ -89,6 +91,7 @@ public struct Hub: ~Copyable {
         switch request {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)
+        case .reload(let walk): goOn(walk, from: session)
         }
         if access.isEnforced { commit.setAuthor(nil) }
     }
@@ -100,7 +103,8 @@ public struct Hub: ~Copyable {
         case .dismiss(let key): decideDismissal(of: key, request, from: session)
         case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
         case .tile(let command): decideTile(command, request, from: session)
-        case .set, .press, .serve, .done, .supply, .fail, .report, .reload: decideControl(request, from: session)
+        case .reload(let pattern): decideReload(of: pattern, request, from: session)
+        case .set, .press, .serve, .done, .supply, .fail, .report: decideControl(request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
             .open, .handover, .refused:
             if case .bye = request.command { session.hasSaidBye = true }
@@ -151,7 +155,7 @@ public struct Hub: ~Copyable {
         precondition(!isDeciding, "the end of the batch is not decided yet")
         let batch = commit.refused(at: now.monotonic)
         sessions.putBack(batch.held)
-        for step in batch.sessionUndo.reversed() { takeBack(step) }
+        for step in batch.sessionUndo.reversed() { takeBack(step, error) }
         store.rollBack(to: commit.durableSequence)
         providers.unalignAll()
         for id in batch.sessions {
@@ -162,13 +166,14 @@ public struct Hub: ~Copyable {
         }
     }
 
-    private mutating func takeBack(_ step: SessionUndo) {
+    private mutating func takeBack(_ step: SessionUndo, _ error: WireError) {
         switch step {
         case .tapped(let id): sessions[id]?.hasTapped = false
         case .served(let kind, let id):
             let session = sessions[id]
             session?.served.removeAll { $0 == kind }
             providers.takeBack(kind, id, servesOthers: session?.served.isEmpty == false)
+        case .reloads(let id): sessions[id]?.refuseReload(error)
         }
     }
 
@@ -201,7 +206,7 @@ public struct Hub: ~Copyable {
 
     /// Fires what is due of one key, when others of the batch's had no room: a timer of its own comes before an event of
     /// the key.
-    private mutating func fireDeadlines(of key: Key) {
+    mutating func fireDeadlines(of key: Key) {
         guard let entity = store.index(of: key) else { return }
         for _ in 0..<Self.deadlinesOfOneKey {
             guard let due = store.due(of: entity) else { return }

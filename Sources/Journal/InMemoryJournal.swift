@@ -13,11 +13,18 @@ public final class InMemoryJournal: Journal {
         public var snapshotChunks: [[UInt8]] = []
         public var pruning = Pruning()
         public var mark: [UInt8]?
+        /// Of the record that a base ended with, where one was installed.
+        public var baseLink = BaseLink()
         public var isClosed = false
 
         public init(epoch: UInt64) {
             self.epoch = epoch
         }
+    }
+
+    public struct BaseLink: Hashable, Sendable {
+        public var sequence: Int64 = 0
+        public var checksum: UInt64 = 0
     }
 
     public private(set) var contents: Contents
@@ -71,6 +78,17 @@ public final class InMemoryJournal: Journal {
     public func record(at sequence: Int64) throws(JournalError) -> JournalRecord? {
         guard let record = contents.records[position(after: sequence &- 1)...].first else { return nil }
         return record.sequence == sequence ? record : nil
+    }
+
+    /// Counted from the beginning, or from the base: the tests' journals are short.
+    public func link(at sequence: Int64) throws(JournalError) -> UInt64? {
+        var (last, link) = (contents.baseLink.sequence, contents.baseLink.checksum)
+        guard sequence >= last else { return nil }
+        for record in contents.records[position(after: last)...].prefix(while: { $0.sequence <= sequence }) {
+            guard record.sequence == last + 1 else { return nil }
+            (last, link) = (record.sequence, record.checksum(after: link))
+        }
+        return last == sequence ? link : nil
     }
 
     public func write(_ part: [JournalRecord]) throws(JournalError) {
@@ -142,6 +160,23 @@ public final class InMemoryJournal: Journal {
 
     public func abandonSnapshot() throws(JournalError) {
         draft = nil
+    }
+
+    public func beginBase(at sequence: Int64) throws(JournalError) {
+        precondition(sequence >= lastSequence, "a base that is older than what is here")
+        try checkWritable("could not begin a base")
+        draft = (sequence, [])
+    }
+
+    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        try checkWritable("could not finish a base")
+        guard let draft else { preconditionFailure("no base was begun") }
+        contents = Contents(epoch: epoch)
+        (contents.lastSequence, contents.prunedThrough) = (draft.sequence, draft.sequence)
+        (contents.snapshotSequence, contents.snapshotChunks) = (draft.sequence, draft.chunks)
+        contents.mark = mark
+        contents.baseLink = BaseLink(sequence: draft.sequence, checksum: link)
+        self.draft = nil
     }
 
     public func prune(_ pruning: Pruning) throws(JournalError) {

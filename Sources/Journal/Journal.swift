@@ -36,6 +36,10 @@ public protocol Journal: AnyObject {
     /// Reads one record; `nil` if it was pruned or never existed.
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord?
 
+    /// The checksum of a record, which the next one continues; `nil` for a record of which it is not known any more. That of the
+    /// newest record, and of those since ``snapshot``, is known.
+    func link(at sequence: Int64) throws(JournalError) -> UInt64?
+
     /// Writes the next part of a batch. It is neither durable nor readable until ``commit()``.
     ///
     /// So the beginning of a long batch is written while its end is still being decided. Until the commit no other call
@@ -87,6 +91,18 @@ public protocol Journal: AnyObject {
     /// Discards the begun snapshot, if there is one.
     func abandonSnapshot() throws(JournalError)
 
+    /// Begins a snapshot that another node has made of the same history, and that replaces everything here: its chunks follow, then
+    /// ``finishBase(link:mark:epoch:)``. It discards an unfinished snapshot. No batch is written in between.
+    ///
+    /// - Precondition: `sequence` is ``lastSequence`` or more.
+    func beginBase(at sequence: Int64) throws(JournalError)
+
+    /// Makes the begun base the ``snapshot``, its record the ``lastSequence``, and the records before it pruned ones: all of it or nothing.
+    ///
+    /// - Parameter link: The checksum of the base's record, which the next record continues.
+    /// - Precondition: A base was begun, and that of ``write(mark:epoch:)``.
+    func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError)
+
     /// Records that data is no longer needed; ``tidy()`` removes it.
     ///
     /// Records after the newest snapshot are kept until a snapshot contains them, because a replay needs them.
@@ -113,6 +129,13 @@ extension Journal {
             advice: "use another journal")
     }
     public func release() throws(JournalError) {}
+
+    public func beginBase(at sequence: Int64) throws(JournalError) { throw Self.noCopy }
+    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) { throw Self.noCopy }
+    private static var noCopy: JournalError {
+        .unusable(
+            what: "could not take a base", cause: "this journal is no copy of a log", advice: "use another journal")
+    }
 
     /// Writes a batch and syncs it: all of it or nothing.
     ///

@@ -24,6 +24,20 @@ public struct JournalRecord: Hashable, Sendable {
         self.previous = previous
         self.body = body
     }
+
+    /// The checksum that a journal stores with the record. It covers that of the record before it, so that a removed, added or moved
+    /// record is noticed.
+    ///
+    /// - Parameter link: The checksum of the record before it; 0 for the first.
+    public func checksum(after link: UInt64) -> UInt64 {
+        var hash = StableHash(seed: link)
+        hash.combine(UInt64(bitPattern: sequence))
+        hash.combine(UInt64(bitPattern: time.milliseconds))
+        hash.combine(UInt64(bitPattern: previous))
+        hash.combine(entity)
+        hash.combine(body.span)
+        return hash.finalize()
+    }
 }
 
 /// The whole state after one record, from which a recovery starts.

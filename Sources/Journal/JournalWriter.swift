@@ -121,6 +121,9 @@ public final class JournalWriter: Sendable {
         }
     }
 
+    /// Does other work, behind that which was submitted before.
+    func submit(_ chore: @escaping @Sendable (any Journal) -> Void) { queue.post { $0.chores.append(chore) } }
+
     /// Completes everything that was submitted before, closes the journal cleanly and ends the thread.
     ///
     /// - Precondition: The caller submits nothing afterwards.

@@ -9,20 +9,48 @@ extension SQLiteJournal {
             if !hasReplicaTable { try JournalSchema.addReplica(to: connection, what) }
             var next = batch ?? head
             next.epoch = epoch
-            if markStatement == nil {
-                markStatement = try connection.prepare("INSERT OR REPLACE INTO replica VALUES(1, ?1, ?2, ?3)")
-            }
-            guard let statement = markStatement else { return }
-            let checksum = unsafe mark.withUnsafeBytes { bytes in
-                unsafe Checksum.block(id: next.sequence, body: bytes)
-            }
-            unsafe mark.withUnsafeBytes { bytes in unsafe statement.bind(blob: bytes, 1) }
-            statement.bind(next.sequence, 2)
-            statement.bind(checksum, 3)
-            try statement.run(what)
+            try write(mark, at: next.sequence, what)
             batch = next
         }
         batchMark = mark
+    }
+
+    public func beginBase(at sequence: Int64) throws(JournalError) {
+        precondition(sequence >= head.sequence, "a base that is older than what is here")
+        try beginDraft(at: sequence)
+    }
+
+    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        guard let draft else { preconditionFailure("no base was begun") }
+        precondition(epoch == head.epoch || head.sequence == 0, "a history has one epoch")
+        let what = "could not make a base the copy of the log"
+        var next = head
+        next.epoch = epoch
+        (next.sequence, next.checksum) = (draft.sequence, link)
+        (next.prunedThrough, next.pruning) = (draft.sequence, draft.sequence)
+        try finish(draft, next, what) { () throws(JournalError) in
+            if !hasReplicaTable { try JournalSchema.addReplica(to: connection, what) }
+            try write(mark, at: draft.sequence, what)
+        }
+        self.mark = mark
+        (hasReplicaTable, lastRead) = (true, nil)
+        do throws(JournalError) {
+            try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private func write(_ mark: [UInt8], at sequence: Int64, _ what: String) throws(JournalError) {
+        if markStatement == nil {
+            markStatement = try connection.prepare("INSERT OR REPLACE INTO replica VALUES(1, ?1, ?2, ?3)")
+        }
+        guard let statement = markStatement else { return }
+        let checksum = unsafe mark.withUnsafeBytes { bytes in unsafe Checksum.block(id: sequence, body: bytes) }
+        unsafe mark.withUnsafeBytes { bytes in unsafe statement.bind(blob: bytes, 1) }
+        statement.bind(sequence, 2)
+        statement.bind(checksum, 3)
+        try statement.run(what)
     }
 
     public func release() throws(JournalError) {

@@ -40,6 +40,16 @@ extension SQLiteJournal {
         return try row(of: statement).record
     }
 
+    public func link(at sequence: Int64) throws(JournalError) -> UInt64? {
+        if sequence == head.sequence { return head.checksum }
+        // The record itself may be pruned.
+        let statement = statements.readAt
+        statement.bind(sequence + 1, 1)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return try row(of: statement).link
+    }
+
     private func row(of statement: SQLiteStatement) throws(JournalError) -> RecordRow {
         let row = RecordRow(statement)
         let sequence = row.record.sequence

@@ -73,6 +73,10 @@ extension SQLiteJournal {
     public func beginSnapshot(at sequence: Int64) throws(JournalError) {
         precondition(sequence <= head.sequence, "a snapshot of what is not yet durable")
         precondition(sequence >= snapshot?.sequence ?? 0, "a snapshot older than the one there is")
+        try beginDraft(at: sequence)
+    }
+
+    func beginDraft(at sequence: Int64) throws(JournalError) {
         try abandonSnapshot()
         // An unfinished snapshot may have left chunks with a higher number than the head's.
         let newest = try connection.integer("SELECT max(id) FROM chunk") ?? 0
@@ -171,6 +175,13 @@ extension SQLiteJournal {
     public func finishSnapshot() throws(JournalError) {
         guard let draft else { preconditionFailure("no snapshot was begun") }
         let what = "could not finish a snapshot"
+        try finish(draft, head, what) { () throws(JournalError) in }
+    }
+
+    /// Makes a draft the snapshot of this head, in one transaction with `more`.
+    func finish(
+        _ draft: Draft, _ head: Head, _ what: String, with more: () throws(JournalError) -> Void
+    ) throws(JournalError) {
         var next = head
         next.snapshot = draft.id
         let seal = Self.seal(
@@ -185,9 +196,10 @@ extension SQLiteJournal {
             row.bind(draft.checksum, 5)
             row.bind(seal, 6)
             try row.run(what)
+            try more()
             try next.write(with: statements.writeHead, what)
         }
-        head = next
+        self.head = next
         snapshot = JournalSnapshot(
             sequence: draft.sequence, chunkCount: Int(draft.chunkCount), byteCount: draft.byteCount)
         self.draft = nil

@@ -22,7 +22,7 @@ public final class SQLiteJournal: Journal {
     var head: Head
     /// The head after the batch being written, in an open transaction.
     var batch: Head?
-    public private(set) var mark: [UInt8]?
+    public internal(set) var mark: [UInt8]?
     /// That of the batch being written.
     var batchMark: [UInt8]?
     var hasReplicaTable: Bool
@@ -47,7 +47,7 @@ public final class SQLiteJournal: Journal {
     var reservedLogByteCount = 0
     private let readHold: ReadHold
     private let lock: FolderLock
-    private let syncMarker: SyncMarker
+    let syncMarker: SyncMarker
     private let files: OpenFiles
     /// The error after which nothing is written any more.
     private var failure: JournalError?

@@ -55,14 +55,19 @@ public struct ReplicaSettings: Hashable, Sendable {
 public struct Election: Hashable, Sendable {
     private let node: String
     private let settings: ReplicaSettings
-    /// For how long the leader's beat has not changed, while the engine answered.
+    /// For how long the leader's beat has not changed, as far as this node's view of the beats was current.
     public private(set) var age = Milliseconds.zero
-    private var lastAnswer: MonotonicTime?
+    /// When the newest own beat was sent that was seen among those of the others.
+    private var lastView: MonotonicTime?
     /// When the leader gave its last sign of life.
     private var lastSign = MonotonicTime.distantPast
     private var beats: [String: Heard] = [:]
+    /// The newest beat of the process that leads: another view of the beats may have an older one.
+    private var leaderNumber = Int64.min
     /// The leader resigned, or its machine refuses connections.
     private var isLeaderGone = false
+    /// Another process of its node runs, and it says nothing.
+    private var isLeaderReplaced = false
     /// The node that the leader named when it resigned.
     private var successor: String?
     /// Since when the node may try.
@@ -81,39 +86,58 @@ public struct Election: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// The engine acknowledges an own beat. A lease ages only while it answers, so that an election inside the engine
-    /// deposes no leader.
-    public mutating func answered(at now: MonotonicTime) {
-        if let last = lastAnswer {
-            let span = now.milliseconds(since: last)
-            if span <= settings.beat.multiplied(by: 2) {
-                age = age + max(.zero, min(span, now.milliseconds(since: lastSign)))
-            }
+    /// Every beat is told that was stored before an own one.
+    ///
+    /// A lease ages only by what such views show. So an election inside the engine deposes no leader, and neither does a
+    /// replica of the beats that is behind: it has the leader's newest beats as little as this node's own.
+    ///
+    /// - Parameter sent: When that own beat was sent.
+    public mutating func viewed(sentAt sent: MonotonicTime, at now: MonotonicTime) {
+        if let last = lastView, sent.milliseconds(since: last) <= viewSpan, now.milliseconds(since: sent) <= viewSpan {
+            age = age + max(.zero, min(sent.milliseconds(since: last), sent.milliseconds(since: lastSign)))
         }
-        lastAnswer = now
+        lastView = sent
         noteDue(at: now)
     }
 
     /// Another node's newest beat, as this node sees it.
-    public mutating func heard(_ beat: Beat, leader: String?, at now: MonotonicTime) {
-        guard beat.node != node, beats[beat.node]?.beat != beat else { return }
+    ///
+    /// The first view, and all that is heard before it, may be what the engine kept of a time long ago: it is no sign of life. Nor is
+    /// a beat that is no newer than another one of its process, as a replica that is behind tells it.
+    ///
+    /// - Parameter isOfLeader: It is of the process that leads.
+    public mutating func heard(_ beat: Beat, isOfLeader: Bool, at now: MonotonicTime) {
+        guard beat.node != node else { return }
+        // A node that has led and is a standby now gives no sign of life of a leader.
+        if isOfLeader, beat.role == .leading, beat.number > leaderNumber {
+            leaderNumber = beat.number
+            if lastView != nil { leaderLives(at: now) }
+        }
+        if let known = beats[beat.node]?.beat, known.instance == beat.instance, known.number >= beat.number { return }
         beats[beat.node] = Heard(beat: beat, time: now)
         if beats.count > Self.nodeLimit,
             let oldest = beats.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) })?.key
         {
             beats[oldest] = nil
         }
-        // A node that has led and is a standby now gives no sign of life of a leader.
-        if beat.node == leader, beat.role == .leading { leaderLives(at: now) }
     }
 
     /// The leader gives a sign of life.
-    mutating func leaderLives(at now: MonotonicTime) { (age, lastSign) = (.zero, now) }
+    mutating func leaderLives(at now: MonotonicTime) {
+        (age, lastSign, isLeaderReplaced) = (.zero, now, false)
+        noteDue(at: now)
+    }
+
+    /// The process that leads is gone, as another one of its node shows; or it speaks after all.
+    mutating func leaderReplaced(_ isReplaced: Bool, at now: MonotonicTime) {
+        isLeaderReplaced = isReplaced
+        noteDue(at: now)
+    }
 
     /// A term was read.
     public mutating func leaderBegan(at now: MonotonicTime) {
-        (age, lastSign) = (.zero, now)
-        isLeaderGone = false
+        (age, lastSign, leaderNumber) = (.zero, now, .min)
+        (isLeaderGone, isLeaderReplaced) = (false, false)
         successor = nil
         dueSince = nil
     }
@@ -127,10 +151,37 @@ public struct Election: Hashable, Sendable {
         noteDue(at: now)
     }
 
+    /// When the lease has aged to its end, if no sign of life comes. A beat of that moment shows at once whether one came.
+    var leaseEnd: MonotonicTime {
+        guard let lastView else { return .distantFuture }
+        return max(lastView, lastSign) + max(.zero, settings.lease - age)
+    }
+
+    /// A view is current for so long.
+    private var viewSpan: Milliseconds { settings.beat.multiplied(by: 2) }
+
+    /// Time goes on: a lease that ran out in a view of long ago is no reason to try now.
+    public mutating func passed(to now: MonotonicTime) {
+        guard !isLeaderGone, !isLeaderReplaced, let lastView, now.milliseconds(since: lastView) > viewSpan else {
+            return
+        }
+        dueSince = nil
+    }
+
     private mutating func noteDue(at now: MonotonicTime) {
-        let isDue = isLeaderGone || age >= settings.lease
+        let isDue = isLeaderGone || isLeaderReplaced || age >= settings.lease
         dueSince = isDue ? dueSince ?? now : nil
     }
+
+    /// The standbys that live, and are no more than some messages behind.
+    func standbys(near position: Int64) -> [String] {
+        beats.values.filter { heard in
+            heard.beat.role == .standby && heard.beat.position >= position - Self.nearness
+                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
+        }.map(\.beat.node).sorted()
+    }
+
+    private static let nearness: Int64 = 1_000
 
     /// When this node may try to lead; `nil` = not now.
     ///
@@ -141,7 +192,7 @@ public struct Election: Hashable, Sendable {
         guard let dueSince else { return nil }
         let fresh = beats.values.filter { heard in
             heard.beat.role == .standby
-                && (lastAnswer ?? heard.time).milliseconds(since: heard.time) <= settings.lease
+                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }
         let before = fresh.count { heard in
             (position, heard.beat.node) < (heard.beat.position, node)

@@ -8,6 +8,9 @@ public import TelltaleModel
 /// vain: neither overwrites what the other has written. The folder changes last. What was begun and not ended goes on when
 /// it is run again.
 ///
+/// A folder of which records were pruned cannot give the log its first record. Its log begins behind the record of the folder's
+/// snapshot, which becomes the base of the log before any record goes in.
+///
 /// A performer passes on the words of the log (``take(_:at:)``) and the time (``tick(at:)`` at ``deadline``), and carries out
 /// what ``nextAction()`` gives. Nothing follows ``Action/done`` and ``Action/refuse(_:)``.
 public struct HistoryMove {
@@ -22,7 +25,8 @@ public struct HistoryMove {
         case append([UInt8], after: Int64, token: Int64)
         case read(from: Int64)
         case beat(Beat)
-        /// So much is moved: records into the log, or messages out of it.
+        case ask(BaseRequest)
+        /// So much is moved: chunks of the snapshot, then records into the log, or messages out of it.
         case progress(Int64, of: Int64)
         /// An operator should know.
         case warn(String)
@@ -51,7 +55,7 @@ public struct HistoryMove {
     }
 
     private enum Phase: Hashable {
-        case waiting, writing, ending, over
+        case waiting, basing, writing, ending, over
     }
 
     private let direction: Direction
@@ -66,26 +70,36 @@ public struct HistoryMove {
     private let start: MonotonicTime
     private let patience: Milliseconds
     private var connection: String?
+    /// The snapshot that the log begins with, and the history up to it; `nil` for a folder that has its first record.
+    private let beginning: Beginning?
+    private var filler: BaseFiller?
+    private let wall: Timestamp
 
     /// - Parameters:
     ///   - journal: The folder. It is written to at the end, and of ``Direction/outOfLog`` as the log is read.
     ///   - instance: A number that no other process has, from a random source.
     ///   - patience: For how long it waits for the engine and for nodes that lead.
+    ///   - wall: The time of a base.
     /// - Throws: Where the folder cannot be moved so.
     public init(
         _ direction: Direction, of journal: any Journal, cluster: String, node: String, release: String,
         instance: UInt64,
-        settings: ReplicaSettings = ReplicaSettings(), patience: Milliseconds = .seconds(30), at now: MonotonicTime
+        settings: ReplicaSettings = ReplicaSettings(), patience: Milliseconds = .seconds(30), wall: Timestamp,
+        at now: MonotonicTime
     ) throws(Refusal) {
         let reader: LogReader
         var epoch: UInt64 = 0
         switch direction {
         case .intoLog(let wanted):
-            guard journal.prunedThrough == 0 else { throw Self.pruned(journal) }
-            (reader, epoch) = (LogReader(cluster: cluster, epoch: nil), wanted)
-        case .outOfLog: reader = try Self.reader(of: journal, cluster)
+            beginning = try Self.beginning(of: journal)
+            let chain = beginning?.chain
+            reader = LogReader(cluster: cluster, epoch: nil, chain: chain ?? RecordChain(), origin: chain)
+            epoch = wanted
+        case .outOfLog:
+            beginning = nil
+            reader = try Self.reader(of: journal, cluster)
         }
-        (self.direction, self.journal, self.patience) = (direction, journal, patience)
+        (self.direction, self.journal, self.patience, self.wall) = (direction, journal, patience, wall)
         start = now
         // No address: clients cannot go to it.
         replica = Replica(
@@ -93,38 +107,12 @@ public struct HistoryMove {
             settings: settings, at: now)
     }
 
-    private static func pruned(_ journal: any Journal) -> Refusal {
-        Refusal(
-            kind: .configuration,
-            reason:
-                "records up to \(journal.prunedThrough) of the folder were pruned, and a log begins with its first record"
-        )
-    }
-
-    private static func reader(of journal: any Journal, _ cluster: String) throws(Refusal) -> LogReader {
-        guard let mark = journal.mark else {
-            throw Refusal(
-                kind: .configuration, reason: "the folder is no copy of a log; it is a single daemon's already")
-        }
-        let reader: LogReader
-        do throws(BinaryError) {
-            reader = try LogReader(mark: mark)
-        } catch {
-            throw Refusal(kind: .configuration, reason: "the folder does not say of which log it is a copy: \(error)")
-        }
-        guard reader.cluster == cluster else {
-            throw Refusal(
-                kind: .configuration,
-                reason: "the folder is a copy of the log of \(reader.cluster.harmless), not of \(cluster)")
-        }
-        return reader
-    }
-
     /// When ``tick(at:)`` has something to do.
     public var deadline: MonotonicTime {
         switch phase {
         case .over: .distantFuture
         case .waiting: min(replica.deadline, start + patience + Milliseconds(1))
+        case .basing: min(replica.deadline, filler?.deadline ?? .distantFuture)
         case .writing, .ending: replica.deadline
         }
     }
@@ -141,7 +129,8 @@ public struct HistoryMove {
         case .connection(let isUp, let text): connection = isUp ? nil : text
         case .unusable(let faults):
             return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
-        case .stored, .refused, .full, .beatStored, .heard, .sync: break
+        case .base(let answer): filler?.take(answer, at: now)
+        case .stored, .refused, .full, .beatStored, .beatsShown, .heard, .overheard, .sync: break
         }
         replica.take(event, at: now)
         settle(at: now)
@@ -151,6 +140,7 @@ public struct HistoryMove {
     public mutating func tick(at now: MonotonicTime) {
         guard phase != .over else { return }
         replica.tick(at: now)
+        filler?.tick(at: now)
         settle(at: now)
         guard phase == .waiting, now.milliseconds(since: start) > patience else { return }
         giveUp()
@@ -174,7 +164,23 @@ public struct HistoryMove {
             if some.isEmpty { break }
             for action in some where phase != .over { take(action, at: now) }
         }
+        fill(at: now)
         if phase != .over { keep() }
+    }
+
+    private mutating func fill(at now: MonotonicTime) {
+        while phase == .basing, let action = filler?.nextAction() {
+            switch action {
+            case .ask(let request): actions.append(.ask(request))
+            case .progress(let done, let all): actions.append(.progress(done, of: all))
+            case .fail(let reason): refuse(.failure, "\(reason); run it again: it goes on where it was")
+            case .done:
+                phase = .writing
+                filler = nil
+                goOn(at: now)
+                settle(at: now)
+            }
+        }
     }
 
     // MARK: What was read
@@ -210,8 +216,14 @@ public struct HistoryMove {
         case .beat(let beat): actions.append(.beat(beat))
         case .replay: break  // Taken before.
         case .lead:
-            phase = .writing
-            goOn(at: now)
+            guard let beginning else {
+                phase = .writing
+                return goOn(at: now)
+            }
+            phase = .basing
+            filler = BaseFiller(
+                beginning.snapshot, of: journal, chain: beginning.chain, cluster: replica.reader.cluster,
+                instance: replica.instance, patience: patience, wall: wall, at: now)
         case .stored:
             actions.append(.progress(replica.reader.chain.sequence, of: journal.lastSequence))
             goOn(at: now)
@@ -224,6 +236,11 @@ public struct HistoryMove {
             refuse(
                 .configuration,
                 "a process at \(namesake.harmless) runs with the name \(replica.node): stop every node first")
+        case .beginsLater(let first):
+            refuse(
+                .failure,
+                "the log begins with message \(first) or before it, and this folder has \(replica.reader.position): take the folder of a node that has more"
+            )
         case .warn(let text): actions.append(.warn(text))
         }
     }
@@ -249,7 +266,9 @@ public struct HistoryMove {
     }
 
     private mutating func stopped(because reason: String) {
-        guard replica.reader.isSealed else { return refuse(.configuration, reason) }
+        guard replica.reader.isSealed else {
+            return refuse(.configuration, direction == .outOfLog ? reason : "\(reason); \(Self.emptying)")
+        }
         let node = replica.reader.leader?.node ?? ""
         // It sealed the log before, and could not change its folder.
         if direction == .outOfLog, node == replica.node { return hasAll() }
@@ -268,7 +287,7 @@ public struct HistoryMove {
             return
         }
         do throws(JournalError) {
-            let records = try nextRecords()
+            let records = try Self.records(of: journal, after: replica.reader.chain.sequence)
             if !records.isEmpty { return replica.append(records, at: now) }
             phase = .ending
             replica.resign(at: now)
@@ -276,21 +295,6 @@ public struct HistoryMove {
             refuse(.failure, "\(error)")
         }
     }
-
-    /// As many as fit one message; one that does not goes in parts.
-    private func nextRecords() throws(JournalError) -> [JournalRecord] {
-        let records = try journal.readRecords(after: replica.reader.chain.sequence, limit: Self.portion)
-        var byteCount = 0
-        let count = records.prefix { record in
-            byteCount += record.body.count + record.entity.utf8.count + Self.headByteCount
-            return byteCount <= MessageLimits().byteCount
-        }.count
-        return Array(records.prefix(max(1, count)))
-    }
-
-    private static let portion = 4_096
-    /// Numbers of a record in a message, at most.
-    private static let headByteCount = 48
 
     /// Gives the folder what was read.
     private mutating func keep() {

@@ -6,6 +6,20 @@ public final class InMemoryLog {
     public private(set) var messages: [[UInt8]] = []
     /// No message is stored while it is set.
     public var isFull = false
+    /// The first message that is not purged.
+    public private(set) var first: Int64 = 1
+    /// By their ids. A test may take pieces away.
+    public var bases: [String: Base] = [:]
+
+    /// A base that nodes have stored.
+    public struct Base {
+        public var pieces: [[UInt8]] = []
+        public var manifest: [UInt8]?
+
+        public init(pieces: [[UInt8]] = [], manifest: [UInt8]? = nil) {
+            (self.pieces, self.manifest) = (pieces, manifest)
+        }
+    }
     /// The newest beat of each node.
     fileprivate var beats: [String: Beat] = [:]
     private var nodes: [Weak] = []
@@ -30,6 +44,33 @@ public final class InMemoryLog {
     public func store(_ bytes: [UInt8]) {
         messages.append(bytes)
         for each in nodes { each.node?.tell(.read([bytes], from: end - 1, end: end)) }
+    }
+
+    /// Forgets the messages before this one.
+    public func purge(before position: Int64) { first = max(first, min(position, end + 1)) }
+
+    fileprivate func answer(_ request: BaseRequest) -> BaseAnswer? {
+        switch request {
+        case .list:
+            let stored = bases.map { StoredBase(id: $0, manifest: $1.manifest, pieceCount: $1.pieces.count) }
+            let byteCount = messages.dropFirst(Int(first - 1)).reduce(0) { $0 + Int64($1.count) }
+            return .list(stored.sorted { $0.id < $1.id }, LogExtent(first: first, byteCount: byteCount))
+        case .store(let piece, let number, let id):
+            bases[id, default: Base()].pieces.append(piece)
+            return .stored(number: number, of: id)
+        case .finish(let manifest, let id):
+            bases[id]?.manifest = manifest
+            return .finished(id)
+        case .read(let id, let from):
+            let pieces = (bases[id]?.pieces ?? []).dropFirst(from).prefix(4)
+            return .pieces(Array(pieces), of: id, from: from)
+        case .message(let position):
+            let isThere = (first...max(first, end)).contains(position) && position <= end
+            return .message(isThere ? messages[Int(position) - 1] : nil, at: position)
+        case .remove(let id): bases[id] = nil
+        case .purge(let before): purge(before: before)
+        }
+        return nil
     }
 
     fileprivate func tell(_ beat: Beat, from teller: InMemoryLogNode) {
@@ -68,7 +109,7 @@ public final class InMemoryLogNode: ReplicatedLog {
     }
 
     public func read(from position: Int64) {
-        let from = max(0, min(position, log.end))
+        let from = max(log.first - 1, min(position, log.end))
         tell(.read(Array(log.messages.dropFirst(Int(clamping: from))), from: from, end: log.end))
     }
 
@@ -79,6 +120,12 @@ public final class InMemoryLogNode: ReplicatedLog {
         for other in log.beats.values.sorted(by: { $0.node < $1.node }) where other.node != beat.node {
             tell(.heard(other))
         }
+        tell(.beatsShown(through: beat.number))
+    }
+
+    public func ask(_ request: BaseRequest) {
+        guard !isCutOff, let answer = log.answer(request) else { return }
+        tell(.base(answer))
     }
 
     public func close() {

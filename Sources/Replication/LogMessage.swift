@@ -104,10 +104,12 @@ extension LogMessage {
     /// - Throws: For any other bytes. No input traps.
     public init(decoding bytes: [UInt8]) throws(BinaryError) {
         guard bytes.count > 8 else { throw BinaryReader(bytes).failure("ends early") }
-        let content = Array(bytes.dropLast(8))
+        let end = bytes.count - 8
         let told = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        var reader = BinaryReader(content)
-        guard told == Self.checksum(content.span) else { throw reader.failure("its checksum is another one") }
+        var reader = BinaryReader(bytes)
+        guard told == Self.checksum(bytes.span.extracting(0..<end)) else {
+            throw reader.failure("its checksum is another one")
+        }
         guard try reader.readByte() == Self.version else { throw reader.failure("a message of another version") }
         cluster = try reader.readString()
         epoch = try reader.readUInt64()
@@ -117,7 +119,9 @@ extension LogMessage {
         sequence = try reader.readInt64()
         link = try reader.readUInt64()
         switch try reader.readByte() {
-        case 1: body = .batch(try Self.records(in: try reader.readBytes()))
+        case 1:
+            let count = try reader.readCount()
+            body = .batch(try Self.records(in: &reader, through: reader.offset + count))
         case 2:
             body = .part(number: try reader.readInt(), count: try reader.readInt(), bytes: try reader.readBytes())
         case 3: body = .term(address: try reader.readString(), release: try reader.readString())
@@ -126,7 +130,7 @@ extension LogMessage {
         case 6: body = .handOver(to: try reader.readString())
         default: throw reader.failure("a message of an unknown kind")
         }
-        guard reader.isAtEnd else { throw reader.failure("more than a message") }
+        guard reader.offset == end else { throw reader.failure("more than a message, or less") }
     }
 
     private static func checksum(_ bytes: Span<UInt8>) -> UInt64 {
@@ -154,14 +158,21 @@ extension LogMessage {
     /// - Throws: For bytes that end within a record, or are none.
     public static func records(in bytes: [UInt8]) throws(BinaryError) -> [JournalRecord] {
         var reader = BinaryReader(bytes)
+        return try records(in: &reader, through: bytes.count)
+    }
+
+    private static func records(
+        in reader: inout BinaryReader, through end: Int
+    ) throws(BinaryError) -> [JournalRecord] {
         var records: [JournalRecord] = []
-        while !reader.isAtEnd {
+        while reader.offset < end {
             let (sequence, time) = (try reader.readInt64(), try reader.readTimestamp())
             let (previous, entity) = (try reader.readInt64(), try reader.readString())
             records.append(
                 JournalRecord(
                     sequence: sequence, time: time, entity: entity, previous: previous, body: try reader.readBytes()))
         }
+        guard reader.offset == end else { throw reader.failure("records that end behind their batch") }
         return records
     }
 }

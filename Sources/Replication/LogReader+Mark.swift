@@ -2,7 +2,8 @@ public import TelltaleModel
 
 // The part of a reader that a local copy keeps, so that a node that is started again goes on where it was.
 extension LogReader {
-    private static let version: UInt8 = 1
+    /// Since 2 a mark tells where the copy begins.
+    private static let version: UInt8 = 2
 
     /// Everything but the parts of a batch that is not whole.
     ///
@@ -26,6 +27,11 @@ extension LogReader {
         }
         writer.write(hasResigned)
         writer.write(isSealed)
+        writer.write(origin) { writer, origin in
+            writer.write(origin.sequence)
+            writer.write(origin.link)
+            writer.write(origin.time)
+        }
         return writer.take()
     }
 
@@ -34,7 +40,8 @@ extension LogReader {
     /// - Throws: For any other bytes. No input traps.
     public init(mark: [UInt8]) throws(BinaryError) {
         var reader = BinaryReader(mark)
-        guard try reader.readByte() == Self.version else { throw reader.failure("a mark of another release") }
+        let version = try reader.readByte()
+        guard (1...Self.version).contains(version) else { throw reader.failure("a mark of another release") }
         let cluster = try reader.readString()
         let epoch = try reader.readByte() == 0 ? nil : try reader.readUInt64()
         let position = try reader.readInt64()
@@ -51,9 +58,14 @@ extension LogReader {
                 address: try reader.readString())
         }
         let (hasResigned, isSealed) = (try reader.readByte() != 0, try reader.readByte() != 0)
+        var origin: RecordChain?
+        if version > 1, try reader.readByte() != 0 {
+            origin = RecordChain(
+                sequence: try reader.readInt64(), link: try reader.readUInt64(), time: try reader.readTimestamp())
+        }
         guard chain.sequence >= 0, reader.isAtEnd else { throw reader.failure("more than a mark") }
         self.init(
             cluster: cluster, epoch: epoch, position: position, digests: digests, chain: chain, leader: leader,
-            hasResigned: hasResigned, isSealed: isSealed)
+            hasResigned: hasResigned, isSealed: isSealed, origin: origin)
     }
 }

@@ -58,6 +58,8 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var successor: String?
     /// Whether nothing may follow.
     public private(set) var isSealed: Bool
+    /// The record behind which the local copy begins, because it began with a base; `nil` = it has the first record.
+    public private(set) var origin: RecordChain?
     private var parts: Parts?
 
     private struct Parts: Hashable {
@@ -73,7 +75,8 @@ public struct LogReader: Hashable, Sendable {
     ///   - leader: The newest term as of that message; `hasResigned` and `isSealed` likewise.
     public init(
         cluster: String, epoch: UInt64?, position: Int64 = 0, digests: [UInt64] = [],
-        chain: RecordChain = RecordChain(), leader: Leader? = nil, hasResigned: Bool = false, isSealed: Bool = false
+        chain: RecordChain = RecordChain(), leader: Leader? = nil, hasResigned: Bool = false, isSealed: Bool = false,
+        origin: RecordChain? = nil
     ) {
         self.cluster = cluster
         self.epoch = epoch
@@ -82,6 +85,14 @@ public struct LogReader: Hashable, Sendable {
         self.chain = chain
         self.leader = leader
         (self.hasResigned, self.isSealed) = (hasResigned, isSealed)
+        self.origin = origin
+    }
+
+    /// The same, of a local copy that begins here.
+    var beginningHere: LogReader {
+        var reader = self
+        reader.origin = chain
+        return reader
     }
 
     /// The newest term; 0 before the first.
@@ -118,6 +129,10 @@ public struct LogReader: Hashable, Sendable {
         if let fault = lineageFault(of: message) { return .broken(fault) }
         guard message.term >= term else {
             return .void("message \(position) is of term \(message.term), and term \(term) leads")
+        }
+        if position == 1, chain.sequence == 0, message.sequence > 0 {
+            return .broken(
+                "this log begins behind record \(message.sequence), and no base that holds what is before was found")
         }
         guard (message.sequence, message.link) == (chain.sequence, chain.link) else {
             return .broken(

@@ -21,7 +21,7 @@ public struct RecordChain: Hashable, Sendable {
     /// - Precondition: It is the next one; see ``continues(with:)``.
     public mutating func append(_ record: JournalRecord) {
         sequence = record.sequence
-        link = Self.checksum(of: record, link: link)
+        link = record.checksum(after: link)
         time = record.time
     }
 
@@ -36,16 +36,5 @@ public struct RecordChain: Hashable, Sendable {
             return false
         }
         return true
-    }
-
-    /// The checksum that the journal stores with a record.
-    public static func checksum(of record: JournalRecord, link: UInt64) -> UInt64 {
-        var hash = StableHash(seed: link)
-        hash.combine(UInt64(bitPattern: record.sequence))
-        hash.combine(UInt64(bitPattern: record.time.milliseconds))
-        hash.combine(UInt64(bitPattern: record.previous))
-        hash.combine(record.entity)
-        hash.combine(record.body.span)
-        return hash.finalize()
     }
 }

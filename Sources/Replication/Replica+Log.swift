@@ -184,6 +184,7 @@ extension Replica {
 
     /// Tries to lead, where that is due.
     mutating func volunteer(at now: MonotonicTime) {
+        election.passed(to: now)
         guard role == .standby, hasReadToEnd, !isSyncRefuted, appender.phase == .idle,
             let moment = election.moment(position: reader.position, skew: skew), now >= moment
         else { return }

@@ -38,6 +38,8 @@ public struct Replica: Sendable {
         case stop(String)
         /// An operator should know.
         case warn(String)
+        /// The log begins behind what this node has read, with this message or a later one: a base is needed.
+        case beginsLater(first: Int64)
         /// Another process, which began before this one, has the name of this node: decide and replay nothing more, and end.
         case refuse(namesake: String)
     }
@@ -68,12 +70,17 @@ public struct Replica: Sendable {
     var lastAnswer = MonotonicTime.distantPast
     /// When the message in flight was sent first.
     var sentAt = MonotonicTime.distantPast
-    private var beatsSent: [Int64: MonotonicTime] = [:]
-    private var namesake = Namesake()
+    var beatsSent: [Int64: MonotonicTime] = [:]
+    /// The newest beat that is acknowledged, and the newest one that was seen together with those of the others.
+    var acknowledgedBeat: Int64 = 0
+    var shownBeat: Int64 = 0
+    var namesake = Namesake()
+    var restart = Restart()
     /// A server of the engine does not sync before it acknowledges, and so no node leads.
     var isSyncRefuted = false
-    private var beatCount: Int64 = 0
+    var beatCount: Int64 = 0
     var nextBeat: MonotonicTime
+    private var lastBeat = MonotonicTime.distantPast
     /// The newest message at the last beat.
     private var lastBeatPosition: Int64
     /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
@@ -87,7 +94,7 @@ public struct Replica: Sendable {
     /// A new history needs a name: told by the performer, from a random source.
     let newEpoch: UInt64
     /// Of this process: see ``LogMessage/instance``.
-    let instance: UInt64
+    public let instance: UInt64
 
     /// - Parameters:
     ///   - reader: As the local copy has it.
@@ -141,6 +148,7 @@ public struct Replica: Sendable {
     public var deadline: MonotonicTime {
         guard role != .stopped else { return .distantFuture }
         var time = min(nextBeat, appender.deadline ?? .distantFuture)
+        if role == .standby, election.leaseEnd > lastBeat { time = min(time, election.leaseEnd) }
         if role == .standby, hasReadToEnd, !isSyncRefuted,
             let moment = election.moment(position: reader.position, skew: skew)
         {
@@ -162,12 +170,14 @@ public struct Replica: Sendable {
         }
         take(appender.tick(at: now))
         if let position = unconfirmedTerm, now >= nextConfirmation { confirm(behind: position, at: now) }
-        if now >= nextBeat { beat(at: now) }
+        // The moment that the leader's lease ends is seen by a beat of it.
+        let isLeaseOver = role == .standby && lastBeat < election.leaseEnd && election.leaseEnd <= now
+        if now >= nextBeat || isLeaseOver { beat(at: now) }
         volunteer(at: now)
     }
 
     private mutating func beat(at now: MonotonicTime) {
-        nextBeat = now + settings.beat
+        (lastBeat, nextBeat) = (now, now + settings.beat)
         beatCount += 1
         beatsSent[beatCount] = now
         beatsSent[beatCount - 64] = nil
@@ -184,34 +194,6 @@ public struct Replica: Sendable {
     }
 
     // MARK: What the engine says
-
-    /// An own beat is acknowledged.
-    public mutating func beatAcknowledged(number: Int64, at now: MonotonicTime) {
-        guard role != .stopped, let sent = beatsSent.removeValue(forKey: number) else { return }
-        election.answered(at: now)
-        lastAnswer = now
-        if role == .leading, mayShow(at: now) { lastProof = max(lastProof, sent) }
-        volunteer(at: now)
-    }
-
-    /// The newest beat of another node.
-    public mutating func heard(_ beat: Beat, at now: MonotonicTime) {
-        guard beat.node == node else { return election.heard(beat, leader: reader.leader?.node, at: now) }
-        guard role != .stopped, beat.instance != instance, beat.instance != 0 else { return }
-        switch namesake.heard(beat, beatCount: beatCount, apart: Milliseconds(settings.beat.count / 2), at: now) {
-        case .none: break
-        case .runs:
-            if beat.role == .leading, beat.instance == reader.leader?.instance { election.leaderLives(at: now) }
-        case .isEarlier: refuse(beat.address)
-        }
-    }
-
-    /// The connection to the leader was reset, and another one is refused.
-    public mutating func leaderRefusesConnections(at now: MonotonicTime) {
-        guard role == .standby, reader.leader?.node != node else { return }
-        election.leaderGone(at: now)
-        volunteer(at: now)
-    }
 
     /// A message of this node is acknowledged.
     public mutating func acknowledged(token: Int64, position: Int64, at now: MonotonicTime) {
@@ -242,7 +224,14 @@ public struct Replica: Sendable {
     public mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: MonotonicTime) {
         guard role != .stopped else { return }
         noteEnd(max(0, end), at: now)
-        guard role != .stopped, from >= 0, from <= reader.position else { return }
+        guard role != .stopped, from >= 0 else { return }
+        guard from <= reader.position else {
+            // A later message alone proves nothing: what is between may have been told already, or be told yet.
+            // A leader that is deposed so finds out by what it appends.
+            guard role != .leading else { return }
+            hasReadToEnd = false
+            return actions.append(.beginsLater(first: from + 1))
+        }
         let known = Int(clamping: reader.position - from)
         let isSeen = reader.position == 0 || (known > 0 && messages.count >= known)
         for (index, bytes) in messages.prefix(known).enumerated() {
@@ -272,6 +261,32 @@ public struct Replica: Sendable {
         stop(
             "the log ends with message \(end), and this node has read \(reader.position): \(reader.position - end) are lost"
         )
+    }
+
+    /// Reads on where it is: what was told meanwhile was not heard.
+    public mutating func readOn() {
+        guard role != .stopped else { return }
+        actions.append(.read(from: max(0, reader.position - Int64(max(1, reader.digests.count)))))
+    }
+
+    /// Goes on behind a base. The log has to have the messages that the base remembers, where it has them, before this node leads.
+    public mutating func goOn(behind base: LogReader, at now: MonotonicTime) {
+        guard role == .standby || role == .campaigning else { return }
+        (role, reader, short, hasReadToEnd) = (.standby, base, nil, false)
+        appender.deposed()
+        lastBeatPosition = base.position
+        // A leader that the node did not know of has given no sign so far.
+        election.leaderBegan(at: now)
+        if base.leader?.node == node || base.hasResigned { election.leaderGone(at: now) }
+        readOn()
+    }
+
+    /// How it stands, for its part in bases.
+    public func situation(wall: Timestamp) -> BaseSituation {
+        let isLeading = role == .leading && !isInLimbo
+        return BaseSituation(
+            reader: reader, isLeading: isLeading, isCurrent: isLeading || (role == .standby && hasReadToEnd),
+            standbys: election.standbys(near: reader.position), wall: wall)
     }
 
     mutating func take(_ more: [Appender.Action]) {

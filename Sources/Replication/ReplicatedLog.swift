@@ -2,7 +2,8 @@ public import TelltaleModel
 
 /// The way of one node to the log that all nodes append to: an engine outside, such as NATS JetStream.
 ///
-/// Its five verbs: append on a condition, read, the newest position that a reader sees, beat, and the beats of the others.
+/// Its verbs: append on a condition, read, the newest position that a reader sees, beat, the beats of the others, and what concerns
+/// bases.
 /// A ``Replica`` decides when to call them, and takes the ``LogEvent``s.
 ///
 /// All calls come from the thread of the event loop, return at once and fail silently: an engine that does not answer is an
@@ -33,8 +34,12 @@ public protocol ReplicatedLog: AnyObject {
 
     /// Tells the other nodes. Answered by ``LogEvent/beatStored(number:)``, or not at all.
     ///
-    /// Beats of the others come as ``LogEvent/heard(_:)``.
+    /// Beats of the others come as ``LogEvent/heard(_:)``. Those that were stored before this one come before
+    /// ``LogEvent/beatsShown(through:)``.
     func beat(_ beat: Beat)
+
+    /// Keeps, gives or removes bases, or purges the log: answered by ``LogEvent/base(_:)``, or not at all.
+    func ask(_ request: BaseRequest)
 
     /// The state of the engine, for people: `STATS` and the log.
     var status: EngineStatus { get }
@@ -58,8 +63,15 @@ public enum LogEvent: Hashable, Sendable {
     case read([[UInt8]], from: Int64, end: Int64)
     /// An own beat is acknowledged.
     case beatStored(number: Int64)
-    /// The newest beat of another node. It may come more than once.
+    /// The newest beat of another node. It may come more than once, and is not told where a view was had that is newer.
     case heard(Beat)
+    /// Another node beats now. It is not stored yet, and counts as no sign of life; but nothing that is kept from before is told so.
+    case overheard(Beat)
+    /// Every beat of another node that was stored before this own one is told, or a newer one of that node. A reader of a
+    /// replica that is behind does not say so.
+    case beatsShown(through: Int64)
+    /// An answer about bases.
+    case base(BaseAnswer)
     /// The connection began or ended, or why it has not begun yet. Nothing is decided by it; people should know.
     case connection(isUp: Bool, text: String)
     /// Whether the engine's servers sync before they acknowledge, where that has changed, with the reasons, for people: each
@@ -117,8 +129,10 @@ extension Replica {
         case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
         case .beatStored(let number): beatAcknowledged(number: number, at: now)
         case .heard(let beat): heard(beat, at: now)
+        case .overheard(let beat): overheard(beat, at: now)
+        case .beatsShown(let number): beatsShown(through: number, at: now)
         case .sync(let sync, _): syncChanged(isRefuted: sync == .refuted, at: now)
-        case .connection, .unusable: break
+        case .connection, .unusable, .base: break
         }
     }
 }

@@ -16,11 +16,11 @@ public final class FileLog: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)? {
         didSet { deliver() }
     }
-    private let path: String
+    let path: String
     private let node: String
     private let descriptor: CInt
     /// Where each message ends, in bytes.
-    private var ends: [Int64] = []
+    private(set) var ends: [Int64] = []
     private var events: [LogEvent] = []
     /// Messages up to here were told.
     private var told: Int64?
@@ -79,7 +79,7 @@ public final class FileLog: ReplicatedLog {
 
     public func read(from position: Int64) {
         measure()
-        told = min(max(0, position), Int64(ends.count))
+        told = min(max(first - 1, position), Int64(ends.count))
         if told == Int64(ends.count) { events.append(.read([], from: Int64(ends.count), end: Int64(ends.count))) }
         tellMore()
         deliver()
@@ -91,6 +91,14 @@ public final class FileLog: ReplicatedLog {
         hear(node)
         try? AtomicFile("\(path).beat-\(node)").replace(with: beat.encoded(), mode: 0o600)
         events.append(.beatStored(number: beat.number))
+        hear()
+        events.append(.beatsShown(through: beat.number))
+        deliver()
+    }
+
+    public func ask(_ request: BaseRequest) {
+        measure()
+        if let answer = answer(request) { events.append(.base(answer)) }
         deliver()
     }
 
@@ -124,6 +132,13 @@ public final class FileLog: ReplicatedLog {
         }
     }
 
+    /// - Returns: `nil` where there is none.
+    func message(at position: Int64) -> [UInt8]? {
+        guard position >= first, position > 0, position <= Int64(ends.count) else { return nil }
+        let start = position == 1 ? 0 : ends[Int(position) - 2]
+        return readBytes(at: start + 4, count: Int(ends[Int(position) - 1] - start - 4))
+    }
+
     private func tellMore() {
         guard var position = told else { return }
         while position < Int64(ends.count) {
@@ -143,7 +158,7 @@ public final class FileLog: ReplicatedLog {
     }
 
     private func hear() {
-        let (folder, prefix) = parts
+        let (folder, prefix) = (parts.folder, parts.name + ".beat-")
         guard let directory = unsafe opendir(folder) else { return }
         defer { unsafe closedir(directory) }
         while let entry = unsafe readdir(directory) {
@@ -163,9 +178,9 @@ public final class FileLog: ReplicatedLog {
         events.append(.heard(beat))
     }
 
-    private var parts: (folder: String, prefix: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path + ".beat-") }
-        return (String(path[..<slash]), String(path[path.index(after: slash)...]) + ".beat-")
+    var parts: (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        return (String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
 
     private func readBytes(at offset: Int64, count: Int) -> [UInt8] {

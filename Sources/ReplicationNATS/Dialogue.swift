@@ -11,6 +11,7 @@ struct Dialogue {
     /// Where answers go; another process has another one.
     let inbox: String
     var status = EngineStatus(name: "nats")
+    var bases: BaseDialogue
     var requests: [Request] = []
     var events: [LogEvent] = []
     /// `nil` where no server is asked whether it syncs.
@@ -29,8 +30,7 @@ struct Dialogue {
     /// When a message that another node has told of is looked for again, and how often it was missing.
     private var retry: MonotonicTime?
     private var misses = 0
-    private var beatsAsked: MonotonicTime?
-    private var areBeatsDue = false
+    private var beats = BeatView()
     /// Of this process, as its beats tell it.
     private var instance: UInt64 = 0
 
@@ -59,16 +59,17 @@ struct Dialogue {
         self.names = names
         self.node = node
         self.inbox = inbox
+        bases = BaseDialogue(names: names)
     }
 
     mutating func takeRequests() -> [Request] {
         defer { requests = [] }
-        return requests
+        return requests + bases.takeRequests()
     }
 
     mutating func takeEvents() -> [LogEvent] {
         defer { events = [] }
-        return events
+        return events + bases.takeEvents()
     }
 
     // MARK: Asking
@@ -113,26 +114,21 @@ struct Dialogue {
     }
 
     private mutating func askForBeats(at now: MonotonicTime) {
-        guard beatsAsked == nil else {
-            areBeatsDue = true
-            return
-        }
-        beatsAsked = now
-        areBeatsDue = false
+        guard beats.begin(at: now) else { return }
         requests.append(
             Request(
-                lane: .beats, subject: "$JS.API.DIRECT.GET.\(names.beat)", answer: "m", expected: nil,
+                lane: .beats, subject: "$JS.API.DIRECT.GET.\(names.beat)", answer: "m\(beats.number)", expected: nil,
                 bytes: Array("{\"multi_last\":[\"\(names.beatSubjects)\"]}".utf8)))
     }
 
     // MARK: Time
 
     var deadline: MonotonicTime? {
-        [reading?.deadline, retry, beatsAsked.map { $0 + Self.patience }].compactMap(\.self).min()
+        [reading?.deadline, retry, beats.deadline(patience: Self.patience)].compactMap(\.self).min()
     }
 
     mutating func tick(at now: MonotonicTime) {
-        if let asked = beatsAsked, now >= asked + Self.patience { beatsAsked = nil }
+        if let end = beats.deadline(patience: Self.patience), now >= end { beats.reset() }
         if let reading, now >= reading.deadline { endOfBatch(pending: -1, isCut: true, at: now) }
         if let retry, now >= retry, reading == nil, let told { begin(from: told, isAsked: false, at: now) }
     }
@@ -143,7 +139,7 @@ struct Dialogue {
         reading = nil
         waitingRead = nil
         retry = nil
-        beatsAsked = nil
+        beats.reset()
         if isUp { watch?.reconnected() }
         events.append(.connection(isUp: isUp, text: text))
         if isUp, let told { begin(from: told, isAsked: true, at: now) }
@@ -155,11 +151,7 @@ struct Dialogue {
 
     mutating func received(_ message: Incoming, at now: MonotonicTime) {
         if message.subject == names.hintSubject { return takeHint(message.bytes, at: now) }
-        guard message.subject.hasPrefix(inbox + ".") else {
-            // Another node's beat; its stored form is asked for, because a word that is not stored counts for nothing.
-            guard message.subject == names.beatSubject(of: node) else { return askForBeats(at: now) }
-            return takeOwnName(message)
-        }
+        guard message.subject.hasPrefix(inbox + ".") else { return takeWord(message, at: now) }
         let token = message.subject.dropFirst(inbox.count + 1)
         let number = Int64(token.dropFirst()) ?? -1
         switch token.first {
@@ -171,7 +163,8 @@ struct Dialogue {
             guard message.status == 0, Answer(message.bytes)?.position(in: names.beat) != nil else { break }
             events.append(.beatStored(number: number))
             askForBeats(at: now)
-        case "m": takeBeat(message, at: now)
+        case "m" where number == beats.number: takeBeat(message, at: now)
+        case "x": bases.received(message, number: number)
         case "s": takeServers(message)
         default: break
         }
@@ -202,23 +195,28 @@ struct Dialogue {
         status.longestStall = max(status.longestStall, duration)
     }
 
-    /// A beat of this node's name, which may be of another process. It is taken as it is heard, because the stored one is soon
-    /// this node's own; and a word that is heard is of a process that runs.
-    private mutating func takeOwnName(_ message: Incoming) {
-        guard message.status == 0, let beat = try? Beat(decoding: message.bytes), beat.node == node,
-            beat.instance != instance
+    /// A beat as it is sent. The stored form of another node's is asked for, because a word that is not stored is no sign of life. One
+    /// of this node's name may be of another process, and the stored one is soon this node's own.
+    private mutating func takeWord(_ message: Incoming, at now: MonotonicTime) {
+        let isOwnName = message.subject == names.beatSubject(of: node)
+        if !isOwnName { askForBeats(at: now) }
+        guard message.status == 0, let beat = try? Beat(decoding: message.bytes),
+            message.subject == names.beatSubject(of: beat.node), !isOwnName || beat.instance != instance
         else { return }
-        events.append(.heard(beat))
+        events.append(isOwnName ? .heard(beat) : .overheard(beat))
     }
 
     private mutating func takeBeat(_ message: Incoming, at now: MonotonicTime) {
         guard message.status == 0 else {
-            beatsAsked = nil
-            if areBeatsDue { askForBeats(at: now) }
+            let (others, own, isDue) = beats.ended(isWhole: message.status == 204)
+            events += others.map { .heard($0) }
+            if let own { events.append(.beatsShown(through: own)) }
+            if isDue { askForBeats(at: now) }
             return
         }
-        guard message.sequence > 0, let beat = try? Beat(decoding: message.bytes), beat.node != node else { return }
-        events.append(.heard(beat))
+        guard message.sequence > 0, let beat = try? Beat(decoding: message.bytes) else { return }
+        guard beat.node == node else { return beats.has(beat) }
+        if beat.instance == instance { beats.shows(beat.number) }
     }
 
     // MARK: Reading

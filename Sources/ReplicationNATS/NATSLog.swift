@@ -6,7 +6,8 @@ internal import TelltaleModel
 /// The log of a cluster on NATS JetStream.
 ///
 /// It begins at once, and says ``LogEvent/connection(isUp:text:)`` when it can be used, or ``LogEvent/unusable(_:)``. Until then, only
-/// the newest read that is asked of it is kept. The library's threads never call: their words wait in a mailbox of the loop.
+/// the newest read that is asked of it is kept, and beats are sent that nothing may store. The library's threads never call: their
+/// words wait in a mailbox of the loop.
 @safe public final class NATSLog: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)? {
         didSet { settle() }
@@ -62,9 +63,15 @@ internal import TelltaleModel
         settle()
     }
 
+    /// One that begins says that it runs before it can use the streams.
     public func beat(_ beat: Beat) {
-        guard isReady else { return }
         dialogue.beat(beat, at: Self.now)
+        settle()
+    }
+
+    public func ask(_ request: BaseRequest) {
+        guard isReady else { return }
+        dialogue.bases.ask(request)
         settle()
     }
 

@@ -20,11 +20,26 @@ public struct Names: Hashable, Sendable {
 
     var log: String { "TT_\(cluster)_LOG" }
     var beat: String { "TT_\(cluster)_BEAT" }
+    var base: String { "TT_\(cluster)_BASE" }
 
     /// Every message of the log has this subject.
     var logSubject: String { "tt.\(cluster).log" }
     var beatSubjects: String { "tt.\(cluster).beat.*" }
     func beatSubject(of node: String) -> String { "tt.\(cluster).beat.\(node)" }
+    /// Bases: the pieces of each under one subject, and its manifest under another.
+    var baseSubjects: String { "tt.\(cluster).base.>" }
+    var manifestSubjects: String { "tt.\(cluster).base.*.manifest" }
+    var pieceSubjects: String { "tt.\(cluster).base.*.piece" }
+    func manifestSubject(of id: String) -> String { "tt.\(cluster).base.\(id).manifest" }
+    func pieceSubject(of id: String) -> String { "tt.\(cluster).base.\(id).piece" }
+    func allSubjects(of id: String) -> String { "tt.\(cluster).base.\(id).>" }
+    /// The id in a subject of pieces; `nil` for another subject.
+    func base(ofPieces subject: String) -> String? {
+        let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 5, subject == pieceSubject(of: String(parts[3])) else { return nil }
+        return String(parts[3])
+    }
+
     /// A leader tells the newest position here, and nothing keeps it: so a standby reads at once.
     var hintSubject: String { "tt.\(cluster).told" }
 }
@@ -32,7 +47,11 @@ public struct Names: Hashable, Sendable {
 /// Something to publish.
 struct Request: Hashable, Sendable {
     /// Of requests of one lane that wait for the connection, the newest is sent.
-    enum Lane: Hashable, Sendable { case append, read, last, info, beat, beats, hint, servers }
+    enum Lane: Hashable, Sendable {
+        case append, read, last, info, beat, beats, hint, servers, base
+        /// Nothing answers them, and each is sent.
+        case removal(String)
+    }
 
     var lane: Lane
     var subject: String

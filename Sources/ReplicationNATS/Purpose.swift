@@ -4,12 +4,15 @@ internal import TelltaleModel
 enum Purpose: CaseIterable {
     /// The log.
     case log
+    /// The bases, which nodes that join load.
+    case base
     /// The newest beat of each node; in memory.
     case beat
 
     func stream(_ names: Names) -> String {
         switch self {
         case .log: names.log
+        case .base: names.base
         case .beat: names.beat
         }
     }
@@ -17,6 +20,7 @@ enum Purpose: CaseIterable {
     private func subjects(_ names: Names) -> String {
         switch self {
         case .log: names.logSubject
+        case .base: names.baseSubjects
         case .beat: names.beatSubjects
         }
     }
@@ -26,9 +30,9 @@ enum Purpose: CaseIterable {
         let perSubject = self == .beat ? 1 : -1
         return """
             {"name":"\(stream(names))","subjects":["\(subjects(names))"],"retention":"limits",\
-            "storage":"\(self == .beat ? "memory" : "file")","num_replicas":\(NATSLogConfiguration.replicaCount),\
+            "storage":"file","num_replicas":\(NATSLogConfiguration.replicaCount),\
             "discard":"\(self == .beat ? "old" : "new")","max_msgs":-1,"max_bytes":-1,"max_age":0,"max_msg_size":-1,\
-            "max_msgs_per_subject":\(perSubject),"allow_direct":true,"deny_delete":\(self == .log)}
+            "max_msgs_per_subject":\(perSubject),"allow_direct":true,"deny_delete":\(self != .beat)}
             """
     }
 
@@ -51,7 +55,7 @@ enum Purpose: CaseIterable {
         expect(config["mirror"] == nil && (config["sources"]?.array ?? []).isEmpty, "copies another stream")
         expect(config["sealed"]?.bool != true, "is sealed")
         expect(config["no_ack"]?.bool != true, "acknowledges nothing (no_ack)")
-        guard self == .log else { return faults }
+        guard self != .beat else { return faults }
         expect(config["storage"]?.string == "file", "is not on disk (storage)")
         expect(
             config["retention"]?.string == "limits" && (config["max_age"]?.integer ?? 0) == 0

@@ -93,11 +93,17 @@ final class Worker: Sendable {
                 if text != last { tell(.waiting(text)) }
                 last = text
             }
-            for _ in 0..<10 {
-                guard !work.take({ _ in true }, { $0.isClosed }) else { return nil }
-                usleep(50_000)
-            }
+            guard pause() else { return nil }
         }
+    }
+
+    /// - Returns: `false` where the log is not wanted any more.
+    private func pause() -> Bool {
+        for _ in 0..<5 {
+            guard !work.take({ _ in true }, { $0.isClosed }) else { return false }
+            usleep(50_000)
+        }
+        return true
     }
 
     private enum Attempt {
@@ -115,19 +121,17 @@ final class Worker: Sendable {
             tell(.unusable(["the engine refuses the credentials of this node"]))
             return .ended
         }
-        let preparation = Preparation(
-            configuration: configuration, names: names,
-            ask: { connection.request($0, $1, milliseconds: Self.patience) }, monitor: { MonitorClient.varz($0) })
-        switch preparation.run() {
+        guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
+            connection.subscribe(names.beatSubjects)
+        else {
+            connection.close()
+            return .later("the engine takes no subscription")
+        }
+        let outcome = prepare(on: connection)
+        switch outcome {
         case .ready(let version, let isSyncProven, let warnings):
             // Requests of before are lost, by the contract.
             work.change { $0.requests = [] }
-            guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
-                connection.subscribe(names.beatSubjects)
-            else {
-                connection.close()
-                return .later("the engine takes no subscription")
-            }
             tell(
                 .ready(
                     version: version, isSyncProven: isSyncProven, text: "connected to \(connection.server)",
@@ -142,6 +146,28 @@ final class Worker: Sendable {
             return .ended
         }
     }
+
+    /// Prepares the streams, several times over one connection. Meanwhile each node hears which others run.
+    private func prepare(on connection: Connection) -> Preparation.Outcome {
+        var outcome = Preparation.Outcome.later("")
+        for patience in Self.answerPatiences {
+            let requests = work.take({ _ in true }) { work in
+                defer { work.requests = [] }
+                return work.requests
+            }
+            for request in requests where request.lane == .beat { publish(request, on: connection) }
+            outcome = Preparation(
+                configuration: configuration, names: names,
+                ask: { connection.request($0, $1, milliseconds: patience) }, monitor: { MonitorClient.varz($0) }
+            ).run()
+            guard case .later = outcome, pause() else { break }
+        }
+        return outcome
+    }
+
+    /// For how long each attempt over one connection waits for an answer of JetStream. A stream that has no leader yet answers nothing,
+    /// and one that has begun to lead meanwhile does not know the question: it is asked again soon. The last waits for a slow engine.
+    private static let answerPatiences = [500, 500, 500, patience]
 
     private func next() -> [Request]? {
         work.take({ $0.isClosed || !$0.requests.isEmpty }) { work in

@@ -28,6 +28,9 @@ public struct SnapshotTurns<Content: Sendable>: Sendable {
 
     public init() {}
 
+    /// A snapshot is being written.
+    public var isWriting: Bool { current != nil }
+
     /// Asks for a snapshot.
     ///
     /// - Returns: The one to write now; `nil` where it waits or is given up. And the asker of one that is given up, which is to

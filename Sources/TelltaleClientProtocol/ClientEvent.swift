@@ -111,6 +111,9 @@ public struct ProviderAction: Hashable, Sendable {
     public var timelineReason: String?
     /// The time at which the server stops waiting, on the server's clock.
     public var deadline: Timestamp
+    /// The term of the leader of a cluster; `nil` of a server by itself. One that is below another that was seen is of a leader
+    /// that was deposed, whatever connection it came by: do not act on it.
+    public var term: Int64?
 
     init?(_ line: ServerLine) {
         guard let operation = line["op"], let key = line["key"].flatMap({ Key($0) }) else { return nil }
@@ -120,6 +123,7 @@ public struct ProviderAction: Hashable, Sendable {
         value = line["value"].map { $0 == "on" }
         timelineReason = line["action"] == "timeline" ? line["reason"] ?? "" : nil
         deadline = line.integer("deadline").map(Timestamp.init(milliseconds:)) ?? .distantFuture
+        term = line.integer("term")
     }
 }
 

@@ -278,8 +278,7 @@ public struct BinaryReader: Sendable {
 
     /// Reads a count of elements that take at least one byte each. A corrupt count larger than the remaining bytes
     /// throws, so it cannot reserve unbounded memory.
-    @usableFromInline
-    mutating func readCount() throws(BinaryError) -> Int {
+    public mutating func readCount() throws(BinaryError) -> Int {
         let count = try readUInt64()
         guard count <= UInt64(bytes.count - offset) else { throw failure("count \(count) is past the end") }
         return Int(count)

@@ -84,6 +84,9 @@ public enum Pattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// It is one key.
+    public var isKey: Bool { if case .key = self { true } else { false } }
+
     public var description: String {
         switch self {
         case .all: "*"

@@ -45,7 +45,7 @@ struct Arguments {
             }
         case .fail: .fail(op: try required(.op, text(.op, line)), code: text(.code, line), message: try message())
         case .report: .report(try key(line), value: try onOff(line), at: try timestamp(.at, line))
-        case .reload: .reload(try key(line))
+        case .reload: .reload(try pattern(line))
         case .handover: .handover(node: text(.node, line))
         case .ping: .ping
         case .help: .help(verb: words.positional.map { line.text($0) })

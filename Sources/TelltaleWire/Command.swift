@@ -48,8 +48,8 @@ public enum Command: Sendable {
     case report(Key, value: Bool?, at: Timestamp?)
     /// `DONE` with the timeline that a provider was asked for.
     case supply(op: String, timeline: JSONObject)
-    /// The provider of a widget is to be asked anew.
-    case reload(Key)
+    /// The provider of a widget, or of all widgets of a pattern, is to be asked anew.
+    case reload(Pattern)
     /// The leader of a cluster is to lead no more, and the node of this name, else any, instead.
     case handover(node: String?)
     /// An invalid request. The reply is this error, in the order of requests.

@@ -70,7 +70,9 @@ extension LineWriter {
             begin(.report, key)
             optional("value", value.map { Self.onOff($0) })
             if let time { attribute("at", time) }
-        case .reload(let key): begin(.reload, key)
+        case .reload(let pattern):
+            begin(.reload)
+            word(pattern.description)
         case .handover(let node):
             begin(.handover)
             optional("node", node)

@@ -172,7 +172,8 @@ extension LineWriter {
     /// - Parameters:
     ///   - value: The value to set on a toggle; `nil` presses a button.
     ///   - deadline: The time at which the operation is abandoned.
-    public mutating func action(operation: String, key: Key, value: Bool?, deadline: Timestamp) {
+    ///   - term: Of the leader of a cluster; `nil` for a server by itself.
+    public mutating func action(operation: String, key: Key, value: Bool?, deadline: Timestamp, term: Int64? = nil) {
         append("DO")
         attribute("op", operation)
         attribute("key", key)
@@ -182,17 +183,19 @@ extension LineWriter {
             append(" action=press")
         }
         attribute("deadline", deadline)
+        if let term { attribute("term", term) }
         end()
     }
 
     /// `DO` of a widget: `reason` is why it asks.
-    public mutating func ask(operation: String, key: Key, reason: String, deadline: Timestamp) {
+    public mutating func ask(operation: String, key: Key, reason: String, deadline: Timestamp, term: Int64? = nil) {
         append("DO")
         attribute("op", operation)
         attribute("key", key)
         append(" action=timeline")
         attribute("reason", reason)
         attribute("deadline", deadline)
+        if let term { attribute("term", term) }
         end()
     }
 

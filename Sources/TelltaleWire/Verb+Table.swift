@@ -171,9 +171,12 @@ extension VerbDescription {
             ],
             example: "REPORT porch-light/front value=on"),
         VerbDescription(
-            .reload, "lets a widget ask its provider anew", positional: .key,
-            details: ["At once for whoever serves the kind, else once the floor between two asks has passed."],
-            example: "RELOAD weather/main"),
+            .reload, "lets a widget, or all of a kind (kind/*), ask their provider anew", positional: .pattern,
+            details: [
+                "At once for whoever serves the kind, else once the floor between two asks has passed.",
+                "Answer to a pattern: OK count=N applied=N deferred=N noop=N.",
+            ],
+            example: "RELOAD weather/*"),
     ]
 
     private static let tile = VerbDescription(

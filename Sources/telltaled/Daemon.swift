@@ -54,6 +54,7 @@ final class Daemon {
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
+        case base(BaseWord)
     }
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
@@ -172,6 +173,7 @@ final class Daemon {
             server.journalClosed(isInOrder: (try? result.get()) != nil)
         case .recovered(let recovered):
             if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
+        case .base(let word): cluster?.take(word)
         }
         perform()
     }
@@ -199,7 +201,7 @@ final class Daemon {
             logger.info("stopping", metadata: ["because": "\(reason)"])
             manager.stopping()
         }
-        if cluster?.handOver() != true { server.stopRequested(at: clock.now) }
+        if cluster?.end() != true { server.stopRequested(at: clock.now) }
     }
 
     // MARK: What is to be done

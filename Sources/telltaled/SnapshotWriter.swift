@@ -1,3 +1,4 @@
+import Cluster
 import Hub
 import Journal
 import Logging
@@ -8,6 +9,7 @@ import TelltaleEventLoop
 extension Daemon {
     func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning, for asker: SnapshotTurns<HubSnapshot>.Asker) {
         let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
+        cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let begins { begin(begins) }
         if let refused { tell(refused, isWritten: false) }
     }
@@ -27,6 +29,7 @@ extension Daemon {
             logger.warning("the snapshot was given up: \(server.isStopping ? error.ending("start again") : error)")
         }
         let (asker, next) = snapshots.ended()
+        cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let next { begin(next) }
         if let asker { tell(asker, isWritten: (try? result.get()) != nil) }
     }

@@ -11,40 +11,46 @@ final class ClusterNode {
     private let log: URL
     private let advertised: UInt16?
     private let data: String
+    private let options: [String]
     private(set) var program: RunningProgram
 
     /// - Parameters:
     ///   - advertised: The port that it tells as its own; `nil` = the one that it has.
     ///   - data: Its folder; `nil` = one of its name.
+    ///   - options: More of them.
     init(
-        _ name: String, in folder: URL, advertising advertised: UInt16? = nil, data: String? = nil
+        _ name: String, in folder: URL, advertising advertised: UInt16? = nil, data: String? = nil,
+        options: [String] = []
     ) throws {
         self.data = data ?? name
+        self.options = options
         self.name = name
         self.advertised = advertised
         self.folder = folder
         log = folder.appending(path: "log")
         // A port that is free now, and that the others can be told of before it is listened on.
-        port = try ScriptedDaemon().port
-        program = try Self.start(name, port, advertised ?? port, folder, log, self.data)
+        port = try freePort()
+        program = try Self.start(name, port, advertised ?? port, folder, log, self.data, options)
     }
 
     deinit { program.kill() }
 
     private static func start(
-        _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL, _ data: String
+        _ name: String, _ port: UInt16, _ advertised: UInt16, _ folder: URL, _ log: URL, _ data: String,
+        _ options: [String]
     ) throws -> RunningProgram {
-        let program = try DaemonProcess.launch([
-            "--data", folder.appending(path: data).path, "--kinds", folder.appending(path: "kinds").path,
-            "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
-            "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
-        ])
+        let program = try DaemonProcess.launch(
+            [
+                "--data", folder.appending(path: data).path, "--kinds", folder.appending(path: "kinds").path,
+                "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
+                "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
+            ] + options)
         let ready = program.readLine() ?? program.standardError
         try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")
         return program
     }
 
-    func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log, data) }
+    func startAgain() throws { program = try Self.start(name, port, advertised ?? port, folder, log, data, options) }
 
     /// The next line of its standard output that begins so.
     func line(_ prefix: String) -> String {

@@ -11,7 +11,7 @@ struct ClusterOperationTests {
 
     init() throws {
         folder = try DaemonProcess.makeFolder()
-        port = try ScriptedDaemon().port
+        port = try freePort()
     }
 
     private var data: String { folder.appending(path: "data").path }
@@ -180,6 +180,29 @@ struct ClusterOperationTests {
             #expect(words.first?.hasPrefix("n1 leads in term 3, ") == true, "\(words)")
             let again = try telltale(["post", "errand/2", "start", "--json"], at: others)
             #expect(again.waitForExit() == 0, "\(again.standardError)")
+        }
+    }
+
+    @Test func `what is not given stands in the configuration file of the node`() async throws {
+        try await onOwnThread {
+            defer { remove() }
+            let alone = try DaemonProcess(in: folder, port: port)
+            try post("errand/1")
+            alone.send(SIGTERM)
+            #expect(alone.waitForExit() == 0)
+            let file = folder.appending(path: "node.json")
+            let words = ["--config", file.path]
+            try #"{ "cluster": "shop", "engine": ["\#(log)"], "retention": 5 }"#.write(
+                to: file, atomically: true, encoding: .utf8)
+            let nameless = try cluster("init", data, engine: words)
+            #expect(nameless.status == 78)
+            #expect(nameless.error.contains("--node is missing, and \(file.path) has no node"), "\(nameless.error)")
+            let named = try cluster("init", data, "--json", engine: words + ["--node", "n1"])
+            #expect(named.status == 0, "\(named.error)")
+            #expect(named.out.first?.hasPrefix(#"{"cluster":"shop","#) == true, "\(named.out)")
+            let absent = try cluster("leave", data, engine: ["--config", "/nowhere"])
+            #expect(absent.status == 78)
+            #expect(absent.error.contains("--config /nowhere: the file cannot be read"), "\(absent.error)")
         }
     }
 

@@ -57,6 +57,29 @@ struct CommandLineOutputTests {
         }
     }
 
+    @Test func `into a pipe the tiles of a board are lines or objects, without a code of a terminal`() async throws {
+        try await onOwnThread {
+            let daemon = try ScriptedDaemon()
+            let shell = Shell(daemon.address)
+            let body = #"""
+                {"presentation":"systemSmall","order":2,"widget":"kitchen/Hoegi","stack":"left","position":1,"top":true,\#
+                "entries":[{"date":0,"view":{"title":"\u001b[2J7 waiting"}}]}
+                """#
+            func output(_ arguments: String...) throws -> [String] {
+                let watch = try shell.start(["watch", "@alice-car/*", "--view", "carplay", "--count", "1"] + arguments)
+                defer { watch.kill() }
+                let peer = try daemon.introduce()
+                try peer.answer("SUB", "OK sub=1")
+                try peer.send("SNAP sub=1 key=@alice-car/t1 rev=7 cur=e:7:1 \(body)")
+                return watch.readToEnd()
+            }
+            #expect(try output() == ["@alice-car/t1 rev=7 systemSmall:  [2J7 waiting (place 2; top of left)"])
+            let object = try JSONParser.parse(try #require(try output("--json").last))
+            #expect(object["key"] == "@alice-car/t1" && object["event"] == "snapshot")
+            #expect(object["row"] == (try JSONParser.parse(body)))
+        }
+    }
+
     @Test func `on a terminal a long line is cut, and ctrl-Z gives the screen back`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()

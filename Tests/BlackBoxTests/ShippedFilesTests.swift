@@ -12,6 +12,8 @@ struct ShippedFilesTests {
         return (run.waitForExit(), text, run.standardError)
     }
 
+    private static let widgets = ["dispatch.json", "kitchen.json", "sales.json"]
+
     @Test func `what is inside is what the files are, all of them and no others`() async throws {
         try await onOwnThread {
             let folder = try TemporaryFolder()
@@ -27,8 +29,8 @@ struct ShippedFilesTests {
                     folder.url.appending(path: "new/\(part)"), repository.appending(path: source)
                 )
                 let names = try Self.files(in: source)
-                // The demo's widget is among the kinds, and stands in a folder of its own.
-                let more = part == "kinds" ? ["dispatch.json"] : []
+                // The widgets of the demo and of the scenarios are among the kinds, and stand in a folder of their own.
+                let more = part == "kinds" ? Self.widgets : []
                 #expect(try Self.files(in: target) == (names + more).sorted(), "\(part)")
                 count += more.count
                 for name in names {
@@ -39,10 +41,11 @@ struct ShippedFilesTests {
                 }
                 count += names.count
             }
-            let widget = try Data(contentsOf: folder.url.appending(path: "new/kinds/dispatch.json"))
-            #expect(
-                try widget
-                    == Data(contentsOf: repository.appending(path: "Protocols/Kinds/widgets/dispatch.json")))
+            for name in Self.widgets {
+                let widget = try Data(contentsOf: folder.url.appending(path: "new/kinds/\(name)"))
+                let source = repository.appending(path: "Protocols/Kinds/widgets/\(name)")
+                #expect(try widget == Data(contentsOf: source), "\(name)")
+            }
             #expect(unpacked.text.hasPrefix("\(count) files written to "))
         }
     }

@@ -141,11 +141,30 @@ struct MemberTests {
         // The next leader, where it does not end: of those that have read as much, it has the first name.
         let standbys = town.daemons.filter { $0 !== leader }
         let ending = standbys[0]
-        ending.leave()
+        #expect(!ending.end())
         leader.handOver()
         town.pass(.seconds(6))
         #expect(town.leaders.map(\.name) == [standbys[1].name])
         #expect(!ending.told.contains { $0.hasPrefix("leading") } && ending.hasSnapshot)
+    }
+
+    @Test func `a leader that ends hands over, and waits 3 s for the log`() throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let client = leader.connect()
+        leader.node?.isCutOff = true
+        #expect(leader.end() && leader.end(), "it waits for the log")
+        town.pass(Milliseconds(2_900))
+        #expect(leader.isLeading && !leader.told.contains("abandons"))
+        town.pass(Milliseconds(200))
+        #expect(leader.told.suffix(2) == ["abandons", "standby: it ends"])
+        #expect(client.isClosed && client.take().last?.hasPrefix("BYE code=not_leader") == true)
+        // It never leads again, whatever the log says.
+        leader.node?.isCutOff = false
+        for daemon in town.daemons where daemon !== leader { daemon.kill() }
+        town.pass(.seconds(10))
+        #expect(town.leaders.isEmpty && leader.stopReason == nil)
     }
 
     @Test func `a deadline is fired by the leader alone, and by the next one where it died`() throws {

@@ -14,6 +14,7 @@ final class Town {
     private(set) var now = MonotonicTime(milliseconds: 1_000_000)
     private(set) var daemons: [TownDaemon] = []
     private var instance: UInt64 = 100
+    let bases: BaseSettings
 
     static let begin: Int64 = 1_763_719_200_000
 
@@ -28,7 +29,8 @@ final class Town {
         """
 
     /// - Parameter count: Of daemons, which begin one after the other.
-    init(_ count: Int) throws {
+    init(_ count: Int, bases: BaseSettings = BaseSettings()) throws {
+        self.bases = bases
         for number in 1...count { daemons.append(TownDaemon("n\(number)", "10.0.0.\(number):7878", in: self)) }
         for daemon in daemons { try daemon.start() }
         settle()
@@ -71,21 +73,32 @@ final class Town {
 final class TownDaemon {
     let name: String
     let address: String
-    private unowned let town: Town
+    unowned let town: Town
     private(set) var contents = InMemoryJournal.Contents(epoch: 1)
     /// Puts another folder in the place of this one's.
     func take(_ contents: InMemoryJournal.Contents) { self.contents = contents }
-    private var journal: InMemoryJournal?
+    var journal: InMemoryJournal?
     private(set) var node: InMemoryLogNode?
-    private var member: Member?
-    private(set) var server: Server?
-    private var clients: [SessionID: TownClient] = [:]
-    private var records: [JournalRecord] = []
+    var member: Member?
+    var server: Server?
+    var clients: [SessionID: TownClient] = [:]
     private(set) var told: [String] = []
     private(set) var stopReason: String?
     /// The process is stopped: nothing of it happens.
     var isPaused = false
     private var wantsRecovery = false
+    private var basePieces: [[UInt8]] = []
+    /// The local copy takes no step of a base until ``takeBaseSteps()``.
+    var isDiskSlow = false
+    var baseSteps = 0
+    var isInstalling = false
+    /// A snapshot of a server is being written.
+    var isWritingSnapshot: Bool {
+        get { member?.isWritingSnapshot == true }
+        set { member?.isWritingSnapshot = newValue }
+    }
+    /// As of the next start.
+    var baseStepLimit = 16
     /// Of its folder, and its options: as of the next start.
     var kind = Town.kind
     var settings = DecisionSettings()
@@ -104,6 +117,7 @@ final class TownDaemon {
     func start() throws {
         let journal = InMemoryJournal(contents)
         self.journal = journal
+        (baseSteps, isInstalling) = (0, false)
         let reader = try journal.mark.map { try LogReader(mark: $0) } ?? LogReader(cluster: "shop", epoch: nil)
         let replica = Replica(
             node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
@@ -111,7 +125,9 @@ final class TownDaemon {
         let kind = try #require(Kind.read(try JSONParser.parse(kind), file: "tea.json").0)
         var hub = HubConfiguration()
         hub.decisions = settings
-        let configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
+        var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
+        configuration.bases = town.bases
+        configuration.baseStepLimit = baseStepLimit
         let member = Member(
             replica, hub: try recoveredHub(), snapshotSequence: 0, configuration: configuration, at: town.now)
         self.server = member.lobby(at: town.now)
@@ -126,20 +142,12 @@ final class TownDaemon {
         performMember()
     }
 
-    private func recoveredHub() throws -> Hub? {
-        guard journal?.mark != nil else { return nil }
-        var hub = Hub(configuration: HubConfiguration(), epoch: journal?.epoch ?? 0)
-        for record in journal?.contents.records ?? [] { try hub.replay(record) }
-        return hub
-    }
-
     func kill() {
         contents = journal?.contents ?? contents
         node?.close()
         member = nil
         server = nil
         (node, journal) = (nil, nil)
-        records = []
         for client in clients.values { client.isClosed = true }
         clients = [:]
     }
@@ -149,11 +157,16 @@ final class TownDaemon {
         performMember()
     }
 
-    /// The process of a node that does not lead ends.
-    func leave() {
-        member?.leave()
-        performMember()
+    /// The process ends in order.
+    ///
+    /// - Returns: Whether it leads, and waits for the log.
+    @discardableResult func end() -> Bool {
+        defer { performMember() }
+        return member?.end(at: town.time) == true
     }
+
+    /// Of a standby.
+    var stateHash: UInt64? { member?.stateHash }
 
     /// Whether a snapshot could be written.
     var hasSnapshot: Bool { member?.snapshot != nil }
@@ -169,6 +182,7 @@ final class TownDaemon {
     func step() {
         guard isUp, !isPaused, stopReason == nil else { return }
         node?.deliver()
+        if !isDiskSlow { takeBaseSteps() }
         if let standing { server?.stands(standing) }
         if let deadline = member?.deadline, deadline <= town.now {
             member?.tick(at: town.time)
@@ -191,7 +205,7 @@ final class TownDaemon {
 
     // MARK: Actions
 
-    private func performMember() {
+    func performMember() {
         while let action = member?.nextAction() { perform(action) }
         guard wantsRecovery else { return }
         wantsRecovery = false
@@ -227,19 +241,47 @@ final class TownDaemon {
                 told.append("cannot lead: \(error)")
             }
         case .settle(let outcome):
-            records = []
             server?.synced(outcome, at: town.time)
             if mayServe() { performServer() }
-        case .standDown(let farewell, let reason):
+        case .abandon: told.append("abandons")
+        case .standDown(let farewell, let reason, let isEnding):
             told.append("standby: \(reason)")
-            records = []
             closeAll(farewell)
             server = member?.lobby(at: town.now)
-            wantsRecovery = true
+            wantsRecovery = !isEnding
         case .follow(let term, let node):
             told.append("\(node) leads in term \(term)")
             if let standing { server?.stands(standing) }
         case .writeSnapshot: member?.snapshotWritten(isWritten: false)
+        case .askOfBases(let request): node?.ask(request)
+        case .beginBase:
+            var pieces: [[UInt8]] = []
+            var cutter = BaseCutter(length: 700)
+            let snapshot = isLeading ? server?.snapshot() : member?.snapshot
+            snapshot?.forEachChunk { pieces += cutter.add($0) }
+            if let last = cutter.end() { pieces.append(last) }
+            basePieces = pieces
+            member?.baseBegan(at: snapshot?.sequence, now: town.time)
+        case .giveBasePiece:
+            member?.basePiece(basePieces.isEmpty ? nil : basePieces.removeFirst(), at: town.time)
+        case .endBase(let position, let isWhole): told.append("base \(position) \(isWhole ? "made" : "given up")")
+        case .loadBase(let sequence):
+            expectNoError { try journal?.beginBase(at: sequence) }
+            baseSteps += 1
+        case .loadBaseChunk(let bytes):
+            expectNoError { try journal?.appendToSnapshot(bytes) }
+            baseSteps += 1
+        case .abandonBase:
+            told.append("base abandoned")
+            expectNoError { try journal?.abandonSnapshot() }
+            baseSteps += 1
+        case .installBase(let sequence, let link, let mark, let epoch):
+            told.append("base of record \(sequence)")
+            expectNoError {
+                try journal?.finishBase(link: link, mark: mark, epoch: epoch)
+                baseSteps += 1
+                isInstalling = true
+            }
         case .warn(let text): told.append("warning: \(text)")
         case .differs(let texts): told.append("differs: \(texts.joined(separator: "; "))")
         case .stop(let reason):
@@ -258,9 +300,7 @@ final class TownDaemon {
     private func perform(_ action: Action) {
         switch action {
         case .append(let part, let isLast):
-            records += part
-            guard isLast else { return }
-            member?.append(records, at: town.time)
+            member?.append(part, isLast: isLast, at: town.time)
             performMember()
         case .flush:
             while let id = server?.nextReady() {
@@ -285,59 +325,5 @@ final class TownDaemon {
             member?.handOver(to: handover.successor, at: town.time)
             performMember()
         }
-    }
-
-    // MARK: Clients
-
-    func connect() -> TownClient {
-        guard let id = server?.connected(at: town.time) else { return TownClient() }
-        let client = TownClient()
-        clients[id] = client
-        client.id = id
-        town.settle()
-        return client
-    }
-
-    /// Sends lines, lets everything happen that needs no time, and gives what came since the last time.
-    @discardableResult
-    func send(_ lines: String, from client: TownClient) -> [String] {
-        if let id = client.id, !client.isClosed, !isPaused {
-            _ = server?.received(Array((lines + "\n").utf8).span, from: id, at: town.time)
-        }
-        town.settle()
-        return client.take()
-    }
-
-    /// Posts a start, and gives the reply.
-    func post(_ key: String, _ attributes: String = "", from client: TownClient) -> String {
-        send("EVT \(key) type=start" + (attributes.isEmpty ? "" : " " + attributes), from: client).last ?? ""
-    }
-
-    private func close(_ id: SessionID) {
-        clients.removeValue(forKey: id)?.isClosed = true
-        server?.disconnected(id)
-    }
-
-    private func closeAll(_ farewell: [UInt8]) {
-        for client in clients.values {
-            client.receive(farewell)
-            client.isClosed = true
-        }
-        clients = [:]
-    }
-}
-
-final class TownClient {
-    fileprivate var id: SessionID?
-    fileprivate(set) var isClosed = false
-    private var lines: [String] = []
-
-    fileprivate func receive(_ bytes: [UInt8]) {
-        lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-    }
-
-    func take() -> [String] {
-        defer { lines = [] }
-        return lines
     }
 }

@@ -70,7 +70,7 @@ struct ChildProcessTests {
 
     @Test("A process that a child leaves behind does not delay its end", arguments: ["", ">/dev/null 2>&1 </dev/null"])
     func leftBehind(redirection: String) async throws {
-        let outcome = try await Self.run("sleep 600 \(redirection) & echo left; exit 4")
+        let outcome = try await Self.run("sleep 86400 \(redirection) & echo left; exit 4")
         defer { kill(0 - outcome.identifier, SIGKILL) }
         #expect(outcome.output == "left\n")
         #expect(outcome.end == .exited(status: 4))

@@ -52,6 +52,25 @@ struct AggregateLimitTests {
         #expect(try house.recovered().stateHash == house.hub.stateHash)
     }
 
+    @Test func `tiles open at most half of the groups, and every activity has a widget still`() throws {
+        let house = try Self.house(perKind: 4)
+        let phone = house.connect()
+        func place(_ tile: Int, on desk: String) -> String {
+            AggregateTests.reply(
+                house, #"TILE @p/t\#(tile) do=add widget=desk {"configuration":{"desk":"\#(desk)"}}"#, phone
+            ).last ?? "-"
+        }
+        #expect(place(1, on: "A").hasPrefix("OK verdict=applied"))
+        #expect(place(2, on: "B").hasPrefix("OK verdict=applied"))
+        let refusal = place(3, on: "C")
+        #expect(refusal.hasPrefix("ERR code=limit_keys retry=later") && refusal.contains("widgets of desk"))
+        // One that is there takes any number of tiles.
+        #expect(place(3, on: "A").hasPrefix("OK verdict=applied"))
+        for desk in ["C", "D"] { AggregateTests.begin(house, desk, content: #"{"desk":"\#(desk)"}"#, phone) }
+        #expect(Self.keys(house, "desk") == ["desk/A", "desk/B", "desk/C", "desk/D"])
+        #expect(try Self.refused(house) == 0)
+    }
+
     @Test func `when a key is forgotten, the next change opens the group that had no room`() throws {
         let house = try Self.house(perKind: 1)
         let shop = house.connect()

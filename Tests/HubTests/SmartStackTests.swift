@@ -1,5 +1,6 @@
 import Hub
 import TelltaleModel
+import TestSupport
 import Testing
 
 /// A watch: its whole board is one Smart Stack.
@@ -8,9 +9,14 @@ struct SmartStackTests {
     private let phone: HubHarness.Client
     private let start: Timestamp
 
-    init() throws {
-        house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales])
-        phone = house.connect(as: "alice")
+    private let account: String?
+
+    init() throws { try self.init(account: "alice", HubConfiguration()) }
+
+    private init(account: String?, _ configuration: HubConfiguration) throws {
+        house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales], configuration: configuration)
+        phone = account.map { [house] in house.connect(as: $0) } ?? house.connect()
+        self.account = account
         start = house.time
     }
 
@@ -32,7 +38,7 @@ struct SmartStackTests {
     }
 
     private func watch() throws -> Screen {
-        let watch = Screen("watch", account: "alice", in: house)
+        let watch = Screen("watch", account: account, in: house)
         watch.pattern = "@watch/*"
         return try watch.connect()
     }
@@ -90,6 +96,38 @@ struct SmartStackTests {
         #expect(watch.rows.mapValues(\.rev) == rows && watch.faults == [])
     }
 
+    @Test(
+        "A watch without a connection shows at each minute of a day the order of the server, while nothing else happens",
+        arguments: 0..<2)
+    func everyMinute(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let names = "ABCDEFGHIJKL"
+        for name in names {
+            add(name)
+            var (second, entries): (Int64, [(Int64, Double)]) = (0, [])
+            for _ in 0..<Int.random(in: 1...2, using: &generator) {
+                entries.append((second, Double(Int.random(in: -1...4, using: &generator))))
+                second += 60 * Int64.random(in: 1...700, using: &generator)
+            }
+            post(name, entries)
+        }
+        #expect(reply("TILE @watch/L do=pin pos=2").hasPrefix("OK verdict=applied"))
+        let watch = try watch()
+        watch.disconnect()
+        for minute in 0..<1_440 {
+            house.time = start + .minutes(Int64(minute))
+            house.turn()
+            var places: [Int64: Character] = [:]
+            for line in WidgetTests.reply(house, "LIST @watch/* view=watch", phone) where line.hasPrefix("SNAP") {
+                let row = try ServerText(line)
+                guard let order = row.body?["order"]?.integer, order > 0, let name = row.key.last else { continue }
+                places[order] = name
+            }
+            let due = String(places.sorted { $0.key < $1.key }.map(\.value))
+            #expect(order(watch, at: house.time) == due, "minute \(minute)")
+        }
+    }
+
     @Test("A watch that was away while another tile was pinned, or taken off, is told its new places")
     func resume() throws {
         for name in "ABC" { add(name) }
@@ -104,5 +142,21 @@ struct SmartStackTests {
         #expect(reply("TILE @watch/C do=remove").hasPrefix("OK"))
         try watch.connect()
         #expect(order(watch, at: start) == "BA" && watch.faults == [])
+    }
+
+    @Test("A watch that resumes by a walk is told the tiles that another one moved")
+    func walk() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.keysFilledAtOnce = 2
+        let walked = try SmartStackTests(account: nil, configuration)
+        for name in "ABCDE" { walked.add(name) }
+        walked.post("A", [(0, 1)])
+        let watch = try walked.watch()
+        #expect(walked.order(watch, at: start) == "ABCDE")
+        watch.disconnect()
+        walked.post("E", [(0, 1)])
+        for number in 1...3 { walked.house.send("EVT coffee-order/\(number) type=start {}", from: walked.phone) }
+        try watch.connect()
+        #expect(walked.order(watch, at: start) == "AEBCD" && watch.faults == [])
     }
 }

@@ -200,6 +200,18 @@ struct StackTests {
         #expect(car.turns("A", from: start) == "360:A")
     }
 
+    @Test("W39: a device of everything that was away is told the turns of each tile of a stack that turned")
+    func resumeOfEverything() throws {
+        stack("AB")
+        let (first, again) = (house.connect(), house.connect())
+        for client in [first, again] { house.send("HELLO account=alice caps=widgets", from: client) }
+        let cursor = try house.cursor(of: "SUB * view=carplay", from: first)
+        house.disconnect(first)
+        post("B", [(0, 1, 0)])
+        let rows = WidgetTests.reply(house, "SUB * view=carplay from=\(cursor)", again).filter { $0.hasPrefix("UPD") }
+        #expect(rows.count { $0.contains(" key=@car/A ") } == 1 && rows.count { $0.contains(" key=@car/B ") } == 1)
+    }
+
     @Test("W39: after the sixteenth turn a row tells the next ones")
     func more() throws {
         stack("AB")
@@ -211,6 +223,15 @@ struct StackTests {
         house.advance(by: .seconds(1))
         #expect(try car.read().contains("A"))
         #expect(car.turns("A", from: start) == "1020:A 1080:B 1140:A")
+    }
+
+    @Test("W56: in StandBy a tile that was not shown comes when its own widget brings it on top")
+    func standBy() throws {
+        stack("AB")
+        let clock = house.connect(as: "alice")
+        #expect(!house.send("SUB @car/* view=standby", from: clock).contains { $0.contains("@car/B") })
+        post("B", [(0, 1, 0)])
+        #expect(house.lines(of: clock).contains { $0.hasPrefix("UPD sub=1 key=@car/B") })
     }
 
     @Test("W44: a situation of the device turns its stack, and no other's")

@@ -51,6 +51,17 @@ struct TileTests {
         #expect(history[0].contains(#""do":"add""#) && history[0].contains(#""widget":"kitchen/Hoegi""#))
     }
 
+    @Test("keep of what is not there is unknown_key, however full the board is; of what stands there a noop")
+    func keep() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.tilesPerBoard = 2
+        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = house.connect()
+        for number in 1...2 { Self.add(house, "@a/t\(number)", by: phone) }
+        #expect(Self.reply(house, "TILE @a/t3 do=keep", phone).contains("code=unknown_key"))
+        #expect(Self.reply(house, "TILE @a/t2 do=keep", phone).hasPrefix("OK verdict=noop"))
+    }
+
     @Test("A change of the widget reaches the followers of its tiles, with the widget's rev")
     func widgetChanges() throws {
         let house = try Self.house()
@@ -243,6 +254,32 @@ struct TileTests {
         #expect(house.hub.stateHash == hash)
         #expect(WidgetTests.reply(house, "LIST @alice-car/* view=full", phone).count == 2)
         #expect(Self.add(house, "@alice-car/t2", by: phone).contains("verdict=applied"))
+    }
+
+    @Test("A request that changes nothing, and that the disk refuses, is not in the history of its tile")
+    func fullDiskHistory() throws {
+        let house = try Self.house()
+        let phone = house.connect(as: "alice")
+        Self.add(house, "@alice-car/t1", by: phone)
+        house.isFull = true
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=unpin", phone).contains("code=storage_full"))
+        house.isFull = false
+        Self.add(house, "@alice-car/t2", by: phone)
+        #expect(Self.reply(house, "TILE @alice-car/t1 do=unpin", phone).contains("verdict=noop"))
+        let history = WidgetTests.reply(house, "HISTORY @alice-car/t1", phone)
+        #expect(history.count == 3 && history.last?.hasPrefix("OK count=2") == true, "\(history)")
+    }
+
+    @Test("A board takes no stack with its first tile where there is room for one of the two alone")
+    func limit() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.tilesPerBoard = 3
+        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = house.connect(as: "alice")
+        for tile in ["t1", "t2"] { Self.add(house, "@b/\(tile)", by: phone) }
+        #expect(Self.add(house, "@b/t3", words: "stack=s", by: phone).contains("code=limit_tiles"))
+        #expect(Self.add(house, "@b/t3", by: phone).contains("verdict=applied"))
+        #expect(Self.add(house, "@b/t4", by: phone).contains("code=limit_tiles"))
     }
 
     @Test("A tile stays when its kind is taken away, and comes back with it")

@@ -106,6 +106,25 @@ struct TileViewTests {
         #expect(say("GET @b/t3 view=standby").contains("code=not_offered"))
     }
 
+    @Test("W56: a place that begins to show something moves the next one, for a follower and for one that was away")
+    func standByNumbers() throws {
+        let (bedside, other, again) = (
+            house.connect(as: "alice"), house.connect(as: "alice"), house.connect(as: "alice")
+        )
+        _ = say("TILE @b/s do=stack")
+        _ = say("TILE @b/t1 do=add widget=news")
+        let rows = house.send("SUB @b/* view=standby", from: bedside).filter { $0.hasPrefix("SNAP") }
+        #expect(try TileTests.body(rows.first)["order"] == 1)
+        let cursor = try house.cursor(of: "SUB @b/* view=standby", from: other)
+        house.disconnect(other)
+        _ = say("TILE @b/t2 do=add widget=news stack=s")
+        let resumed = WidgetTests.reply(house, "SUB @b/* view=standby from=\(cursor)", again)
+        for lines in [WidgetTests.rows(house, bedside), resumed] {
+            let moved = lines.last { $0.contains("@b/t1 ") }
+            #expect(try TileTests.body(moved)["order"] == 2)
+        }
+    }
+
     @Test("W-V80: at night StandBy is tinted")
     func night() throws {
         let bedside = house.connect(as: "alice")

@@ -139,6 +139,10 @@ struct TileWidgetTests {
             TileTests.reply(house, #"TILE @a/t1 do=configure {"configuration":{"shop":"B"}}"#, narrow)
                 .contains("code=forbidden"))
         #expect(TileTests.reply(house, "TILE @a/t1 do=pin", narrow).hasPrefix("OK"))
+        // Any widget may be suggested.
+        #expect(TileTests.reply(house, "TILE @a/left do=stack suggest=yes", narrow).contains("read:*"))
+        #expect(TileTests.reply(house, "TILE @a/left do=stack suggest=no", narrow).hasPrefix("OK"))
+        #expect(TileTests.reply(house, "TILE @a/left do=stack suggest=yes", wide).hasPrefix("OK"))
         #expect(TileTests.reply(house, "TILE @b/t1 do=remove", narrow).contains("code=forbidden"))
     }
 

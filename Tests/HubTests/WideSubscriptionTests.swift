@@ -49,6 +49,29 @@ struct WideSubscriptionTests {
         #expect(Set(lines.compactMap { HubHarness.attribute("key", of: $0) }).count == 10)
     }
 
+    @Test("A tile whose widget changes ahead of the walk is told once", arguments: [true, false])
+    func widgetOfTile(isResume: Bool) throws {
+        let house = try HubHarness(kinds: TileTests.kinds, configuration: Self.smallSteps)
+        let phone = house.connect()
+        for number in 1...8 { TileTests.add(house, "@a/t\(number)", shop: "S\(number)", by: phone) }
+        let first = house.connect()
+        house.send("HELLO caps=widgets", from: first)
+        let cursor = try house.cursor(of: "SUB * view=phone", from: first)
+        house.disconnect(first)
+        for number in 1...8 { AggregateTests.begin(house, "\(number)", shop: "S\(number)", phone) }
+        let screen = house.connect()
+        house.send("HELLO caps=widgets", from: screen)
+        _ = house.lines(of: screen)
+        house.post("SUB * view=phone" + (isResume ? " from=\(cursor)" : ""), from: screen)
+        house.commit()
+        var lines = write(to: screen, of: house)
+        AggregateTests.begin(house, "more", shop: "S8", phone)
+        lines += house.lines(of: screen)
+        #expect(lines.contains { $0.hasPrefix("LIVE") })
+        let rows = lines.filter { HubHarness.attribute("key", of: $0) == "@a/t8" }
+        #expect(rows.count == 1 && rows[0].contains("2|"), "\(rows)")
+    }
+
     @Test
     func
         `a key that changes ahead of the walk comes in the snapshot, with its milestone, and one behind it after LIVE`()

@@ -112,6 +112,23 @@ struct JournalWriterTests {
         try await result { writer.close(completion: $0) }
     }
 
+    @Test func `a base that is given up leaves the journal as it was`() async throws {
+        let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
+        _ = try await result { writer.append(records(1..<4), completion: $0) }
+        for step in [BaseStep.begin(at: 9), .chunk([1, 2]), .abandon] {
+            try await result { writer.loadBase(step, completion: $0) }
+        }
+        let receipt = try await result { writer.append(records(4..<5), completion: $0) }
+        #expect(receipt.lastSequence == 4)
+        try await result { writer.writeSnapshot(.begin(at: 4), completion: $0) }
+        try await result { writer.writeSnapshot(.finish, completion: $0) }
+        let snapshot = try await result { (done: @escaping JournalWriter.Completion<JournalSnapshot?>) in
+            writer.read { done(.success($0.snapshot)) }
+        }
+        #expect(snapshot?.sequence == 4 && snapshot?.chunkCount == 0)
+        try await result { writer.close(completion: $0) }
+    }
+
     @Test func `a snapshot is not begun when its prunings could not be noted`() async throws {
         let writer = JournalWriter(ObservedJournal(refusesPruning: true) { _ in }) { Issue.record("\($0)") }
         _ = try await result { writer.append(records(1..<11), completion: $0) }

@@ -34,6 +34,7 @@ final class ObservedJournal: Journal {
         try journal.readRecords(after: sequence, limit: limit)
     }
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord? { try journal.record(at: sequence) }
+    func link(at sequence: Int64) throws(JournalError) -> UInt64? { try journal.link(at: sequence) }
     func beginSnapshot(at sequence: Int64) throws(JournalError) { try journal.beginSnapshot(at: sequence) }
     func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) { try journal.appendToSnapshot(chunk) }
     func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError) { try journal.appendToSnapshot(blocks) }

@@ -49,6 +49,12 @@ let widgetCases: [LintCase] = [
         name: "score of a member", base: goodMember, patch: #"{"relevance":[{"score":"content.n"}]}"#,
         path: "relevance[0].score", says: "not by a score"),
     LintCase(
+        name: "suggestion of a member", base: goodMember, patch: #"{"suggest":true}"#, path: "suggest",
+        says: "not placed"),
+    LintCase(
+        name: "suggestion that is no flag", base: goodWidget, patch: #"{"suggest":"yes"}"#, path: "suggest",
+        says: "true or false"),
+    LintCase(
         name: "urgency of a situation", base: goodWidget, patch: #"{"relevance":[{"place":"work","is":"usual"}]}"#,
         path: "relevance[0].is", says: "dates alone"),
     LintCase(
@@ -294,6 +300,15 @@ let widgetWarningCases: [LintCase] = [
         name: "parameter that is not there", base: goodWidget,
         patch: #"{"views":{"systemSmall":{"subtitle":"{{config.shp}}"}}}"#, severity: .warning,
         path: "views.systemSmall.subtitle", says: "no parameter"),
+    LintCase(
+        name: "suggestion that never matters", base: goodWidget,
+        patch:
+            #"{"suggest":true,"recommended":[{"shop":"a"}],"source":{"schedule":[{"at":"00:00","set":{"sold":1}}]}}"#,
+        severity: .warning,
+        path: "suggest", says: "never matters"),
+    LintCase(
+        name: "suggestion of no configuration", base: goodWidget, patch: #"{"suggest":true,"recommended":null}"#,
+        severity: .warning, path: "suggest", says: "there are none"),
     LintCase(
         name: "timeout without a provider", base: goodWidget, patch: #"{"timeout":"10s"}"#, severity: .warning,
         path: "timeout", says: "no provider"),

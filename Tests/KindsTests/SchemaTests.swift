@@ -32,7 +32,7 @@ struct SchemaTests {
             "each with parameters", "by without its parameter", "parameter without its by",
             "tally with an own audience",
             "where that does not parse", "where that reads an event", "one of no parameter",
-            "score of a member",
+            "score of a member", "suggestion of a member",
             "dates and situations",
         ]
         let all = schemaCases + machineSchemaCases + controlCases + widgetCases

@@ -111,7 +111,12 @@ private struct TileScript {
         case "pin": return .pin(position: position)
         case "unpin": return .unpin
         case "show": return .show
-        case "keep": return .keep
+        case "keep":
+            guard let shop = words.first, value("stack") != nil else { return .keep(nil) }
+            var addition = TileInput.Addition(
+                widget: try widget([shop]).0, configuration: ["shop": .string(shop)], family: family ?? .systemSmall)
+            (addition.stack, addition.position) = (value("stack"), position)
+            return .keep(addition)
         case "remove": return .remove
         case "stack":
             var stacking = TileInput.Stacking()

@@ -231,58 +231,6 @@ struct DialogueTests {
         #expect(asked().isEmpty)
     }
 
-    // MARK: Beats
-
-    @Test mutating func `a beat that is stored asks for those of the others`() throws {
-        let own = Beat(
-            node: "n1", role: .standby, term: 1, position: 4, address: "a:1", release: "1", number: 3)
-        var other = own
-        other.node = "n2"
-        dialogue.beat(own, at: now)
-        let request = try #require(dialogue.takeRequests().first)
-        #expect(request.subject == "tt.shop.beat.n1" && request.answer == "b3" && request.bytes == own.encoded())
-        #expect(receive("b3", status: 503).isEmpty)
-        #expect(receive("b3", #"{"stream":"TT_shop_BEAT","seq":9}"#) == [.beatStored(number: 3)])
-        #expect(asked() == [#"m {"multi_last":["tt.shop.beat.*"]}"#])
-        for (sequence, beat) in [(8, other), (9, own)] {
-            dialogue.received(
-                Incoming(
-                    subject: "_INBOX.me.m", status: 0, sequence: Int64(sequence), pending: 0, bytes: beat.encoded()),
-                at: now)
-        }
-        #expect(dialogue.takeEvents() == [.heard(other)])
-        #expect(receive("m", sequence: 10, pending: 0, "rubbish").isEmpty)
-        _ = receive("m", status: 204)
-        // Another node's beat that is heard before it is stored.
-        let heard = Incoming(
-            subject: "tt.shop.beat.n2", status: 0, sequence: -1, pending: -1, bytes: other.encoded())
-        dialogue.received(heard, at: now)
-        dialogue.received(heard, at: now)
-        #expect(dialogue.takeEvents().isEmpty)
-        #expect(asked() == [#"m {"multi_last":["tt.shop.beat.*"]}"#])
-        _ = receive("m", status: 204)
-        #expect(asked() == [#"m {"multi_last":["tt.shop.beat.*"]}"#])
-    }
-
-    @Test mutating func `a beat of its own name is heard where another process sends it`() {
-        var beat = Beat(
-            node: "n1", role: .standby, term: 1, position: 4, address: "a:1", release: "1", number: 3, instance: 5)
-        dialogue.beat(beat, at: now)
-        _ = dialogue.takeRequests()
-        func hear(_ bytes: [UInt8]) -> [LogEvent] {
-            dialogue.received(
-                Incoming(subject: "tt.shop.beat.n1", status: 0, sequence: -1, pending: -1, bytes: bytes), at: now)
-            return dialogue.takeEvents()
-        }
-        #expect(hear(beat.encoded()).isEmpty)
-        beat.instance = 6
-        #expect(hear(beat.encoded()) == [.heard(beat)])
-        #expect(hear(Array("rubbish".utf8)).isEmpty && hear([]).isEmpty)
-        beat.node = "n2"
-        #expect(hear(beat.encoded()).isEmpty)
-        #expect(asked().isEmpty)
-    }
-
     @Test mutating func `a connection that is there again reads on from where it was`() {
         readToEnd(4)
         dialogue.read(from: 4, at: now)
@@ -299,7 +247,7 @@ struct DialogueTests {
 
     @Test func `no words of a server trap`() {
         var random = SeededGenerator(seed: 11)
-        let answers = ["a1", "r1", "r2", "r3", "l1", "i1", "b1", "m", "r", "", "a9223372036854775808", "zz", "r-1"]
+        let answers = ["a1", "r1", "r2", "r3", "l1", "i1", "b1", "m1", "r", "", "a9223372036854775808", "zz", "r-1"]
         let numbers: [Int64] = [.min, -1, 0, 1, 2, 3, .max - 1, .max]
         let texts = [
             "", "{", "{}", #"{"stream":"TT_shop_LOG","seq":9007199254740991}"#, #"{"error":null}"#, #"{"error":[]}"#,

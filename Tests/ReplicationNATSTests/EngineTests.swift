@@ -18,24 +18,44 @@ struct EngineTests {
         check: @escaping ([TestNode]) throws -> Void
     ) async throws {
         let parts = Parts(prepare: prepare, step: step, check: check)
-        try await onLoop { loop in
+        try await onLoop(state: { parts.state }) { loop in
             let nodes = try configurations.map { try TestNode($0, on: loop, settings: settings) }
+            parts.nodes = nodes
             parts.prepare(nodes)
             for node in nodes {
                 node.onStep = { _ in if parts.step(nodes) { loop.stop() } }
             }
             return {
-                for node in nodes { node.end() }
+                parts.end()
                 try parts.check(nodes)
             }
         }
     }
 
     /// Of one test, for its one thread.
-    private struct Parts: @unchecked Sendable {
-        var prepare: ([TestNode]) -> Void
-        var step: ([TestNode]) -> Bool
-        var check: ([TestNode]) throws -> Void
+    private final class Parts: @unchecked Sendable {
+        let prepare: ([TestNode]) -> Void
+        let step: ([TestNode]) -> Bool
+        let check: ([TestNode]) throws -> Void
+        var nodes: [TestNode] = []
+
+        init(
+            prepare: @escaping ([TestNode]) -> Void, step: @escaping ([TestNode]) -> Bool,
+            check: @escaping ([TestNode]) throws -> Void
+        ) {
+            (self.prepare, self.step, self.check) = (prepare, step, check)
+        }
+
+        func end() {
+            for node in nodes { node.end() }
+            nodes = []
+        }
+
+        /// Of nodes that do not get on; they end.
+        var state: String {
+            defer { end() }
+            return nodes.map(\.state).joined(separator: "\n")
+        }
     }
 
     private static func leader(_ nodes: [TestNode]) -> TestNode? { nodes.first(where: \.isLeading) }
@@ -108,8 +128,8 @@ struct EngineTests {
             [engine.configuration("shop", "n6")], settings: settings,
             { nodes in
                 if !isDeleted, nodes[0].isLeading {
-                    isDeleted = true
-                    Self.ask(engine.configuration("shop", "stranger"), "$JS.API.STREAM.DELETE.TT_shop_LOG", "")
+                    let stranger = engine.configuration("shop", "stranger")
+                    isDeleted = Self.ask(stranger, "$JS.API.STREAM.DELETE.TT_shop_LOG", "") != nil
                 }
                 return nodes[0].stop != nil
             },
@@ -130,13 +150,9 @@ struct EngineTests {
             { nodes in
                 let node = nodes[0]
                 guard node.isLeading else { return false }
-                if !isMade {
-                    isMade = true
-                    Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(20_000))
-                }
+                if !isMade { isMade = Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(20_000)) != nil }
                 if node.isFull, !wasFull {
-                    wasFull = true
-                    Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(-1))
+                    wasFull = Self.ask(stranger, "$JS.API.STREAM.UPDATE.TT_mart_LOG", limited(-1)) != nil
                 }
                 node.append(10)
                 return wasFull && node.storedCount >= 100
@@ -264,7 +280,6 @@ struct EngineTests {
 
     // MARK: A stranger's connection
 
-    @discardableResult
     private static func ask(_ configuration: NATSLogConfiguration, _ subject: String, _ text: String) -> Answer? {
         do {
             let connection = try Connection(configuration, context: 0, patience: 2_000)

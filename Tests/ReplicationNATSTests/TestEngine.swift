@@ -72,7 +72,7 @@ final class TestEngine {
         if let needed = Self.libraries("libprotobuf-c.so.1").first { unsafe dlopen(needed, RTLD_NOW | RTLD_GLOBAL) }
         folder = try TemporaryFolder()
         self.sync = sync
-        let ports = try Self.freePorts(3 * count)
+        let ports = try freePorts(3 * count)
         let authorization = password.map { "authorization { user: tt, password: \"\($0)\" }" } ?? ""
         let routes = (0..<count).map { "nats://127.0.0.1:\(ports[3 * $0 + 2])" }
         for index in 0..<count {
@@ -137,25 +137,6 @@ final class TestEngine {
             servers[index].process = try start(name)
         } catch {
             Issue.record("\(name) does not start again: \(error)")
-        }
-    }
-
-    /// Ports that are free now; all of them are held until the last one is found.
-    private static func freePorts(_ count: Int) throws -> [UInt16] {
-        let sockets = (0..<count).map { _ in socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) }
-        defer { for socket in sockets { close(socket) } }
-        return try sockets.map { socket in
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                    unsafe bind(socket, raw, length) == 0 ? getsockname(socket, raw, &length) : -1
-                }
-            }
-            try #require(status == 0)
-            return UInt16(bigEndian: address.sin_port)
         }
     }
 }

@@ -52,6 +52,13 @@ final class TestNode {
 
     var isLeading: Bool { replica.role == .leading }
 
+    /// For the error of a test that waits in vain.
+    var state: String {
+        "\(name) is \(replica.role) in term \(replica.term) at \(replica.reader.position) with \(records.count) records, "
+            + "\(storedCount) stored, \(standDowns) stand-downs, isAppending: \(isAppending), stop: \(stop ?? "none"), "
+            + "warnings: \(warnings), log: \(log.status), last events: \(events.suffix(5).map { "\($0)".prefix(200) })"
+    }
+
     func append(_ count: Int) {
         guard isLeading, !isAppending else { return }
         isAppending = true
@@ -87,7 +94,7 @@ final class TestNode {
             case .stop(let text): stop = text
             case .refuse(let namesake): stop = "\(namesake) has its name"
             case .warn(let text): warnings.append(text)
-            case .lead: break
+            case .lead, .beginsLater: break
             }
         }
         onStep?(self)

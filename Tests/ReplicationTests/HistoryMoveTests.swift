@@ -4,65 +4,6 @@ import TelltaleModel
 import Testing
 
 struct HistoryMoveTests {
-    /// An operator's move, performed over a log in memory.
-    private final class Operator {
-        var move: HistoryMove
-        let log: InMemoryLogNode
-        var now = MonotonicTime(milliseconds: 0)
-        private(set) var refusal: HistoryMove.Refusal?
-        private(set) var isDone = false
-        private(set) var progress: [Int64] = []
-        /// It dies behind so many messages.
-        var appendsLeft = Int.max
-
-        init(
-            _ direction: HistoryMove.Direction, _ journal: InMemoryJournal, _ log: InMemoryLog, node: String = "n1",
-            instance: UInt64 = 7
-        ) throws(HistoryMove.Refusal) {
-            move = try HistoryMove(
-                direction, of: journal, cluster: "shop", node: node, release: "1", instance: instance, at: now)
-            self.log = log.node()
-            self.log.onEvent = { [unowned self] in
-                move.take($0, at: now)
-                perform()
-            }
-        }
-
-        private func perform() {
-            while let action = move.nextAction() {
-                switch action {
-                case .append(let bytes, let after, let token):
-                    appendsLeft -= 1
-                    if appendsLeft >= 0 { log.append(bytes, after: after, token: token) }
-                case .read(let from): log.read(from: from)
-                case .beat(let beat): log.beat(beat)
-                case .progress(let done, _): progress.append(done)
-                case .warn: break
-                case .done: isDone = true
-                case .refuse(let refusal): self.refusal = refusal
-                }
-            }
-        }
-
-        func step() {
-            perform()
-            log.deliver()
-        }
-
-        var isOver: Bool { isDone || refusal != nil || appendsLeft < 0 }
-
-        /// Lets time go by, in steps of 100 ms, until the move is over.
-        func run() {
-            perform()
-            for _ in 0..<400 where !isOver {
-                log.deliver()
-                now = now + Milliseconds(100)
-                move.tick(at: now)
-                perform()
-            }
-        }
-    }
-
     private static let epoch: UInt64 = 0xE0
 
     private static func record(_ sequence: Int64, _ body: String = "body") -> JournalRecord {
@@ -91,7 +32,7 @@ struct HistoryMoveTests {
 
     @Test func `an empty log gets the history under its epoch, and the folder is a copy`() throws {
         let (log, journal) = (InMemoryLog(), try Self.journal(10_000))
-        let move = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        let move = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log)
         move.run()
         #expect(move.isDone, "\(String(describing: move.refusal))")
         let (reader, records) = Self.contents(of: log)
@@ -104,11 +45,11 @@ struct HistoryMoveTests {
     @Test func `a move that was interrupted goes on, and does nothing twice`() throws {
         let (log, journal) = (InMemoryLog(), try Self.journal(10_000))
         // A term, a batch, and gone.
-        let first = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        let first = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log)
         first.appendsLeft = 2
         first.run()
         #expect(!first.isDone && journal.mark == nil && log.end == 2)
-        let second = try Operator(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
+        let second = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
         second.run()
         #expect(second.isDone, "\(String(describing: second.refusal))")
         #expect(Self.contents(of: log).records == journal.contents.records)
@@ -117,7 +58,7 @@ struct HistoryMoveTests {
         var contents = journal.contents
         contents.mark = nil
         let again = InMemoryJournal(contents)
-        let third = try Operator(.intoLog(epoch: Self.epoch), again, log, instance: 9)
+        let third = try HistoryMover(.intoLog(epoch: Self.epoch), again, log, instance: 9)
         third.run()
         #expect(third.isDone && log.end == end)
         #expect(try Self.mark(of: again) == Self.mark(of: journal))
@@ -131,9 +72,9 @@ struct HistoryMoveTests {
             let log = InMemoryLog()
             let other = InMemoryJournal(epoch: epoch)
             try other.append((1...Int64(count)).map { Self.record($0) })
-            try Operator(.intoLog(epoch: epoch), other, log, node: name).run()
+            try HistoryMover(.intoLog(epoch: epoch), other, log, node: name).run()
             let (end, journal) = (log.end, try Self.journal(5))
-            let move = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+            let move = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log)
             move.run()
             #expect(move.refusal?.kind == .configuration)
             #expect(move.refusal?.reason.contains(text) == true, "\(String(describing: move.refusal))")
@@ -145,9 +86,9 @@ struct HistoryMoveTests {
         let log = InMemoryLog()
         let other = InMemoryJournal(epoch: Self.epoch)
         try other.append([Self.record(1), Self.record(2, "another")])
-        try Operator(.intoLog(epoch: Self.epoch), other, log).run()
+        try HistoryMover(.intoLog(epoch: Self.epoch), other, log).run()
         let (end, journal) = (log.end, try Self.journal(5))
-        let move = try Operator(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
+        let move = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log, instance: 8)
         move.run()
         #expect(move.refusal?.reason.hasPrefix("the log has another history") == true)
         #expect(log.end == end && journal.mark == nil)
@@ -156,10 +97,10 @@ struct HistoryMoveTests {
     @Test func `an engine without room, and one that does not answer`() throws {
         let (log, journal) = (InMemoryLog(), try Self.journal(5))
         log.isFull = true
-        let silent = try Operator(.intoLog(epoch: Self.epoch), journal, log)
+        let silent = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log)
         silent.run()
         #expect(silent.refusal?.kind == .unavailable && journal.mark == nil)
-        let cut = try Operator(.intoLog(epoch: Self.epoch), journal, InMemoryLog())
+        let cut = try HistoryMover(.intoLog(epoch: Self.epoch), journal, InMemoryLog())
         cut.log.isCutOff = true
         cut.run()
         #expect(cut.refusal?.kind == .unavailable && cut.now.milliseconds > 30_000)
@@ -168,7 +109,7 @@ struct HistoryMoveTests {
     /// The log and the folder of a node, as a cluster leaves them that was stopped in order.
     private static func stopped(_ count: Int64) throws -> (log: InMemoryLog, journal: InMemoryJournal) {
         let (log, journal) = (InMemoryLog(), try journal(count))
-        try Operator(.intoLog(epoch: epoch), journal, log).run()
+        try HistoryMover(.intoLog(epoch: epoch), journal, log).run()
         return (log, journal)
     }
 
@@ -183,7 +124,7 @@ struct HistoryMoveTests {
         try journal.write(mark: reader.mark, epoch: Self.epoch)
         try journal.commit()
         #expect(journal.lastSequence == 4_096)
-        let move = try Operator(.outOfLog, journal, log, node: "n2")
+        let move = try HistoryMover(.outOfLog, journal, log, node: "n2")
         move.run()
         #expect(move.isDone, "\(String(describing: move.refusal))")
         #expect(journal.mark == nil && journal.epoch == Self.epoch)
@@ -191,7 +132,7 @@ struct HistoryMoveTests {
         #expect(Self.contents(of: log).reader.isSealed)
 
         // Another folder would be a second one with this history.
-        let late = try Operator(.outOfLog, whole, log, node: "n1", instance: 8)
+        let late = try HistoryMover(.outOfLog, whole, log, node: "n1", instance: 8)
         late.run()
         #expect(late.refusal?.kind == .configuration)
         #expect(late.refusal?.reason.hasPrefix("n2 has left with the history") == true)
@@ -201,9 +142,9 @@ struct HistoryMoveTests {
     @Test func `a folder that sealed the log and was interrupted leaves when it is asked again`() throws {
         let (log, journal) = try Self.stopped(5)
         let before = journal.contents
-        try Operator(.outOfLog, journal, log, node: "n1", instance: 8).run()
+        try HistoryMover(.outOfLog, journal, log, node: "n1", instance: 8).run()
         let again = InMemoryJournal(before)
-        let move = try Operator(.outOfLog, again, log, node: "n1", instance: 9)
+        let move = try HistoryMover(.outOfLog, again, log, node: "n1", instance: 9)
         move.run()
         #expect(move.isDone && again.mark == nil)
     }
@@ -222,7 +163,7 @@ struct HistoryMoveTests {
                 case .append(let bytes, let after, let token): node.append(bytes, after: after, token: token)
                 case .read(let from): node.read(from: from)
                 case .beat(let beat): node.beat(beat)
-                case .replay, .lead, .stored, .full, .standDown, .stop, .warn, .refuse: break
+                case .replay, .lead, .stored, .full, .standDown, .stop, .warn, .refuse, .beginsLater: break
                 }
             }
             node.deliver()
@@ -234,7 +175,7 @@ struct HistoryMoveTests {
         }
         #expect(leader.role == .leading)
         let end = log.end
-        let move = try Operator(.outOfLog, journal, log)
+        let move = try HistoryMover(.outOfLog, journal, log)
         for _ in 0..<400 where !move.isOver {
             move.now = move.now + Milliseconds(100)
             move.move.tick(at: move.now)
@@ -249,20 +190,20 @@ struct HistoryMoveTests {
 
     @Test func `what cannot be moved is refused before the engine is asked`() throws {
         let log = InMemoryLog()
-        #expect(throws: HistoryMove.Refusal.self) { try Operator(.outOfLog, try Self.journal(1), log) }
+        #expect(throws: HistoryMove.Refusal.self) { try HistoryMover(.outOfLog, try Self.journal(1), log) }
         let journal = try Self.journal(3)
         try journal.write(
             mark: LogReader(cluster: "bank", epoch: Self.epoch, chain: RecordChain()).mark, epoch: Self.epoch)
         try journal.commit()
         #expect {
-            _ = try Operator(.outOfLog, journal, log)
+            _ = try HistoryMover(.outOfLog, journal, log)
         } throws: { "\($0)".contains("the folder is a copy of the log of bank, not of shop") }
     }
 
     @Test func `a copy begins another log anew, under another epoch`() throws {
         let (_, journal) = try Self.stopped(5)
         let log = InMemoryLog()
-        let move = try Operator(.intoLog(epoch: 0xF0), journal, log, instance: 8)
+        let move = try HistoryMover(.intoLog(epoch: 0xF0), journal, log, instance: 8)
         move.run()
         #expect(move.isDone && journal.epoch == 0xF0)
         #expect(Self.contents(of: log).reader.epoch == 0xF0)

@@ -35,7 +35,7 @@ struct InMemoryLogTests {
                 case .stored(let records): stored += records
                 case .full: isFull = true
                 case .standDown(let reason): standDown = reason
-                case .lead, .stop, .warn, .refuse: break
+                case .lead, .stop, .warn, .refuse, .beginsLater: break
                 }
             }
         }

@@ -32,6 +32,8 @@ struct ReplicaScript {
     private var beatCount: Int64 = 0
     /// The instance of another process with the name n1; or of its life before.
     private static let namesake: UInt64 = 7
+    /// Of the processes of the other nodes.
+    private static let other: UInt64 = 5
 
     init() {
         replica = Replica(
@@ -82,6 +84,14 @@ struct ReplicaScript {
                 Beat(
                     node: node, role: role, term: term, position: number, address: "", release: "", number: beatCount),
                 at: now)
+        case "kept":
+            replica.heard(leadersBeat(of: node, number), at: now)
+        case "says": replica.overheard(leadersBeat(of: node, number), at: now)
+        case "restarted":
+            replica.overheard(
+                Beat(
+                    node: node, role: .standby, term: term, position: 0, address: "", release: "", number: number,
+                    instance: Self.namesake + 1), at: now)
         case "refuted", "proven": replica.syncChanged(isRefuted: verb == "refuted", at: now)
         case "namesake":
             replica.heard(
@@ -89,7 +99,7 @@ struct ReplicaScript {
                     node: "n1", role: .leading, term: term, position: 0, address: "b:1", release: "1", number: number,
                     instance: Self.namesake),
                 at: now)
-        case "calm", "silence": pass(number, isAnswered: verb == "calm")
+        case "calm", "silence", "behind": pass(number, isAnswered: verb != "silence", isShown: verb == "calm")
         case "reset": replica.leaderRefusesConnections(at: now)
         case "ack":
             guard let append else { break }
@@ -102,10 +112,19 @@ struct ReplicaScript {
         case "hand": replica.resign(at: now)
         case "read": replica.read(Array(log[Int(asked)...]), from: asked, end: Int64(log.count), at: now)
         case "set": log[log.count - 1] = [9]
+        case "purged":
+            replica.read(
+                [[1]], from: replica.reader.position + number, end: replica.reader.position + number + 1, at: now)
         case "end": replica.read([], from: 0, end: number, at: now)
         case "skew": replica.skew = Milliseconds(number)
         default: Issue.record("no input: \(verb)")
         }
+    }
+
+    private func leadersBeat(of node: String, _ number: Int64) -> Beat {
+        Beat(
+            node: node, role: .leading, term: term, position: 0, address: "", release: "", number: number,
+            instance: Self.other)
     }
 
     private func records(_ count: Int, after chain: RecordChain) -> [JournalRecord] {
@@ -123,7 +142,8 @@ struct ReplicaScript {
         deliver(
             LogMessage(
                 cluster: "shop", epoch: 9, term: term ?? self.term, node: node,
-                instance: node == "n1" ? Self.namesake : 0, sequence: chain.sequence, link: chain.link, body: body
+                instance: node == "n1" ? Self.namesake : Self.other, sequence: chain.sequence, link: chain.link,
+                body: body
             ).encoded())
     }
 
@@ -132,12 +152,15 @@ struct ReplicaScript {
         replica.read([bytes], from: Int64(log.count) - 1, end: Int64(log.count), at: now)
     }
 
-    private mutating func pass(_ span: Int64, isAnswered: Bool) {
+    private mutating func pass(_ span: Int64, isAnswered: Bool, isShown: Bool) {
         for _ in 0..<(span / 100) {
             now = now + Milliseconds(100)
             replica.tick(at: now)
             take()
-            if isAnswered { for beat in beats { replica.beatAcknowledged(number: beat.number, at: now) } }
+            for beat in beats {
+                if isAnswered { replica.beatAcknowledged(number: beat.number, at: now) }
+                if isShown { replica.beatsShown(through: beat.number, at: now) }
+            }
             beats = []
             take()
         }
@@ -161,6 +184,7 @@ struct ReplicaScript {
             case .standDown: outcome.append("stand down")
             case .stop: outcome.append("stop")
             case .warn: outcome.append("warn")
+            case .beginsLater: outcome.append("base")
             case .refuse: outcome.append("refuse")
             }
         }

@@ -22,8 +22,10 @@ struct SnapshotTurnsTests {
     @Test mutating func `the last snapshot of a node waits for the one that its standby is writing`() {
         #expect(ask("a", for: .standby) == "begin a")
         #expect(ask("b", for: .server(1)) == "")
+        #expect(turns.isWriting)
         #expect(end() == "tell standby, begin b")
         #expect(end() == "tell server(1)")
+        #expect(!turns.isWriting)
         #expect(ask("c", for: .server(1)) == "begin c")
     }
 

@@ -8,7 +8,7 @@ import Testing
 struct ScenarioTests {
     static let named = [
         "coffee-in-the-car", "lunch-rush", "lossy-train", "flight-with-a-delay", "light-that-will-not-switch",
-        "reconnect-storm", "poisoned-producer",
+        "reconnect-storm", "poisoned-producer", "a-family",
     ]
 
     @Test func `the scenarios that ship have titles and stories, and the promised ones are there`() throws {
@@ -333,8 +333,12 @@ enum ShippedScenarios {
 
     static func scenario(_ name: String) throws -> Scenario {
         var scenario = try Scenario(json(folder.appending(path: "\(name).json")), name: name)
-        let kinds = repositoryRoot.appending(path: "Protocols/Kinds/examples")
-        scenario.setting.kinds = try scenario.kindNames.map { try json(kinds.appending(path: "\($0).json")) }
+        scenario.setting.kinds = try scenario.kindNames.map { name in
+            let files = ["examples", "widgets"].map {
+                repositoryRoot.appending(path: "Protocols/Kinds/\($0)/\(name).json")
+            }
+            return try json(files.first { FileManager.default.fileExists(atPath: $0.path) } ?? files[0])
+        }
         return scenario
     }
 

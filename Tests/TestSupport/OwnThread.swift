@@ -23,16 +23,21 @@ private final class OwnThreadExecutor: TaskExecutor {
 }
 
 /// A test's loop ran for longer than it may.
-public struct LoopTimeout: Error {}
+public struct LoopTimeout: Error {
+    /// How things stood then.
+    public let state: String
+}
 
 /// Gives `body` a loop on a thread of its own, runs it until it is stopped, and then asks `result`.
 ///
 /// - Parameters:
 ///   - seconds: The time after which the loop is stopped and the test fails.
+///   - state: Asked on the loop's thread when the time is over, for the error.
 ///   - body: Sets everything up, and returns the closure that makes the result once the loop has stopped. The values
 /// that this closure holds live as long.
 public func onLoop<Value: Sendable>(
-    within seconds: Int64 = Int64(patience), _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
+    within seconds: Int64 = Int64(patience), state: (@Sendable () -> String)? = nil,
+    _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
 ) async throws -> Value {
     try await onOwnThread {
         let loop = try EventLoop()
@@ -47,7 +52,7 @@ public func onLoop<Value: Sendable>(
         watchdog.cancel()
         defer { loop.shutDown() }
         // Not asked then: it may wait for a peer that waits for the loop.
-        if hasTimedOut.isSet { throw LoopTimeout() }
+        if hasTimedOut.isSet { throw LoopTimeout(state: state?() ?? "") }
         return try result()
     }
 }

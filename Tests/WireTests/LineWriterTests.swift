@@ -105,6 +105,9 @@ struct LineWriterTests {
         #expect(
             written { $0.action(operation: "o18", key: head.key, value: nil, deadline: now) }
                 == "DO op=o18 key=coffee-order/1042 action=press deadline=5\n")
+        #expect(
+            written { $0.action(operation: "o18", key: head.key, value: nil, deadline: now, term: 7) }
+                == "DO op=o18 key=coffee-order/1042 action=press deadline=5 term=7\n")
     }
 
     @Test(

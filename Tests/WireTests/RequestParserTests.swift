@@ -324,7 +324,7 @@ private func describe(_ command: Command) -> String {
     case .serve(let kind): return "serve \(kind)"
     case .done(let operation, let value): return "done \(operation)" + onOff(value)
     case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"
-    case .reload(let key): return "reload \(key)"
+    case .reload(let pattern): return "reload \(pattern)"
     case .handover(let node): return "handover \(node ?? "")"
     case .fail(let operation, let code, let message):
         return "fail \(operation)" + optional("code", code) + optional("message", message)

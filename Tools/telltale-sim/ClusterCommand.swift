@@ -25,6 +25,7 @@ struct ClusterCommand: ParsableCommand {
             func sum(_ member: (ClusterResult) -> Int) -> Int { results.reduce(0) { $0 + member($1) } }
             return """
                 \(results.count) clusters, \(failed) failed: \(sum(\.takeovers)) takeovers, \(sum(\.records)) records, \
+                \(sum(\.bases)) bases, \(sum(\.joins)) nodes that began with one, \(sum(\.snapshots)) snapshots, \
                 \(sum(\.rows)) rows, \(sum(\.resumes)) resumes, \(results.reduce(0) { $0 + $1.span } / 60_000) virtual minutes
                 """
         }

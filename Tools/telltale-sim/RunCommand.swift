@@ -73,6 +73,11 @@ struct RunCommand: ParsableCommand {
             complain("telltale-sim: \(error)")
             throw ExitCode(2)
         }
+        if connect != nil, scenario.hasBoards {
+            complain(
+                "telltale-sim: \(scenario.name) arranges boards, and is played in process only; leave --connect out")
+            throw ExitCode(2)
+        }
         if let seed { scenario.climate.seed = seed }
         if let connect {
             try runLive(scenario, at: try access.link(to: connect))

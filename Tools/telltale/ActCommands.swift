@@ -5,17 +5,21 @@ import TelltaleWire
 import ToolSupport
 
 /// Prints the outcome: the attributes of the reply, or one JSON object of them.
-func show(_ line: ServerLine, key: Key, json: Bool) {
+func show(_ line: ServerLine, key: Key, json: Bool) { show(line, subject: .key(key), json: json) }
+
+/// - Parameter subject: What it is about.
+func show(_ line: ServerLine, subject: TelltaleModel.Pattern, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {
         let row = line.message.map { " (\($0.harmless))" } ?? line.tail.map { " \(JSON.object($0))" } ?? ""
         let words = attributes.map { $0.name == "verdict" ? $0.value : "\($0.name)=\($0.value)" }
         return Output.line(words.isEmpty && row.isEmpty ? "done" : words.joined(separator: " ").harmless + row)
     }
+    let numbers: Set = ["rev", "skip", "count", "applied", "deferred", "noop"]
     var object = JSONObject()
-    object["key"] = .string(key.text)
+    object[subject.isKey ? "key" : "pattern"] = .string(subject.description)
     for attribute in attributes {
-        let number = ["rev", "skip"].contains(attribute.name) ? Int64(attribute.value) : nil
+        let number = numbers.contains(attribute.name) ? Int64(attribute.value) : nil
         object[attribute.name] = number.map(JSON.integer) ?? .string(attribute.value)
     }
     if let message = line.message {
@@ -71,15 +75,18 @@ struct PressCommand: ParsableCommand {
 
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: "Lets a widget ask its provider for a new timeline.",
-        discussion: "deferred: the widget asked within the last minutes, and asks again when they are over.")
+        commandName: "reload", abstract: "Lets widgets ask their provider for a new timeline.",
+        discussion: """
+            deferred: the widget asked within the last minutes, and asks again when they are over. noop: it has no provider. \
+            Of several widgets the numbers are told.
+            """)
 
-    @Argument(help: "kind/id") var key: Key
+    @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        show(try daemon.ask(.reload(key)), key: key, json: output.json)
+        show(try daemon.ask(.reload(pattern)), subject: pattern, json: output.json)
     }
 }
 

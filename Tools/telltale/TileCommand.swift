@@ -19,6 +19,8 @@ struct TileCommand: ParsableCommand {
               telltale tile @alice-car/t1 configure --set shop=Central
               telltale tile @alice-car/left stack --smart yes
               telltale tile @alice-car/t1 move --stack left --pos 1
+              telltale tile @alice-car/left stack --suggest yes
+              telltale tile @alice-car/~2561004553a9dfcf keep
               telltale tile @alice-car/t1 remove
 
             A value of --set that is a number, true or false is one; put any other text in as it is. --configuration \

@@ -20,6 +20,7 @@ struct WatchCommand: ParsableCommand {
               telltale watch --view carplay --trait dashboard=hidden --json
               telltale watch --format '{{event}} {{key}} {{row.state}}'
               telltale watch 'sales/*' --view phone --family systemMedium
+              telltale watch '@alice-car/*' --view carplay  what a car's board shows
               telltale watch coffee-order/7 --count 1      the next change, or what is there
             """)
 

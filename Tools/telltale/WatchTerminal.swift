@@ -111,7 +111,7 @@ final class TerminalDisplay: WatchDisplay {
         // A longer line would wrap and scroll the picture away. The last column stays free, because the painter erases
         // the rest of a line and would erase that column too.
         let width = max(1, size.width - 1)
-        let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body) }
+        let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }
         let picture = Screen.draw(
             cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
         let room = max(1, size.height - 1)

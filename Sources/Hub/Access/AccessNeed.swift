@@ -15,7 +15,7 @@ enum AccessNeed: Equatable {
     /// The right, and the account whose rows are wanted.
     case follow(KeyRange, account: String?)
     /// The right to post, or to serve the kind.
-    case reload(Key)
+    case reload(KeyRange)
     /// The right to act for a provider of some kind: of which one, the operation says.
     case operation
 
@@ -42,7 +42,7 @@ enum AccessNeed: Equatable {
         case .serve(let kind): self = .scope(.serve(kind))
         case .report(let key, _, _): self = .scope(.serve(String(key.kind)))
         case .done, .supply, .fail: self = .operation
-        case .reload(let key): self = .reload(key)
+        case .reload(let pattern): self = .reload(KeyRange(pattern))
         case .refused(let error): self = Self.need(of: error)
         }
     }
@@ -66,9 +66,9 @@ enum AccessNeed: Equatable {
             if let error = Self.refusal(of: .read(keys), for: principal) { return error }
             guard let account, !principal.may(use: account) else { return nil }
             return WireError(.forbidden, "\(principal.name) has no account \(account)")
-        case .reload(let key):
-            if principal.has(.serve(String(key.kind))) { return nil }
-            return Self.refusal(of: .post(KeyRange(key)), for: principal)
+        case .reload(let keys):
+            if principal.has(.serve(keys.kind)) { return nil }
+            return Self.refusal(of: .post(keys), for: principal)
         case .operation: return principal.mayServe ? nil : Self.refusal(of: .serve(nil), for: principal)
         }
     }

@@ -118,6 +118,14 @@ public enum KeyRange: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The kind of all of its keys; `nil` = they are of any kind.
+    var kind: String? {
+        switch self {
+        case .all: nil
+        case .kind(let kind), .prefix(let kind, _), .key(let kind, _): kind
+        }
+    }
+
     var isPrefix: Bool { if case .prefix = self { true } else { false } }
 
     public var description: String {

@@ -19,6 +19,8 @@ struct Batch: ~Copyable, Sendable {
     var requestCount = 0
     private let requestLimit: Int
     private let byteLimit: Int
+    /// How many keys `RELOAD` of patterns may still look at.
+    private(set) var reloadShare: Int
     /// The hub's own entries in it; they come again when it cannot be written.
     var ownEntries: [JournalEntry] = []
     /// Kinds and settings that take effect with it, and else must come again.
@@ -50,9 +52,11 @@ struct Batch: ~Copyable, Sendable {
     ///   - limit: Of how many records a part is.
     ///   - requestLimit: How many requests may be decided for all of it.
     ///   - byteLimit: ``Limits/batchBytes``
-    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int) {
+    ///   - reloadShare: How many keys `RELOAD` of patterns may look at, all of them together.
+    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, reloadShare: Int) {
         self.requestLimit = requestLimit
         self.byteLimit = byteLimit
+        self.reloadShare = reloadShare
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }
@@ -95,6 +99,7 @@ struct Batch: ~Copyable, Sendable {
     }
 
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
+    mutating func takeReloadShare() { reloadShare -= 1 }
     mutating func append(_ tap: DecidedTap) { taps.append(tap) }
 
     /// The records so far are the hub's own.
@@ -122,4 +127,6 @@ enum SessionUndo: Sendable {
     case tapped(SessionID)
     /// The connection began to serve a kind.
     case served(String, SessionID)
+    /// A `RELOAD` of its goes on with the next batch.
+    case reloads(SessionID)
 }

@@ -20,7 +20,7 @@ struct GroupCommit: ~Copyable {
 
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
-    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0)
+    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, reloadShare: 0)
     /// The batch before, until there is time to free what it held.
     private var settledBatch: Batch?
     /// The newest record that is durable.
@@ -50,6 +50,8 @@ struct GroupCommit: ~Copyable {
     func takesRequest(limit: Int) -> Bool { batch.hasRoom && batch.room > 0 && batch.records.count < limit }
     var isFull: Bool { !batch.hasRoom || batch.room == 0 }
     var hasRoomForDeadlines: Bool { batch.hasRoomForDeadlines }
+    /// Whether the batch has room for what another key of a `RELOAD` makes.
+    var mayReloadMore: Bool { batch.reloadShare > 0 && batch.hasRoom }
     /// How many requests were decided for the batch.
     var requestCount: Int { batch.requestCount }
     /// How many requests may still be decided for it; `nil` = there is none.
@@ -89,17 +91,19 @@ struct GroupCommit: ~Copyable {
 
     /// Begins a batch.
     ///
-    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:)``.
-    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max) {
+    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:reloadShare:)``.
+    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, reloadShare: Int = .max) {
         phase = .deciding
         batch = Batch(
-            expecting: lastRecordCount, limit: limit, requestLimit: requestLimit, byteLimit: byteLimit)
+            expecting: lastRecordCount, limit: limit, requestLimit: requestLimit, byteLimit: byteLimit,
+            reloadShare: reloadShare)
     }
 
     /// Records that are appended from now on are of this principal; `nil` = of the hub.
     mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }
+    mutating func takeReloadShare() { batch.takeReloadShare() }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
     mutating func append(_ tap: DecidedTap) { batch.append(tap) }
@@ -164,7 +168,7 @@ struct GroupCommit: ~Copyable {
 
     private mutating func takeBatch() -> Batch {
         phase = .idle
-        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0)
+        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, reloadShare: 0)
         swap(&taken, &batch)
         return taken
     }

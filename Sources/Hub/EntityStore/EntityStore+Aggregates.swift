@@ -184,6 +184,16 @@ extension EntityStore {
         return max(0, min(settings.groupsPerKind - own, settings.groups - aggregates.keyCount))
     }
 
+    /// Whether a tile may open one more group of a kind, which no activity has opened: tiles open no more than half of the
+    /// groups that there may be, so that no board keeps the widget of an activity from coming.
+    func hasRoomForTile(on kind: Substring) -> Bool {
+        guard let index = widgetVersion(named: kind), case .widget(let body) = kinds.versions[index].body,
+            body.aggregate != nil
+        else { return true }
+        let own = entities.kindNumbers.known(String(kind)).map { aggregates.keyCount(ofKind: $0) } ?? 0
+        return own < (settings.groupsPerKind + 1) / 2 && aggregates.keyCount < (settings.groups + 1) / 2
+    }
+
     /// Counts the widget at `entity` as a group, once more or once less.
     mutating func countGroup(at entity: EntityIndex, by difference: Int) {
         guard case .widget(let widget) = entities[entity].state, widget.isAggregate else { return }

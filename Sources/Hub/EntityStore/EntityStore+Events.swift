@@ -292,8 +292,10 @@ extension EntityStore {
         if attachments[entity] != nil { setAttachment(nil, of: entity) }
         let rev = entities[entity].rev
         raiseResumeFloor(to: rev)
+        if !boards.isEmpty { noteForgotten(entity) }
         unlist(entity)
         countGroup(at: entity, by: -1)
+        noteVisitor(at: entity, isThere: false)
         let wasShown = activity(at: entity) != nil && kinds.areShownByWidgets(entities[entity].kind)
         update(entity) { place in
             place.state = .none

@@ -5,11 +5,19 @@ internal import TelltaleModel
 
 // Stacks, as far as a resume has to know them.
 extension EntityStore {
-    /// The tiles on the boards on which a commit after `sequence` changed anything: on a watch each one may have moved.
+    /// Something comes and goes by itself on the board of a tile.
+    private func hasVisits(besideTile entity: EntityIndex) -> Bool {
+        !kinds.visiting.isEmpty && visitors.count(for: boardItem(at: entity)?.account) > 0
+    }
+
+    /// The tiles on the boards on which a commit after `sequence` changed anything: on a watch, and in StandBy, each one may
+    /// have moved.
     func tiles(reorderedAfter sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         guard !boards.isEmpty, selector != .all else { return [] }
         var numbers: Set<Int32> = []
         for entity in changed(after: sequence) where isWidget(entity) {
+            // A widget that came or went by itself moved the others.
+            if isOfVisitingKind(entity) { numbers.formUnion(boardsWithVisits(followedBy: selector)) }
             if boardItem(at: entity) != nil { numbers.insert(entities[entity].kindName) }
             for tile in entities[entity].key.map({ boards.tiles(on: $0) }) ?? [] {
                 numbers.insert(entities[tile].kindName)
@@ -26,6 +34,11 @@ extension EntityStore {
         let tiles =
             isOnWatch
             ? boards.items(onBoard: entities[entity].kindName) : [entity] + neighbours(ofTile: entity)
+        // The relevance of its suggestions, and of what comes and goes by itself, is not looked at.
+        if isOnWatch, hasVisits(besideTile: entity) { return true }
+        if !isOnWatch, !kinds.suggested.isEmpty, let stack = stack(ofTile: entity), stack.suggests, stack.isSmart {
+            return true
+        }
         guard tiles.count > 1 else { return false }
         var stack = Stack([], isSmart: true)
         var begin = Timestamp.distantPast

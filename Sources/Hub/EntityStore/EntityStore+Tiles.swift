@@ -64,9 +64,11 @@ extension EntityStore {
         return Board(items)
     }
 
-    /// Notes what stands at `entity` among the boards, or takes it off.
+    /// Notes what stands at `entity` among the boards, or takes it off; a widget that comes and goes by itself too.
     mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
-        guard case .tile(let item) = entities[entity].state, !item.isGone else { return }
+        noteVisitor(at: entity, isThere: isThere)
+        guard case .tile(let item) = entities[entity].state, !item.isGone, item.tile?.isSuggested != true
+        else { return }
         let number = entities[entity].kindName
         changeBoards { boards in
             if isThere {
@@ -88,6 +90,8 @@ extension EntityStore {
             throw WireError(ErrorCode(rawValue: error.code) ?? .badAction, "\(entry.key): \(error.message)")
         }
         var result = DecisionResult(verdict: outcome.verdict, entity: entities.index(of: entry.key))
+        // A record that changes nothing is one of the key's records too.
+        if outcome.changed.isEmpty, let entity = result.entity { recordUndo(of: entity) }
         var derived = DerivedChanges()
         var writer = BinaryWriter()
         for changed in outcome.changed {
@@ -154,14 +158,20 @@ extension EntityStore {
     ///
     /// - Parameter former: The versions in force until now.
     mutating func adoptTiles(since former: [String: Int], sequence: Int64) -> DerivedChanges? {
-        guard !boards.isEmpty else { return nil }
+        let names = Set(former.keys).union(kinds.current.keys).filter { former[$0] != kinds.current[$0] }
+        guard !boards.isEmpty, !names.isEmpty else { return nil }
+        var versions: [Substring: Int?] = [:]
+        for name in names { versions.updateValue(widgetVersion(named: name[...]), forKey: name[...]) }
         var derived = DerivedChanges()
-        for entity in boards.allItems {
-            guard let item = boardItem(at: entity), let tile = item.tile,
-                former[String(tile.widget.kind)] != kinds.current[String(tile.widget.kind)]
-            else { continue }
+        for entity in boards.tiles(onKinds: versions.keys) {
+            guard let tile = boardItem(at: entity)?.tile, let version = versions[tile.widget.kind] else { continue }
+            // A million tiles may show a kind. What they are stays; only what draws them is another version, and where the
+            // kind is gone, its last one.
             recordUndo(of: entity)
-            put(item, at: entity, rev: sequence, sequence: sequence)
+            update(entity) { place in
+                place.kind = version ?? place.kind
+                place.rev = sequence
+            }
             derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence))
         }
         return derived
@@ -243,6 +253,7 @@ extension EntityStore {
     /// Whether a commit after `sequence` changed the widget of a tile, or that of another one in its smart stack.
     func hasWidgetChanged(ofTile entity: EntityIndex, after sequence: Int64) -> Bool {
         guard !boards.isEmpty, entities.isWidget(entity) else { return false }
+        if hasSuggestionChanged(besideTile: entity, after: sequence) { return true }
         return ([entity] + neighbours(ofTile: entity)).contains { tile in
             guard let shown = shownWidget(at: tile) else { return false }
             return entities[shown].rev > sequence && changeOrder.contains(shown)
@@ -256,7 +267,7 @@ extension EntityStore {
         neighbours(ofTiles: [entity], onBoard: entities[entity].kindName).filter { $0 != entity }
     }
 
-    /// All tiles of the smart stacks in which these stand.
+    /// All tiles of the smart stacks in which these stand, with those that may be suggested there.
     ///
     /// - Complexity: O(the tiles of the board).
     func neighbours(ofTiles tiles: [EntityIndex], onBoard board: Int32) -> [EntityIndex] {
@@ -266,7 +277,7 @@ extension EntityStore {
             return holder.flatMap { boardItem(at: $0)?.stack }?.isSmart == true
         }
         guard !stacks.isEmpty else { return [] }
-        return boards.items(onBoard: board).filter { tile in
+        return (boards.items(onBoard: board) + suggestions.keys(onBoard: board)).filter { tile in
             boardItem(at: tile)?.tile?.stack.map { stacks.contains($0) } ?? false
         }
     }
@@ -282,9 +293,11 @@ extension EntityStore {
         case .key(let entity): candidates = [entity]
         case .kind(let number): candidates = boards.items(onBoard: number)
         case .allWithWidgets:
-            return changed(after: sequence).flatMap { entity in
+            // The tiles that stand in one stack with them may have turned.
+            let tiles = changed(after: sequence).flatMap { entity in
                 isWidget(entity) ? entities[entity].key.map { boards.tiles(on: $0) } ?? [] : []
             }
+            candidates = Set(tiles.flatMap { [$0] + neighbours(ofTile: $0) }).sorted()
         }
         return candidates.filter { hasWidgetChanged(ofTile: $0, after: sequence) }
     }
@@ -295,7 +308,7 @@ extension TileEntry {
     func writeHistory(to tail: inout JSONWriter) {
         tail.member("do", input.name)
         switch input {
-        case .add(let addition):
+        case .add(let addition), .keep(let addition?):
             tail.member("widget", addition.widget.text)
             tail.member("family", addition.family.rawValue)
             if let stack = addition.stack { tail.member("stack", stack) }
@@ -313,7 +326,7 @@ extension TileEntry {
         case .stack(let stacking):
             if let isSmart = stacking.isSmart { tail.member("smart", isSmart) }
             if let suggests = stacking.suggests { tail.member("suggest", suggests) }
-        case .unpin, .show, .keep, .remove: break
+        case .unpin, .show, .keep(nil), .remove: break
         }
         if let eid { tail.member("eid", eid) }
     }

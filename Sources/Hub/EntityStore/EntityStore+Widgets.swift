@@ -204,6 +204,7 @@ extension EntityStore {
         // Listed for the accounts that the former one was for.
         unlist(entity)
         countGroup(at: entity, by: -1)
+        noteVisitor(at: entity, isThere: false)
         let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
         update(entity) { place in
             place.state = .widget(widget)
@@ -213,6 +214,7 @@ extension EntityStore {
             place.isWidget = true
         }
         countGroup(at: entity, by: 1)
+        noteVisitor(at: entity, isThere: true)
         list(entity)
         arm(entity)
     }

@@ -47,6 +47,7 @@ struct EntityStore: ~Copyable {
     private(set) var faults = MachineFaultLog()
     private(set) var aggregates = Aggregates()
     private(set) var boards = Boards()
+    private(set) var suggestions = Suggestions()
     private var undo: [Undo] = []
     /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
     private var isDeciding = false
@@ -231,9 +232,8 @@ struct EntityStore: ~Copyable {
 
     @inline(__always)
     mutating func changeAccounts(_ body: (inout AccountIndex) -> Void) { body(&accounts) }
-
     mutating func changeBoards(_ body: (inout Boards) -> Void) { body(&boards) }
-
+    mutating func changeSuggestions(_ body: (inout Suggestions) -> Void) { body(&suggestions) }
     mutating func changeAggregates<Result>(_ body: (inout Aggregates) -> Result) -> Result { body(&aggregates) }
 
     mutating func raiseResumeFloor(to rev: Int64) {

@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Machines
 internal import Prefetch
 internal import TelltaleModel
 
@@ -174,6 +175,13 @@ struct EntityTable: Sendable {
         audienceHistories[index] = nil
         self[index] = Entity()
         free.append(index)
+    }
+
+    /// The indices of ``existing`` behind which there is state: a suggestion is none.
+    var kept: some Sequence<EntityIndex> {
+        existing.lazy.filter { index in
+            if case .tile(let item) = self[index].state { item.tile?.isSuggested != true } else { true }
+        }
     }
 
     /// Every index behind which there is something, in the order of the table.

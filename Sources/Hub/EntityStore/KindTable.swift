@@ -1,5 +1,6 @@
 internal import Kinds
 internal import Machines
+internal import Surfaces
 internal import TelltaleModel
 
 /// Every kind in force, and every older version that some instance still lives by.
@@ -19,6 +20,16 @@ struct KindTable: Sendable {
     private var derivations: [[Derivation]] = []
     /// Of each version, the kinds in force of widgets that tell its activities together.
     private var aggregations: [Aggregation?] = []
+    /// The widgets that stacks may suggest, in the order of their keys: the first of those that the kinds in force name.
+    private(set) var suggested: [SuggestedWidget] = []
+    /// The keys of these and of those of former versions, in their order.
+    private(set) var everSuggested: [Key] = []
+    /// The kinds in force whose widgets come and go by themselves, with the family in which a watch shows them.
+    private(set) var visiting: [Substring: WidgetFamily] = [:]
+    /// The names of such kinds, of former versions too.
+    private(set) var everVisiting: Set<Substring> = []
+    /// Another number for each set of kinds that takes effect.
+    private(set) var generation = 0
     private var apps = Interner()
 
     /// The versions in force, as their indices, in the order of their names.
@@ -52,7 +63,39 @@ struct KindTable: Sendable {
         findDerivations()
     }
 
+    private mutating func findSuggestions() {
+        generation += 1
+        suggested = inForceIndices.flatMap { suggestions(of: $0) }.sorted { $0.widget < $1.widget }
+        if suggested.count > SuggestedWidget.limit { suggested.removeLast(suggested.count - SuggestedWidget.limit) }
+        let ever = Set(versions.indices.flatMap { suggestions(of: $0) }.map(\.widget)).sorted()
+        everSuggested = Array(ever.prefix(4 * SuggestedWidget.limit))
+        findVisiting()
+    }
+
+    private mutating func findVisiting() {
+        (visiting, everVisiting) = ([:], [])
+        let inForce = Set(current.values)
+        for index in versions.indices {
+            guard case .widget(let kind) = versions[index].body, kind.isVisiting else { continue }
+            let name = versions[index].name[...]
+            everVisiting.insert(name)
+            guard inForce.contains(index) else { continue }
+            // A watch has no room for the other families.
+            visiting[name] = kind.families.first { WidgetScene.isOffered(kind, $0, at: .smartStack, on: .watch) }
+        }
+    }
+
+    private func suggestions(of index: Int) -> [SuggestedWidget] {
+        guard case .widget(let kind) = versions[index].body, kind.isSuggested, !kind.isEach else { return [] }
+        return kind.instances.compactMap { id in
+            guard let key = Key(kind: versions[index].name, id: id), let configuration = kind.configuration(ofID: id)
+            else { return nil }
+            return SuggestedWidget(widget: key, configuration: configuration, families: kind.families)
+        }
+    }
+
     private mutating func findDerivations() {
+        findSuggestions()
         for index in derivations.indices where !derivations[index].isEmpty { derivations[index] = [] }
         for widget in inForceIndices {
             guard case .widget(let kind) = versions[widget].body, !kind.isAggregate, let name = kind.activityKind else {

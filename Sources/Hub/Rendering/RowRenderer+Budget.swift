@@ -39,7 +39,7 @@ extension RowRenderer {
     ) -> Bool {
         if entry.isSnapshot || entry.cause == .resume { return true }
         guard let form = form(of: entity, for: subscription, of: session, store) else { return true }
-        if let sent = subscription.backlog?.widgets[entity.rawValue], sent.scene != widgetForm(form)?.scene {
+        if let sent = subscription.backlog?.widgets[entity.rawValue], sent.scene?.scene != widgetForm(form)?.scene {
             return true
         }
         return unit.hasTaps && unit.hasTapped(anyOf: store.controlKeys(in: entity), since: entry.firstCommit)

@@ -14,6 +14,8 @@ extension RowRenderer {
         let terms = subscription.terms
         guard store.isListed(entity), store.isVisible(entity, to: terms.account) else { return nil }
         guard case .surface(let surface) = terms.view else {
+            // Which suggestion is shown depends on the device.
+            guard !isHiddenSuggestion(entity, store) else { return nil }
             // A control that is looked at in one place shows what that place shows, on whatever device.
             guard store.isControl(entity), terms.placement != nil else { return fullForm(of: entity, session, store) }
             return controlForm(of: entity, surface: nil, placement: terms.placement, session, store)
@@ -30,9 +32,39 @@ extension RowRenderer {
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
         case .widget: return widgetForm(of: entity, surface, terms.widgets, terms.account, session, store)
-        case .tile(let item):
+        case .tile: return tileForm(of: entity, for: subscription, surface, session, store)
+        }
+    }
+
+    @inline(never)
+    private func isHiddenSuggestion(_ entity: EntityIndex, _ store: borrowing EntityStore) -> Bool {
+        store.isWidget(entity) && store.isSuggestion(entity)
+    }
+
+    /// The form of a tile; `nil` where the view does not show it. Never inlined, as that of a widget is not.
+    @inline(never)
+    private func tileForm(
+        of entity: EntityIndex, for subscription: Subscription, _ surface: Surface, _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> RowForm? {
+        guard let item = store.boardItem(at: entity) else { return nil }
+        let terms = subscription.terms
+        if item.tile?.isSuggested == true,
+            !store.mayBeShown(suggestion: item, to: subscription.selector, account: terms.account)
+        {
+            return nil
+        }
+        // A suggestion may become another tile within a turn.
+        guard !session.hasTapped, item.tile?.isSuggested != true else {
             return tileForm(of: entity, item, surface, terms.widgets, terms.account, session, store)
         }
+        let viewing = TileViewing(
+            entity: entity.rawValue, surface: surface, terms: terms.widgets, account: terms.account,
+            traits: session.traits, device: session.device)
+        if let known = widgetForms.known(viewing, store.sequence, time) { return known }
+        let form = tileForm(of: entity, item, surface, terms.widgets, terms.account, session, store)
+        widgetForms.keep(form, of: viewing)
+        return form
     }
 
     /// The form of a widget; `nil` where the place does not show it.
@@ -54,11 +86,11 @@ extension RowRenderer {
         let viewer = ControlViewer(
             placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
         let form = WidgetForm(
-            scene: scene, moments: Array(moments.prefix(count)),
+            scene: widgetForms.box(scene), moments: Array(moments.prefix(count)),
             next: count < moments.count ? moments[count].date : nil,
             continuesAt: count < moments.count ? nil : future.continuesAt, device: session.device,
             viewer: kind.showsControls ? viewer : nil)
-        return .widget(widgetForms.number(of: form))
+        return .widget(widgetForms.number(of: form, at: entity))
     }
 
     private func placementAlone(
@@ -133,6 +165,7 @@ extension RowRenderer {
         _ store: borrowing EntityStore
     ) -> [UInt8]? {
         guard case .surface(let surface) = view else {
+            guard !store.isWidget(entity) || !store.isSuggestion(entity) else { return nil }
             return body(of: entity, fullForm(of: entity, session, store), store)
         }
         switch store[entity].state {

@@ -278,7 +278,10 @@ extension RowRenderer {
         guard let form, let body = body(of: entity, form, store) else {
             let wasShown = subscription.shown(entity) != nil
             if wasShown { subscriptions.change(index) { $0.show(entity, nil) } }
-            if store.isWidget(entity) { subscriptions.forgetSent(entity, by: index) }
+            if store.isWidget(entity) {
+                let next = nextLook(at: entity, for: subscription, of: session, store)
+                subscriptions.noteHidden(entity, from: index, until: next)
+            }
             guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
             head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
@@ -319,22 +322,6 @@ extension RowRenderer {
             }
         }
         return isAlerted
-    }
-}
-
-extension EntityStore {
-    fileprivate func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
-        switch self[entity].state {
-        case .none: .removed
-        case .activity(let activity):
-            activity.value.lifecycle == .dismissed
-                || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
-                ? .dismissed : .hidden
-        case .widget, .tile: isGone(entity) ? .removed : .hidden
-        case .toggle, .button:
-            isGone(entity) || terms.account.map { owner(of: entity)?.value.isDismissed(by: $0) ?? false } ?? false
-                ? .dismissed : .hidden
-        }
     }
 }
 

@@ -61,7 +61,7 @@ extension RowRenderer {
             let looksNew =
                 isSeen
                 && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store)
-                    || store.mayBeUsedUp(entity, by: subscription))
+                    || mayHaveMoved(entity, for: subscription, store) || store.mayBeUsedUp(entity, by: subscription))
             return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
         case .projection(let controls):
             // Its row comes anyway, and as it looks then.
@@ -76,6 +76,14 @@ extension RowRenderer {
             guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }
+    }
+
+    /// Whether the place of a tile follows from others of its board. A walk looks at none of these, so each tile is told.
+    private func mayHaveMoved(
+        _ entity: EntityIndex, for subscription: Subscription, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard case .surface(let surface) = subscription.terms.view else { return false }
+        return surface.numbersTiles && store.boardItem(at: entity) != nil
     }
 
     private func showsControl(

@@ -60,6 +60,7 @@ extension RowRenderer {
             let relevance = holder.isSmart ? relevance(of: tile, kind, view, store, &moreKnownAt) : Relevance()
             stack.tiles.append(Stack.Tile(key, relevance))
         }
+        stack.candidates = candidates(forStack: id, on: board, entity, view, store, &moreKnownAt)
         if let chosen = board.chosen(ofStack: id), let key = Key(kind: name, id: chosen.tile) {
             stack.choice = Stack.Choice(key, until: chosen.date + settings.stackHold)
         }
@@ -106,17 +107,18 @@ extension RowRenderer {
             sight.orders.append(.init(date: turn.date, order: last))
         }
         sight.turnsContinueAt = future.continuesAt
+        if tile.isVisit { sight.suggestedTimes = future.shownTimes(of: key) }
         return sight.order == 0 && sight.orders.isEmpty ? nil : sight
     }
 
-    private func smartStack(
+    func smartStack(
         _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
     ) -> Turns<[Key]> {
         let viewing = StackViewing(
             board: store[entity].kindName, stack: "", surface: view.surface, terms: view.terms, account: view.account,
             traits: view.session.traits.widgets)
         if let known = widgetForms.knownOrder(viewing, store.sequence, time) { return known }
-        let board = store.board(numbered: store[entity].kindName)
+        let board = widgetForms.board(store[entity].kindName, time, store)
         var members: [SmartStack.Member] = []
         var moreKnownAt: Timestamp?
         // Stacks do not count here: all of the board is one.
@@ -130,6 +132,7 @@ extension RowRenderer {
             let relevance = relevance(of: tile, kind, view, store, &moreKnownAt)
             members.append(SmartStack.Member(key, relevance, pin: tile.pinned))
         }
+        members += visitors(onBoardOf: entity, view, store, &moreKnownAt)
         var future = SmartStack(members).future(at: time)
         if let moreKnownAt { future.continuesAt = min(future.continuesAt ?? .distantFuture, moreKnownAt) }
         widgetForms.keep(future, of: viewing)

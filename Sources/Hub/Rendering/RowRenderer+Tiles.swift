@@ -20,16 +20,17 @@ extension RowRenderer {
             let sight = sight(of: entity, tile, scene, surface, terms, account, session, store)
         else { return nil }
         let subject = subject(of: tile, isUnavailable: sight.isUnavailable, kind, account, store)
-        let moments = subject.future.moments
+        let future = sight.suggestedTimes.map { subject.future.kept(during: $0, at: time) } ?? subject.future
+        let moments = future.moments
         let count = min(moments.count, Int(terms.ahead) + 1)
         let viewer = ControlViewer(
             placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
         let form = WidgetForm(
-            scene: scene, moments: Array(moments.prefix(count)),
+            scene: widgetForms.box(scene), moments: Array(moments.prefix(count)),
             next: count < moments.count ? moments[count].date : nil,
-            continuesAt: count < moments.count ? nil : subject.future.continuesAt, device: session.device,
+            continuesAt: count < moments.count ? nil : future.continuesAt, device: session.device,
             viewer: kind.showsControls ? viewer : nil, tile: sight)
-        return .widget(widgetForms.number(of: form))
+        return .widget(widgetForms.number(of: form, at: entity))
     }
 
     /// The scene of a tile; `nil` where the view does not have its place, or the place does not have its family.
@@ -65,14 +66,17 @@ extension RowRenderer {
         let view = BoardView(surface: surface, terms: terms, account: account, session: session)
         var sight: TileSight
         if scene.place == .smartStack {
-            guard let smart = smartSight(of: key, tile, entity, view, store) else { return nil }
+            // A watch has no stacks.
+            guard !tile.isSuggested || tile.isVisit, let smart = smartSight(of: key, tile, entity, view, store) else {
+                return nil
+            }
             sight = smart
         } else if tile.stack == nil, scene.place != .standby {
             // Nothing else of the board decides.
             sight = TileSight(widget: tile.widget, order: tile.position)
         } else {
-            let board = store.board(numbered: store[entity].kindName)
-            var order = board.place(of: id)
+            let board = widgetForms.board(store[entity].kindName, time, store)
+            var order = board.place(of: tile.isSuggested ? tile.stack ?? id : id)
             let future = tile.stack.map { self.future(ofStack: $0, on: board, entity, view, store) }
             if scene.place == .standby {
                 // A tile that a turn brings on top waits there for it.
@@ -86,6 +90,11 @@ extension RowRenderer {
                 (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, future.look.top == key)
                 sight.turns = future.turns.compactMap { turn in turn.look.top.map { .init(date: turn.date, key: $0) } }
                 sight.turnsContinueAt = future.continuesAt
+                if tile.isSuggested {
+                    let times = future.suggestedTimes(of: key)
+                    guard !times.isEmpty else { return nil }
+                    (sight.suggestedTimes, sight.position) = (times, board.tiles(ofStack: tile.stack ?? "").count + 1)
+                }
             }
         }
         sight.pinned = tile.pinned

@@ -6,7 +6,8 @@ internal import TelltaleModel
 
 /// Everything beside a widget's state that decides the bytes of its row.
 final class WidgetForm: Hashable, Sendable {
-    let scene: WidgetScene
+    var scene: WidgetScene { sceneBox.scene }
+    let sceneBox: SceneBox
     /// The moment that is shown now, and those that follow, as far as the row tells them.
     let moments: [WidgetMoment]
     /// The date of the first moment that the row leaves out; `nil` = it tells all that is known.
@@ -19,11 +20,18 @@ final class WidgetForm: Hashable, Sendable {
     /// Of a tile: where it stands.
     let tile: TileSight?
 
+    /// A scene that many hold.
+    final class SceneBox: Sendable {
+        let scene: WidgetScene
+
+        init(_ scene: WidgetScene) { self.scene = scene }
+    }
+
     init(
-        scene: WidgetScene, moments: [WidgetMoment], next: Timestamp?, continuesAt: Timestamp?, device: Int16,
+        scene: SceneBox, moments: [WidgetMoment], next: Timestamp?, continuesAt: Timestamp?, device: Int16,
         viewer: ControlViewer?, tile: TileSight? = nil
     ) {
-        self.scene = scene
+        self.sceneBox = scene
         self.moments = moments
         self.next = next
         self.continuesAt = continuesAt
@@ -38,8 +46,10 @@ final class WidgetForm: Hashable, Sendable {
     /// - Returns: `nil` when nothing more is known, nor becomes known.
     func usedUp(after count: Int, at now: Timestamp) -> Timestamp? {
         let entries = entriesUsedUp(after: count, at: now)
-        guard let turns = tile?.turnsContinueAt.map({ max($0, now + Milliseconds(1)) }) else { return entries }
-        return min(entries ?? .distantFuture, turns)
+        // A suggestion that is over goes.
+        let end = tile?.suggestedTimes?.last.flatMap { $0.upperBound < .distantFuture ? $0.upperBound : nil }
+        return ([tile?.turnsContinueAt, end].compactMap { $0.map { max($0, now + Milliseconds(1)) } } + [entries])
+            .compactMap(\.self).min()
     }
 
     private func entriesUsedUp(after count: Int, at now: Timestamp) -> Timestamp? {
@@ -53,7 +63,8 @@ final class WidgetForm: Hashable, Sendable {
 
     static func == (left: WidgetForm, right: WidgetForm) -> Bool {
         left === right
-            || (left.scene == right.scene && left.moments == right.moments && left.next == right.next
+            || ((left.sceneBox === right.sceneBox || left.scene == right.scene) && left.moments == right.moments
+                && left.next == right.next
                 && left.continuesAt == right.continuesAt && left.device == right.device && left.viewer == right.viewer
                 && left.tile == right.tile)
     }
@@ -63,17 +74,36 @@ final class WidgetForm: Hashable, Sendable {
         hasher.combine(moments.first?.date)
         hasher.combine(moments.count)
         hasher.combine(viewer)
+        hasher.combine(tile?.order)
+        hasher.combine(tile?.isTop)
     }
+}
+
+/// All that decides the form of a tile, beside the state: of a session that has tapped nothing.
+struct TileViewing: Hashable {
+    let entity: Int32
+    let surface: Surface
+    let terms: WidgetTerms
+    let account: String?
+    let traits: Traits
+    let device: Int16
 }
 
 /// The forms of widgets, by the numbers that a ``RowForm`` has: the forms of activities, which are nearly all, hold no
 /// object, and are copied for nothing.
 final class WidgetForms {
     private var forms: [WidgetForm] = []
-    private var numbers: [WidgetForm: Int32] = [:]
+    private(set) var numbers: [Owned: Int32] = [:]
     /// The futures of widgets that show activities, by their indices, at one moment: each subscriber of a widget wants
     /// the same.
     private var futures: [Viewing: WidgetFuture] = [:]
+
+    /// The form of one key. Contents are not hashed, so the forms of thousands of keys whose moments have one date would be
+    /// compared with each other; those of one key are few.
+    struct Owned: Hashable {
+        var entity: Int32
+        var form: WidgetForm
+    }
 
     private struct Viewing: Hashable {
         var entity: Int32
@@ -82,17 +112,37 @@ final class WidgetForms {
     /// The looks of stacks from now on, at the same moment.
     private var stacks: [StackViewing: Turns<Stack.Sight>] = [:]
     private var orders: [StackViewing: Turns<[Key]>] = [:]
+    /// The forms of tiles at the same moment: thousands of devices that show one board are in few situations.
+    private var tiles: [TileViewing: RowForm?] = [:]
+    /// Of thousands of situations; with more of them forms are made anew.
+    private static let tileLimit = 16_384
+    /// The board that was looked at last, at the same moment.
+    private var board: (number: Int32, board: Board)?
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
+
+    /// Devices are in few situations; the boxes of more are made anew.
+    private var scenes: [WidgetScene: WidgetForm.SceneBox] = [:]
+    private static let sceneLimit = 1_024
 
     var count: Int { forms.count }
 
+    /// The scene as one object for all forms that have it.
+    func box(_ scene: WidgetScene) -> WidgetForm.SceneBox {
+        if let known = scenes[scene] { return known }
+        if scenes.count >= Self.sceneLimit { scenes = [:] }
+        let box = WidgetForm.SceneBox(scene)
+        scenes[scene] = box
+        return box
+    }
+
     subscript(number: Int32) -> WidgetForm { forms[Int(number)] }
 
-    func number(of form: WidgetForm) -> Int32 {
-        if let known = numbers[form] { return known }
+    func number(of form: WidgetForm, at entity: EntityIndex) -> Int32 {
+        let owned = Owned(entity: entity.rawValue, form: form)
+        if let known = numbers[owned] { return known }
         let number = Int32(forms.count)
         forms.append(form)
-        numbers[form] = number
+        numbers[owned] = number
         return number
     }
 
@@ -116,6 +166,7 @@ final class WidgetForms {
         futures.removeAll(keepingCapacity: true)
         stacks.removeAll(keepingCapacity: true)
         orders.removeAll(keepingCapacity: true)
+        forgetTiles()
         futureMoment = (sequence, time)
     }
 
@@ -135,8 +186,34 @@ final class WidgetForms {
 
     func keep(_ future: Turns<[Key]>, of viewing: StackViewing) { orders[viewing] = future }
 
+    /// The items of a board, put together once for all subscribers that look at it.
+    func board(_ number: Int32, _ time: Timestamp, _ store: borrowing EntityStore) -> Board {
+        setMoment(store.sequence, time)
+        if let board, board.number == number { return board.board }
+        let made = store.board(numbered: number)
+        board = (number, made)
+        return made
+    }
+
+    /// The form of a tile, where it was made for others that are shown the same; `.some(nil)` where they are not shown it.
+    func known(_ viewing: TileViewing, _ sequence: Int64, _ time: Timestamp) -> RowForm?? {
+        setMoment(sequence, time)
+        return tiles[viewing]
+    }
+
+    func keep(_ form: RowForm?, of viewing: TileViewing) {
+        if tiles.count >= Self.tileLimit { tiles.removeAll(keepingCapacity: true) }
+        tiles[viewing] = .some(form)
+    }
+
+    private func forgetTiles() {
+        board = nil
+        if !tiles.isEmpty { tiles = [:] }
+    }
+
     func removeAll() {
         forms = []
         numbers = [:]
+        forgetTiles()
     }
 }

@@ -39,6 +39,8 @@ extension Hub {
             if case .hello = request.command { return true }
             need = AccessNeed(request.command)
             requestID = request.id
+        // It was allowed when it began; a connection that loses the right ends.
+        case .reload: return true
         }
         guard let error = access.refusal(of: need, from: session.id, at: now.monotonic) else { return true }
         stageRefusal(error, requestID, of: session)

@@ -38,7 +38,6 @@ extension Hub {
             try finish(operation, request, from: session, to: &writer) {
                 .supplied($0, $1, .object(timeline), by: session.id.number)
             }
-        case .reload(let key): try reload(key, request, from: session, to: &writer)
         case .fail(let operation, let code, let message):
             let failure = ProviderFailure(code: code, message: message)
             try finish(operation, request, from: session, to: &writer) {
@@ -227,10 +226,11 @@ extension Hub {
         case .perform(let performance):
             writer.action(
                 operation: performance.operation.description, key: key, value: performance.action.value,
-                deadline: performance.deadline)
+                deadline: performance.deadline, term: standing?.term)
         case .timeline(let ask):
             writer.ask(
-                operation: ask.operation.description, key: key, reason: ask.reason.rawValue, deadline: ask.deadline)
+                operation: ask.operation.description, key: key, reason: ask.reason.rawValue, deadline: ask.deadline,
+                term: standing?.term)
         }
         session.send(writer.bytes)
         sessions.makeReady(session)

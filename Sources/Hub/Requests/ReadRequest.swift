@@ -58,6 +58,7 @@ extension Hub {
 
     private mutating func carryOut(_ request: Request, for session: Session, at now: HubTime) {
         var writer = LineWriter()
+        lookAtSuggestions(request.command, session)
         switch request.command {
         case .ping: writer.pong(id: request.id, ignored: request.ignored)
         case .bye: session.isClosing = true
@@ -148,7 +149,7 @@ extension Hub {
             position += 1
             guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
                 store.isVisible(entity, to: session.account),
-                !store.isWidget(entity) || pattern != .all || session.showsWidgets,
+                !store.isWidget(entity) || pattern != .all || shows(widget: entity, to: session),
                 let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }
             writer.snapshot(RowHead(subscription: 0, key: key, rev: renderer.rev(of: entity, view, store)), body: body)
@@ -157,7 +158,6 @@ extension Hub {
         return (nil, count)
     }
 
-    /// Answers a `GET` or an `OPEN`.
     private mutating func look(_ request: Request, from session: Session, to writer: inout LineWriter) {
         switch request.command {
         case .get(let key, let view, let look):
@@ -173,7 +173,7 @@ extension Hub {
     ) {
         do throws(WireError) {
             if let place = look.placement { try checkPlace(place) }
-            let widgets = try WidgetTerms(look, placement: look.placement)
+            let widgets = try WidgetTerms(look, placement: look.placement, of: pattern, account: session.account)
             session.outbox.append(
                 .list(
                     request, pattern, widgets, view ?? session.defaultView, next: 0, count: 0,
@@ -297,7 +297,7 @@ extension Hub {
         if cursor.ends.isEmpty {
             let account = session.account
             guard let entity = store.index(of: cursor.key), store.exists(entity),
-                store.isAddressed(entity, to: account)
+                store.isAddressed(entity, to: account), !store.isSuggestion(entity)
             else {
                 var writer = LineWriter()
                 writer.error(.unknownKey(cursor.key), id: cursor.requestID)

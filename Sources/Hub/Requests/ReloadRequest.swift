@@ -1,32 +1,125 @@
+internal import FanOut
+internal import Kinds
 internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-// RELOAD: from the parsed line to the record.
+/// A `RELOAD` of many keys on its way through the table of keys: a batch takes so many of them, and the next one goes on.
+struct ReloadWalk: Sendable {
+    let request: Request
+    let pattern: Pattern
+    /// The position that comes next, and the end of the table when it began: a later widget asks its provider anyway.
+    var next: Int
+    let end: Int
+    /// How many of the widgets that it has met ask at once, later, and never.
+    var applied = 0
+    var deferred = 0
+    var noop = 0
+
+    init(_ request: Request, of pattern: Pattern, end: Int) {
+        (self.request, self.pattern, next, self.end) = (request, pattern, 0, end)
+    }
+
+    mutating func count(_ verdict: Verdict) {
+        switch verdict {
+        case .applied: applied += 1
+        case .deferred: deferred += 1
+        case _: noop += 1
+        }
+    }
+}
+
+// RELOAD: from the parsed line to the records.
 extension Hub {
-    /// Lets a widget ask its provider anew: at once for whoever serves the kind, else when the floor between two asks has
+    /// Lets widgets ask their provider anew: at once for whoever serves the kind, else when the floor between two asks has
     /// passed.
-    mutating func reload(
-        _ key: Key, _ request: Request, from session: Session, to writer: inout LineWriter
-    ) throws(WireError) {
-        guard let entity = store.index(of: key), store.isListed(entity), store.isVisible(entity, to: session.account)
-        else {
-            if store.kinds.current[String(key.kind)] == nil {
-                throw WireError(.unknownKind, "there is no kind \(key.kind); KINDS lists them")
+    mutating func decideReload(of pattern: Pattern, _ request: Request, from session: Session) {
+        do throws(WireError) {
+            switch pattern {
+            case .key(let key): return reload(key, request, from: session)
+            case .kind(let name):
+                guard let kind = store.kinds.current[name] else { throw .unknownKind(name) }
+                guard case .widget = store.kinds.versions[kind].body else { throw .noWidget("\(name)/*") }
+            case .all: break
             }
-            throw .unknownKey(key)
+            goOn(ReloadWalk(request, of: pattern, end: store.entities.indexCount), from: session)
+        } catch {
+            stageCommitted(request.id, for: session) { hub, writer in hub.refuse(request.id, error, to: &writer) }
         }
-        guard let widget = store.widget(at: entity) else {
-            throw WireError(.badAction, "\(key) is no widget; RELOAD is for widgets")
+    }
+
+    private mutating func reload(_ key: Key, _ request: Request, from session: Session) {
+        stageCommitted(request.id, for: session) { hub, writer in
+            do throws(WireError) {
+                guard let entity = hub.store.index(of: key), hub.mayReload(entity, from: session) else {
+                    throw hub.store.kinds.current[String(key.kind)] == nil
+                        ? .unknownKind(String(key.kind)) : .unknownKey(key)
+                }
+                guard let widget = hub.store.widget(at: entity) else { throw .noWidget(key.text) }
+                let result = try hub.reload(widget, at: entity, key, from: session)
+                writer.ok(
+                    id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
+            } catch {
+                hub.refuse(request.id, error, to: &writer)
+            }
         }
+    }
+
+    /// Goes on with a `RELOAD` of many keys, as far as the batch has room. The session's later requests wait for its end.
+    mutating func goOn(_ walk: ReloadWalk, from session: Session) {
+        var walk = walk
+        while walk.next < walk.end {
+            guard commit.mayReloadMore else {
+                session.putBack(walk)
+                commit.hold(session.id)
+                commit.recordUndo(.reloads(session.id))
+                return stage(for: session) { _ in }
+            }
+            commit.takeReloadShare()
+            let entity = EntityIndex(Int32(walk.next))
+            walk.next += 1
+            guard let key = store[entity].key, walk.pattern.matches(key), let widget = store.widget(at: entity),
+                mayReload(entity, from: session)
+            else { continue }
+            // A timer of its own comes before.
+            if !commit.hasRoomForDeadlines { fireDeadlines(of: key) }
+            if let result = try? reload(widget, at: entity, key, from: session) { walk.count(result.verdict) }
+        }
+        let reached = walk
+        stageCommitted(walk.request.id, for: session) { _, writer in
+            writer.beginOK(id: reached.request.id)
+            writer.attribute("count", reached.applied + reached.deferred + reached.noop)
+            writer.attribute("applied", reached.applied)
+            writer.attribute("deferred", reached.deferred)
+            writer.attribute("noop", reached.noop)
+            writer.ignored(reached.request.ignored)
+            writer.end()
+        }
+    }
+
+    private func mayReload(_ entity: EntityIndex, from session: Session) -> Bool {
+        store.isListed(entity) && store.isVisible(entity, to: session.account)
+    }
+
+    private mutating func reload(
+        _ widget: Widget, at entity: EntityIndex, _ key: Key, from session: Session
+    ) throws(WireError) -> (verdict: Verdict, rev: Int64) {
         // Nothing is asked for what is posted or computed, and nothing is to be remembered of it.
         guard widget.isAsked else {
             statistics.count(.noop)
-            return writer.ok(
-                id: request.id, verdict: .noop, rev: store[entity].rev, state: nil, ignored: request.ignored)
+            return (.noop, store[entity].rev)
         }
-        let isFree = session.served.contains(String(key.kind))
-        let result = try record(.reloaded(key, isFree: isFree))
-        writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
+        let result = try record(.reloaded(key, isFree: session.served.contains(String(key.kind))))
+        return (result.verdict, result.rev)
+    }
+}
+
+extension WireError {
+    fileprivate static func unknownKind(_ name: String) -> WireError {
+        WireError(.unknownKind, "there is no kind \(name); KINDS lists them")
+    }
+
+    fileprivate static func noWidget(_ subject: String) -> WireError {
+        WireError(.badAction, "\(subject) is no widget; RELOAD is for widgets")
     }
 }

@@ -11,7 +11,9 @@ extension Hub {
         let widgets: WidgetTerms
         do throws(WireError) {
             try checkRoom(for: command, of: session)
-            widgets = try WidgetTerms(command.widgets, placement: command.placement)
+            widgets = try WidgetTerms(
+                command.widgets, placement: command.placement, of: command.pattern,
+                account: command.account ?? session.account)
         } catch {
             writer.error(error, id: request.id)
             return session.send(writer.bytes)

@@ -9,10 +9,21 @@ struct TileReading {
     let command: TileCommand
     let board: Board
     let kinds: KindTable
+    /// The tile that the key is as a suggestion which some device may be shown now.
+    var suggestion: Tile?
+    /// A widget stands there that comes and goes by itself.
+    var isVisit = false
 
     private var id: String { String(command.key.id) }
 
     func input() throws(WireError) -> TileInput {
+        if isVisit, command.action != .add {
+            throw notOffered("\(command.key) comes and goes by itself on a watch, and is neither kept nor arranged")
+        }
+        if suggestion != nil, command.action != .keep, command.action != .add {
+            throw notOffered(
+                "\(command.key) is a suggestion, which comes and goes by itself; do=keep lets it stay, then arrange it")
+        }
         switch command.action {
         case .add: return .add(try addition())
         case .configure: return .configure(try change())
@@ -33,9 +44,10 @@ struct TileReading {
             return .pin(position: command.position)
         case .unpin: return .unpin
         case .show: return .show
-        case .keep: return .keep
+        case .keep: return .keep(try keeping())
         case .remove: return .remove
         case .stack:
+            if board.items[id] == nil { try checkID(id) }
             var stacking = TileInput.Stacking()
             stacking.family = try family()
             (stacking.isSmart, stacking.suggests) = (command.isSmart, command.suggests)
@@ -49,10 +61,8 @@ struct TileReading {
 
     private func addition() throws(WireError) -> TileInput.Addition {
         guard let word = command.widget else { throw missing("widget=") }
-        // Suggestions have such ids.
-        guard id.utf8.first != UInt8(ascii: "~") else {
-            throw WireError(.badKey, "TILE: \(command.key) is an id that the server gives; begin yours without ~")
-        }
+        try checkID(id)
+        if let stack = command.stack { try checkID(stack) }
         let named = Key(word)
         let name = named.map { String($0.kind) } ?? word
         let kind = try definition(of: name)
@@ -72,6 +82,24 @@ struct TileReading {
         addition.look = try look(from: TileLook(), kind)
         try check(addition.look, family, kind, name)
         return addition
+    }
+
+    /// Suggestions have such ids.
+    private func checkID(_ id: String) throws(WireError) {
+        guard id.utf8.first == UInt8(ascii: "~") else { return }
+        throw WireError(.badKey, "TILE: \(id) is an id that the server gives; begin yours without ~")
+    }
+
+    private func keeping() throws(WireError) -> TileInput.Addition? {
+        guard let suggestion else {
+            // Kept already, or refused by the board.
+            guard board.items[id] == nil, id.utf8.first == UInt8(ascii: "~") else { return nil }
+            throw WireError(
+                .unknownKey,
+                "TILE: \(command.key) is no suggestion any more; one goes when it does not matter, LIST shows those there are"
+            )
+        }
+        return Board.addition(keeping: suggestion, at: command.position)
     }
 
     private func change() throws(WireError) -> TileInput.Change {

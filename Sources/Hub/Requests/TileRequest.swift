@@ -44,7 +44,12 @@ extension Hub {
         let board = store.board(named: key.kind)
         if let owner = board.account, let account = session.account, owner != account { throw .unknownKey(key) }
         try checkRev(of: command, on: board)
-        let input = try TileReading(command: command, board: board, kinds: store.kinds).input()
+        var reading = TileReading(command: command, board: board, kinds: store.kinds)
+        reading.suggestion = store.suggestedTile(at: key).flatMap { tile in
+            renderer.maySuggest(tile, for: board.account, store) ? tile : nil
+        }
+        reading.isVisit = store.isVisit(key)
+        let input = try reading.input()
         try checkRight(to: input, of: session)
         try checkRoom(for: command, input, on: board, of: session, source: source)
         let entry = TileEntry(
@@ -61,10 +66,16 @@ extension Hub {
 
     /// The board shows what stands on it: a principal places no widget that it may not read.
     private func checkRight(to input: TileInput, of session: Session) throws(WireError) {
-        guard access.isEnforced, let widget = input.widget, let principal = access.principal(of: session.id) else {
+        guard access.isEnforced, let principal = access.principal(of: session.id) else { return }
+        let scope: Scope
+        if let widget = input.widget {
+            scope = .read(KeyRange(widget))
+        } else if case .stack(let stacking) = input, stacking.suggests == true {
+            // Any widget may be suggested, of kinds that are still to come too.
+            scope = .read(.all)
+        } else {
             return
         }
-        let scope = Scope.read(KeyRange(widget))
         guard !principal.has(scope) else { return }
         var details = JSONObject()
         details["need"] = .string(scope.description)
@@ -97,19 +108,24 @@ extension Hub {
                 .limitSources, "event ids of \(limits.sources) sources are remembered; send this without eid=")
         }
         if let widget = input.widget, store.needsWidget(widget) {
-            guard store.groupRoom(of: widget.kind) > 0, store.entities.count < limits.keys else {
-                throw WireError(.limitKeys, "there are as many widgets of \(widget.kind) as may be")
+            guard store.hasRoomForTile(on: widget.kind), store.entities.count < limits.keys else {
+                throw WireError(
+                    .limitKeys,
+                    "there are as many widgets of \(widget.kind) as tiles may open; show one that is there, which LIST tells"
+                )
             }
         }
         guard board.items[String(command.key.id)] == nil else { return }
         switch input {
-        case .add, .stack: break
-        case .configure, .move, .pin, .unpin, .show, .keep, .remove: return
+        case .add, .stack, .keep(.some): break
+        case .configure, .move, .pin, .unpin, .show, .keep(nil), .remove: return
         }
         guard store.entities.count < limits.keys else {
             throw WireError(.limitKeys, "there are \(limits.keys) keys, which is as many as may be")
         }
-        guard board.items.count < limits.tilesPerBoard else {
+        // The first tile of a stack makes the stack.
+        let makesStack = input.stack.map { board.items[$0] == nil } ?? false
+        guard board.items.count + (makesStack ? 2 : 1) <= limits.tilesPerBoard else {
             throw WireError(
                 .limitTiles, "\(command.key.kind) has \(limits.tilesPerBoard) tiles and stacks; remove one first")
         }
@@ -125,12 +141,16 @@ extension Hub {
 }
 
 extension TileInput {
+    /// The stack that a tile is to be placed in.
+    var stack: String? { if case .add(let addition) = self { addition.stack } else { nil } }
+
     /// The key of widgets that a tile is to stand on.
     var widget: Key? {
         switch self {
         case .add(let addition): addition.widget
+        case .keep(let addition): addition?.widget
         case .configure(let change): change.widget
-        case .move, .pin, .unpin, .show, .keep, .stack, .remove: nil
+        case .move, .pin, .unpin, .show, .stack, .remove: nil
         }
     }
 }

@@ -156,6 +156,29 @@ final class Session {
         inbox.append(.other(request))
     }
 
+    /// Lets a `RELOAD` go on before everything else of this session.
+    func putBack(_ walk: ReloadWalk) {
+        prefetchHints.prepend(PrefetchHint())
+        inbox.prepend(.reload(walk))
+    }
+
+    /// Ends the `RELOAD` that was to go on.
+    func refuseReload(_ error: WireError) {
+        guard case .reload(let walk)? = popRequest() else { return }
+        var writer = LineWriter()
+        writer.error(error, id: walk.request.id)
+        staged.append(writer.bytes)
+    }
+
+    /// Its next request is a `RELOAD` of many keys.
+    var reloadsNext: Bool {
+        switch inbox.first {
+        case .reload?: true
+        case .other(let request)?: if case .reload(let pattern) = request.command { !pattern.isKey } else { false }
+        case .event?, nil: false
+        }
+    }
+
     /// The request that is to be decided next.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()

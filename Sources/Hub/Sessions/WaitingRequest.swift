@@ -6,12 +6,15 @@ enum WaitingRequest: Sendable {
     /// Most of them. In the form in which it is recorded, so that nothing of it is copied on the way.
     case event(PostedEvent)
     indirect case other(Request)
+    /// A `RELOAD` of many keys, of which some were decided by former batches.
+    indirect case reload(ReloadWalk)
 
     /// `id=`, which its answer repeats.
     var id: String? {
         switch self {
         case .event(let event): event.requestID
         case .other(let request): request.id
+        case .reload(let walk): walk.request.id
         }
     }
 
@@ -20,6 +23,7 @@ enum WaitingRequest: Sendable {
         switch self {
         case .event(let event): event.command.key
         case .other(let request): request.command.changedKey
+        case .reload: nil
         }
     }
 }
@@ -31,9 +35,10 @@ extension Command {
         case .event(let event): event.key
         case .set(let set): set.key
         case .tile(let tile): tile.key
-        case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _), .reload(let key): key
+        case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _), .reload(.key(let key)):
+            key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .handover, .refused:
+            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .refused:
             nil
         }
     }

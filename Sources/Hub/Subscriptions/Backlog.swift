@@ -116,6 +116,16 @@ final class Backlog {
         }
     }
 
+    /// Notes that what is drawn of a key has changed which the walk under way has yet to reach: a row in the queue would tell
+    /// it a second time.
+    ///
+    /// - Returns: Whether the key waits from now on, and is to be held; `nil` where no walk will tell it.
+    func markSurroundingsAhead(_ entity: EntityIndex, commit: Int64) -> Bool? {
+        guard let scan, scan.covers(entity) else { return nil }
+        if case .snapshot = scan.purpose { return false }
+        return self.scan?.ahead.markChangedSurroundings(entity, firstCommit: commit)
+    }
+
     func trim(at time: MonotonicTime, rateInterval: Milliseconds?) {
         queue.trim()
         if placements.isEmpty { placements = [:] }

@@ -7,6 +7,7 @@ extension SubscriptionRegistry {
     /// Owes a new subscription everything that it follows.
     mutating func fillSnapshot(_ index: SubscriptionIndex, _ store: inout EntityStore) {
         guard let subscription = self[index] else { return }
+        lookAtSuggestions(for: subscription, &store)
         if isFilledByScan(subscription, store) {
             change(index) { $0.begin(TableScan(.snapshot, end: store.entities.indexCount)) }
             return
@@ -24,6 +25,7 @@ extension SubscriptionRegistry {
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
+        lookAtSuggestions(for: subscription, &store)
         // With an account it depends on the past of a key whether its deletion is told, and a walk may come too late for it.
         if subscription.terms.account == nil, isFilledByScan(subscription, store),
             subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
@@ -32,6 +34,7 @@ extension SubscriptionRegistry {
                 subscription.toldCursor = sequence
                 subscription.begin(TableScan(.resume(after: sequence), end: store.entities.indexCount))
             }
+            fillSuggestions(index, after: sequence, isWalk: true, &store)
             noteResume(index)
             return
         }
@@ -55,6 +58,7 @@ extension SubscriptionRegistry {
             }
         }
         fillTiles(index, after: sequence, &store)
+        fillSuggestions(index, after: sequence, &store)
         fillEmbedders(index, after: sequence, &store)
         assumeShown(by: index, of: session, &store, &renderer)
         change(index) { subscription in

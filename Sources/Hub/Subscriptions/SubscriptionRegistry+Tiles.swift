@@ -4,16 +4,33 @@ internal import TelltaleModel
 
 // Tiles whose widgets change.
 extension SubscriptionRegistry {
-    /// A widget changed, or a tile.
+    /// A widget changed, or a tile: the last one of all boards too, which leaves what came by itself.
     mutating func publishToBoards(
         of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         guard store.boardItem(at: entity) == nil else {
+            let board = store[entity].kindName
+            if !store.kinds.visiting.isEmpty, !store.suggestions.isVisited(board),
+                isFollowedByWatch(entity, onBoard: board, store)
+            {
+                store.visit(board)
+            }
+            let isSuggesting =
+                store.boards.takesSuggestions(board) || store.suggestions.isVisited(board)
+                || !store.suggestions.keys(onBoard: board).isEmpty
+            // Once for all that a batch changed on it.
+            if isSuggesting, !store.suggestions.isCurrent(board, at: store.sequence) {
+                publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
+            }
             return publishToNeighbours(
                 of: [entity], onBoard: store[entity].kindName, commit: commit, &store, renderer, to: &sessions)
         }
         publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
+        publishToSuggestions(of: entity, commit: commit, &store, &renderer, to: &sessions)
+        if store.suggestions.hasVisits, store.isOfVisitingKind(entity) {
+            publishToVisits(of: entity, commit: commit, &store, &renderer, to: &sessions)
+        }
     }
 
     /// Rows of tiles come again when their widget changes. The tiles themselves do not change: their number may be great,
@@ -39,7 +56,9 @@ extension SubscriptionRegistry {
                     oweNotice(of: tile, commit: commit, to: index, &store, &sessions)
                     continue
                 }
-                guard case .surface = subscription.terms.view, subscription.shown(tile) != nil else { continue }
+                guard case .surface = subscription.terms.view,
+                    subscription.shown(tile) != nil || isShownNow(tile, to: subscription, store, renderer, sessions)
+                else { continue }
                 oweSurroundings(of: tile, to: index, since: commit, &store)
                 sessions.makeReady(slot: subscription.session)
             }
@@ -51,25 +70,36 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// The turns of a smart stack stand in the rows of all of its tiles, and so does the order of a watch: those whose rows
-    /// look different come again.
+    /// Whether a change brings a tile that was not shown: in StandBy only those that come on top are.
+    private func isShownNow(
+        _ tile: EntityIndex, to subscription: Subscription, _ store: borrowing EntityStore,
+        _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable
+    ) -> Bool {
+        guard !subscription.isWaiting(for: tile), let session = sessions[slot: subscription.session] else {
+            return false
+        }
+        return renderer.form(of: tile, for: subscription, of: session, store) != nil
+    }
+
+    /// The turns of a smart stack stand in the rows of all of its tiles, and so do the order of a watch and the two places of
+    /// StandBy: those whose rows look different come again.
     ///
     /// - Parameter tiles: Their widgets, or what they are themselves, have changed.
-    private mutating func publishToNeighbours(
+    mutating func publishToNeighbours(
         of tiles: [EntityIndex], onBoard board: Int32, commit: Int64, _ store: inout EntityStore,
         _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
         let followed = store.boards.items(onBoard: board).filter {
             patterns.hasFollowers(ofWidget: $0, board) && tiles != [$0]
         }
-        guard !followed.isEmpty else { return }
+        guard !followed.isEmpty || !store.suggestions.keys(onBoard: board).isEmpty else { return }
         let stacked = store.neighbours(ofTiles: tiles, onBoard: board)
         for neighbour in followed {
             let isStacked = stacked.contains(neighbour)
             var followers = takeFollowers(of: neighbour, kind: board, isWidget: true)
             for index in followers {
                 guard let subscription = self[index], case .surface(let surface) = subscription.terms.view,
-                    isStacked || surface == .watch, !subscription.isWaiting(for: neighbour),
+                    isStacked || surface.numbersTiles, !subscription.isWaiting(for: neighbour),
                     let session = sessions[slot: subscription.session]
                 else { continue }
                 let form = renderer.form(of: neighbour, for: subscription, of: session, store)
@@ -82,14 +112,19 @@ extension SubscriptionRegistry {
             }
             giveBack(&followers)
         }
+        for suggestion in stacked.filter({ store.isSuggestion($0) }) + store.suggestions.visits(onBoard: board) {
+            oweSuggestion(
+                suggestion, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
+        }
     }
 
     /// Owes a resuming subscription the tiles whose widgets changed after its cursor.
     mutating func fillTiles(_ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore) {
         guard let subscription = self[index], case .surface = subscription.terms.view else { return }
         let account = subscription.terms.account
+        let isNumbered = if case .surface(let surface) = subscription.terms.view { surface.numbersTiles } else { false }
         let changed =
-            subscription.terms.view == .surface(.watch)
+            isNumbered
             ? store.tiles(reorderedAfter: sequence, followedBy: subscription.selector)
             : store.tiles(changedAfter: sequence, followedBy: subscription.selector)
         for entity in changed
@@ -97,4 +132,10 @@ extension SubscriptionRegistry {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
     }
+}
+
+extension Surface {
+    /// Whether the number of a tile's place follows from what else it shows of the board: the order of a watch, and the two
+    /// places of StandBy.
+    var numbersTiles: Bool { self == .watch || self == .standby }
 }

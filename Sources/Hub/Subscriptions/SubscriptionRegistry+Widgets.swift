@@ -8,6 +8,14 @@ extension SubscriptionRegistry {
     mutating func noteSent(
         _ form: WidgetForm, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
     ) {
+        noteSent(scene: form.sceneBox, tile: form.tile, of: entity, to: index, usedUpAt: usedUpAt)
+    }
+
+    /// - Parameter scene: `nil` for a suggestion that the subscriber is not shown now.
+    mutating func noteSent(
+        scene: WidgetForm.SceneBox?, tile: TileSight?, of entity: EntityIndex, to index: SubscriptionIndex,
+        usedUpAt: Timestamp?
+    ) {
         guard let subscription = self[index] else { return }
         let former = subscription.backlog?.widgets[entity.rawValue]?.watchedAt
         var watchedAt = former
@@ -17,7 +25,7 @@ extension SubscriptionRegistry {
         }
         change(index) { subscription in
             subscription.needBacklog().widgets[entity.rawValue] = WidgetSent(
-                scene: form.scene, tile: form.tile, usedUpAt: usedUpAt, watchedAt: watchedAt)
+                scene: scene, tile: SentTile(tile), usedUpAt: usedUpAt, watchedAt: watchedAt)
             subscription.noteDrained()
         }
     }
@@ -72,9 +80,8 @@ extension SubscriptionRegistry {
         _ store: borrowing EntityStore
     ) -> Bool {
         let sent = subscription.backlog?.widgets[entity.rawValue]
-        guard sent?.scene == form?.scene else { return true }
-        guard let tile = sent?.tile, let key = store[entity].key else { return sent?.tile != form?.tile }
-        return tile.turned(to: time, key) != form?.tile
+        guard sent?.scene?.scene == form?.scene else { return true }
+        return !(sent?.tile ?? .none).isAt(form?.tile, at: time, store[entity].key)
     }
 }
 
@@ -83,6 +90,7 @@ extension EntityStore {
     /// it.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
+        if isSuggestion(entity) { return true }
         if boardItem(at: entity) != nil {
             let isOnWatch = subscription.terms.view == .surface(.watch)
             // A walk over everything does not look at the other tiles of a board.

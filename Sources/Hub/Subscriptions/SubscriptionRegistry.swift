@@ -30,9 +30,7 @@ struct SubscriptionRegistry: ~Copyable {
     /// Keys that are given up in one batch.
     private static let keysFreedAtOnce = 2_048
 
-    init(limits: Limits = Limits()) {
-        self.limits = limits
-    }
+    init(limits: Limits = Limits()) { self.limits = limits }
 
     var count: Int { table.count }
     func forEach(_ body: (Subscription) -> Void) { table.forEach(body) }
@@ -148,7 +146,10 @@ struct SubscriptionRegistry: ~Copyable {
     mutating func oweSurroundings(
         of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: inout EntityStore
     ) {
-        enqueue(entity, in: index, &store) { $0.markChangedSurroundings(entity, firstCommit: commit) }
+        switch table[index]?.backlog?.markSurroundingsAhead(entity, commit: commit) {
+        case nil: enqueue(entity, in: index, &store) { $0.markChangedSurroundings(entity, firstCommit: commit) }
+        case let holds?: if holds { store.retain(entity) }
+        }
     }
 
     /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
@@ -199,6 +200,7 @@ struct SubscriptionRegistry: ~Copyable {
         _ changes: [Change], _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
+        publishSuggestionsOfNewKinds(commit: store.sequence, &store, &renderer, to: &sessions)
         let changes = changes.span
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
@@ -212,7 +214,7 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
-            if changes[position].isWidget, !store.boards.isEmpty {
+            if changes[position].isWidget, !store.boards.isEmpty || !store.suggestions.isEmpty {
                 publishToBoards(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
             if renderer.hasControlReferences {
@@ -245,8 +247,8 @@ struct SubscriptionRegistry: ~Copyable {
         guard let key = store[entity].key else { return }
         for activity in renderer.activities(with: key) {
             renderer.invalidateRows(of: activity)
-            var followers = takeFollowers(
-                of: activity, kind: store[activity].kindName, isWidget: store.isWidget(activity))
+            let isWidget = store.isWidget(activity)
+            var followers = takeFollowers(of: activity, kind: store[activity].kindName, isWidget: isWidget)
             for index in followers {
                 guard let subscription = table[index], case .surface = subscription.terms.view else { continue }
                 if subscription.terms.isNotice {

@@ -8,7 +8,7 @@ extension KindReader {
         "backgroundRemovable",
         "margins",
         "mounting", "texture", "carApp", "privacySensitive", "protection", "stale", "preview", "editTint", "views",
-        "timeout", "url",
+        "suggest", "timeout", "url",
     ]
     private static let parameterLimit = 16
     private static let recommendedLimit = 256
@@ -28,6 +28,7 @@ extension KindReader {
         options.relevance = widgetRelevance(object, source: source)
         options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
         let views = widgetViews(object, families: families, neverPlaces: places.never)
+        lintSuggestion(options, source: source, parameters: parameters, recommended: recommended)
         lintWidget(
             templates: templates, parameters: parameters,
             source: object["source"])
@@ -96,6 +97,7 @@ extension KindReader {
         options.isProtected = choice(object, "protection", at: "", Protection.self) != nil
         options.stale = duration(object, "stale", at: "")
         options.timeout = duration(object, "timeout", at: "") ?? options.timeout
+        options.isSuggested = bool(object, "suggest", at: "") ?? false
         options.url = template(object, "url", at: "")
         options.about = text(object, "description", at: "") ?? ""
         lint(description: options.about)
@@ -120,6 +122,32 @@ extension KindReader {
             warn(
                 "description", "it begins with \(quoted(String(description.prefix(beginning.count))))",
                 advice: "say what a person sees or does, as in \"See what waits at a shop\"")
+        }
+    }
+
+    /// W42: a stack suggests what a person could place, and what matters at some time.
+    private mutating func lintSuggestion(
+        _ options: WidgetKind.Options, source: WidgetKind.Source?, parameters: [WidgetParameter], recommended: [JSON]
+    ) {
+        guard options.isSuggested, let source else { return }
+        switch source {
+        case .each:
+            error(
+                "suggest", "widgets of single activities are not placed, so no stack suggests them",
+                advice: "take it out; \"relevance\" says when they are there")
+        case .one, .over, .schedule:
+            if options.relevance == nil {
+                warn(
+                    "suggest", "the widget never matters, so it is never suggested",
+                    advice: "write \"relevance\": a score, dates or a situation")
+            }
+        // Their timelines have scores.
+        case .pushed, .asked: break
+        }
+        if !parameters.isEmpty, recommended.isEmpty {
+            warn(
+                "suggest", "only configurations of \"recommended\" are suggested, and there are none",
+                advice: "write those that a stack may suggest")
         }
     }
 

@@ -63,6 +63,8 @@ public final class WidgetKind: Sendable {
     public let mountings: Set<WidgetMounting>
     /// When its widgets are there; `nil` for always.
     public let relevance: WidgetRelevance?
+    /// Stacks that take suggestions may show its recommended configurations while they matter (W42).
+    public let isSuggested: Bool
     public let url: Template?
     public let about: String
     /// The colour of the gallery's edit screen.
@@ -98,6 +100,7 @@ public final class WidgetKind: Sendable {
         texture = options.texture
         mountings = options.mountings
         relevance = options.relevance
+        isSuggested = options.isSuggested
         url = options.url
         about = options.about
         editTint = options.editTint
@@ -117,6 +120,7 @@ public final class WidgetKind: Sendable {
         var texture = "glass"
         var mountings = Set(WidgetMounting.allCases)
         var relevance: WidgetRelevance?
+        var isSuggested = false
         var url: Template?
         var about = ""
         var editTint: String?

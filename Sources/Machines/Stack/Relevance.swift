@@ -104,4 +104,19 @@ public struct Relevance: Hashable, Sendable {
     }
 
     public func weight(at now: Timestamp) -> Double { standing(at: now)?.weight ?? 0 }
+
+    /// Whether it weighs from a moment on, at each date, what another one does.
+    public func isAlike(_ other: Relevance, from now: Timestamp) -> Bool {
+        weights(from: now).elementsEqual(other.weights(from: now)) { $0.date == $1.date && $0.weight == $1.weight }
+    }
+
+    /// The weight at a moment, and those that differ from the ones before.
+    private func weights(from now: Timestamp) -> [(date: Timestamp, weight: Double)] {
+        var weights = [(date: now, weight: weight(at: now))]
+        for step in steps where step.date > now {
+            let weight = step.standing?.weight ?? 0
+            if weight != weights.last?.weight { weights.append((step.date, weight)) }
+        }
+        return weights
+    }
 }

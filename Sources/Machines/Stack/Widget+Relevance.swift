@@ -7,15 +7,16 @@ extension Widget {
     /// - Parameters:
     ///   - future: Its moments.
     ///   - isInSituation: Whether the device is in a situation that the kind names.
+    ///   - needsContent: A situation counts only while there is content: nobody placed the widget.
     public func relevance(
-        key: Key, kind: WidgetKind, future: WidgetFuture, isInSituation: Bool = false
+        key: Key, kind: WidgetKind, future: WidgetFuture, isInSituation: Bool = false, needsContent: Bool = false
     ) -> Relevance {
         guard !isGone else { return Relevance() }
         var spans = Relevance.spans(of: entries)
         guard let relevance = kind.relevance else { return Relevance(spans) }
-        if isInSituation {
-            let standing = Relevance.Standing(weight: 1, since: .distantPast)
-            spans.append(Relevance.Span(dates: .distantPast ..< .distantFuture, standing: standing))
+        let situation = Relevance.Standing(weight: 1, since: .distantPast)
+        if isInSituation, !needsContent {
+            spans.append(Relevance.Span(dates: .distantPast ..< .distantFuture, standing: situation))
         }
         var scored: [WidgetEntry] = []
         let moments = future.moments
@@ -29,6 +30,9 @@ extension Widget {
             // The first moment is shown now, whatever its date.
             let begin = index == 0 ? Timestamp.distantPast : moment.date
             let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
+            if isInSituation, needsContent, begin < end {
+                spans.append(Relevance.Span(dates: begin..<end, standing: situation))
+            }
             for dates in relevance.contexts(in: context) {
                 let (from, to) = (max(begin, dates.range.lowerBound), min(end, dates.range.upperBound))
                 guard from < to else { continue }

@@ -64,11 +64,22 @@ public struct Board: Sendable {
             put(tile, at: id)
         case .show:
             var tile = try tile(id)
-            guard tile.stack != nil else { throw .notStacked(id) }
+            guard let stack = tile.stack else { throw .notStacked(id) }
+            // Of two choices of one moment the later one counts: a clock that was set back stands still for a while.
+            for other in tiles(ofStack: stack) where other != id {
+                guard var former = items[other]?.tile, let date = former.chosenAt, date >= now else { continue }
+                former.chosenAt = nil
+                put(former, at: other)
+            }
             tile.chosenAt = now
             put(tile, at: id)
-        // A tile that stands there has been kept already.
-        case .keep: _ = try tile(id)
+        case .keep(let addition):
+            // A tile that stands there has been kept already.
+            if items[id] == nil, let addition {
+                try add(addition, id, for: account, at: now)
+            } else {
+                _ = try tile(id)
+            }
         case .stack(let stacking): try stack(stacking, id, for: account)
         case .remove: try remove(id)
         }
@@ -181,8 +192,9 @@ public struct Board: Sendable {
         // It is the last of its new container, until it has its position there.
         tile.position = .max
         put(tile, at: id)
-        insert(id, into: tile.stack, at: position)
+        // The stack that it leaves may go: a position is the one that the tile has in the end.
         leave(former)
+        insert(id, into: tile.stack, at: position)
     }
 
     private mutating func pin(_ id: String, at position: Int?) throws(TileRejection) {

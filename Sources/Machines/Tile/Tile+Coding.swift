@@ -90,12 +90,7 @@ extension TileInput {
         switch self {
         case .add(let addition):
             writer.write(UInt8(1))
-            writer.write(addition.widget.text)
-            writer.write(addition.configuration)
-            writer.write(addition.family.rawValue)
-            writer.write(addition.stack) { $0.write($1) }
-            writer.write(addition.position) { $0.write($1) }
-            addition.look.encode(to: &writer)
+            addition.encode(to: &writer)
         case .configure(let change):
             writer.write(UInt8(2))
             writer.write(change.widget?.text) { $0.write($1) }
@@ -116,7 +111,10 @@ extension TileInput {
             writer.write(position) { $0.write($1) }
         case .unpin: writer.write(UInt8(5))
         case .show: writer.write(UInt8(6))
-        case .keep: writer.write(UInt8(7))
+        case .keep(nil): writer.write(UInt8(7))
+        case .keep(let addition?):
+            writer.write(UInt8(10))
+            addition.encode(to: &writer)
         case .stack(let stacking):
             writer.write(UInt8(8))
             writer.write(stacking.family?.rawValue) { $0.write($1) }
@@ -132,14 +130,7 @@ extension TileInput {
     public init(from reader: inout BinaryReader) throws(BinaryError) {
         guard try reader.readByte() == Self.form else { throw reader.failure("a request of a tile of another form") }
         switch try reader.readByte() {
-        case 1:
-            var addition = Addition(
-                widget: try reader.readWidgetKey(), configuration: try reader.readJSON(),
-                family: try reader.readWord(WidgetFamily.self))
-            addition.stack = try reader.readText()
-            addition.position = try reader.readPosition()
-            addition.look = try TileLook(from: &reader)
-            self = .add(addition)
+        case 1: self = .add(try Addition(from: &reader))
         case 2:
             var change = Change()
             change.widget = try reader.readOptional { (reader) throws(BinaryError) in try reader.readWidgetKey() }
@@ -158,7 +149,7 @@ extension TileInput {
         case 4: self = .pin(position: try reader.readPosition())
         case 5: self = .unpin
         case 6: self = .show
-        case 7: self = .keep
+        case 7: self = .keep(nil)
         case 8:
             var stacking = Stacking()
             stacking.family = try reader.readOptional { (reader) throws(BinaryError) in
@@ -172,8 +163,29 @@ extension TileInput {
             stacking.position = try reader.readPosition()
             self = .stack(stacking)
         case 9: self = .remove
+        case 10: self = .keep(try Addition(from: &reader))
         default: throw reader.failure("unknown request of a tile")
         }
+    }
+}
+
+extension TileInput.Addition {
+    fileprivate func encode(to writer: inout BinaryWriter) {
+        writer.write(widget.text)
+        writer.write(configuration)
+        writer.write(family.rawValue)
+        writer.write(stack) { $0.write($1) }
+        writer.write(position) { $0.write($1) }
+        look.encode(to: &writer)
+    }
+
+    fileprivate init(from reader: inout BinaryReader) throws(BinaryError) {
+        self.init(
+            widget: try reader.readWidgetKey(), configuration: try reader.readJSON(),
+            family: try reader.readWord(WidgetFamily.self))
+        stack = try reader.readText()
+        position = try reader.readPosition()
+        look = try TileLook(from: &reader)
     }
 }
 

@@ -3,7 +3,7 @@ public import TelltaleModel
 
 /// A widget that stands on a board: on which key of widgets, in which family, and where (Protocols/Widgets/boards.md).
 public struct Tile: Hashable, Sendable {
-    public enum Phase: String, Hashable, Sendable { case placed, pinned }
+    public enum Phase: String, Hashable, Sendable { case placed, pinned, suggested }
 
     /// The key of the widget that it shows.
     public internal(set) var widget: Key
@@ -20,8 +20,14 @@ public struct Tile: Hashable, Sendable {
     public internal(set) var chosenAt: Timestamp?
     public internal(set) var look: TileLook
     public internal(set) var createdAt: Timestamp
+    /// Nobody placed it. A board never holds such a tile: it follows from the kinds and the stack
+    /// (``Board/suggestions(from:)``).
+    public internal(set) var isSuggested = false
 
-    public var phase: Phase { pinned == nil ? .placed : .pinned }
+    /// It comes and goes by itself on a watch, and no stack suggests it (``Board/visit(of:configuration:family:)``).
+    public var isVisit: Bool { isSuggested && stack == nil }
+
+    public var phase: Phase { isSuggested ? .suggested : pinned == nil ? .placed : .pinned }
 }
 
 /// How a tile stands in its place.

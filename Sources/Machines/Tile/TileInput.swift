@@ -55,8 +55,8 @@ public enum TileInput: Hashable, Sendable {
     case unpin
     /// Its stack turns to it.
     case show
-    /// A suggestion stays.
-    case keep
+    /// A suggestion stays, as this tile; `nil` = it is that of a tile that stands there already.
+    case keep(Addition?)
     case stack(Stacking)
     case remove
 

@@ -13,6 +13,10 @@ final class Screen: ConnectedClient {
     private let rate: Int?
     /// Whether it is a named screen of a scenario's script. Such a screen only follows the script.
     let isOnStage: Bool
+    /// It shows a board.
+    let isBoard: Bool
+    /// The script has taken its connection away.
+    private(set) var isToStayAway = false
     /// Called when its table may have changed.
     var onChange: (Screen) -> Void = { _ in }
     /// The actions that a person took on it and that have no reply yet, in order.
@@ -42,19 +46,21 @@ final class Screen: ConnectedClient {
         feed = ScreenFeed(
             world: world, name: "screen-\(number)", pattern: pattern,
             view: world.setting.view(ofScreen: number) ?? views[number % views.count])
-        isOnStage = false
+        (isOnStage, isBoard) = (false, false)
         rate = number % 7 == 6 ? 1 + self.random.below(4) : nil
         feed.account = account
     }
 
-    /// A screen of a script. It follows everything.
+    /// A screen of a script. It follows its board, or everything but boards.
     init(world: any Environment, index: Int, stage: StageScreen) {
         self.world = world
         self.index = index
         random = SimulationRandom(seed: UInt64(index))
         account = stage.account.map { world.setting.tagged($0) }
-        feed = ScreenFeed(world: world, name: stage.name, pattern: "*", view: stage.view)
+        let pattern = stage.board.map { "\($0)/*" } ?? "*"
+        feed = ScreenFeed(world: world, name: stage.name, pattern: pattern, view: stage.view)
         rate = nil
+        isBoard = stage.board != nil
         traits = stage.traits
         isOnStage = true
         feed.account = account
@@ -85,7 +91,7 @@ final class Screen: ConnectedClient {
 
     func move() {
         guard let link else {
-            if feed.isAway { connect() }
+            if feed.isAway, !isToStayAway { connect() }
             return
         }
         if world.isCalm || isOnStage { return }
@@ -139,7 +145,14 @@ final class Screen: ConnectedClient {
         if let link { world.send(line.withID("p\(performedCount - 1)") + "\n", on: link) } else { connect() }
     }
 
+    /// Its connection is lost, until it is told to come back.
+    func stay(away isAway: Bool) {
+        isToStayAway = isAway
+        if isAway { vanish() } else if link == nil { connect() }
+    }
+
     func calmDown() {
+        isToStayAway = false
         wake()
         if link == nil { connect() }
     }

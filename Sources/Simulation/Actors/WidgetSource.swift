@@ -22,7 +22,8 @@ final class WidgetSource {
 
     private func post() {
         count += 1
-        let key = random.pick(of: SimulatedWidgets.keys)
+        let keys = SimulatedWidgets.keys + (world.climate.boards > 0 ? [SimulatedWidgets.trip] : [])
+        let key = random.pick(of: keys)
         if random.chance(world.climate.badLines * 5) { return postBad(key) }
         if random.chance(60) {
             return post("EVT \(key) type=\(random.pick(of: ["end", "reload", "reload"]))", refusals: ["unknown_key"])
@@ -31,7 +32,8 @@ final class WidgetSource {
         if random.chance(300) {
             let version = random.chance(200) ? max(1, count - 20) : count
             line += " ver=\(version)"
-            versions[client.parcels.count] = (key, version)
+            // A widget that is forgotten with its kind has no version any more.
+            if key != SimulatedWidgets.trip { versions[client.parcels.count] = (key, version) }
         }
         if random.chance(world.climate.lateEvents) { line += " at=\(world.daemonTime - random.pick(0...60_000))" }
         post(line, tail: Self.tail(timeline(), alert: random.chance(50)))
@@ -42,13 +44,20 @@ final class WidgetSource {
         var date = world.daemonTime / 1_000 + random.pick(-20...20)
         return (0...random.below(7)).map { _ in
             date += random.pick(1...20)
-            return Self.entry(date: "\(date)", number: random.below(50))
+            return Self.entry(date: "\(date)", number: random.below(50), relevance: relevance())
         }
     }
 
-    private static func entry(date: String, number: Int, filler: Int = 0) -> String {
+    /// How much an entry matters, where there are stacks that it may turn.
+    private func relevance() -> String {
+        guard world.climate.boards > 0, random.chance(700) else { return "" }
+        let span = random.chance(500) ? #","for":\#(random.pick(1...40))"# : ""
+        return #","relevance":{"score":\#(random.pick(-1...5))\#(span)}"#
+    }
+
+    private static func entry(date: String, number: Int, filler: Int = 0, relevance: String = "") -> String {
         let secret = String(repeating: "s", count: 1 + filler)
-        return #"{"date":\#(date),"content-state":{"n":"\#(number)","secret":"\#(secret)"}}"#
+        return #"{"date":\#(date),"content-state":{"n":"\#(number)","secret":"\#(secret)"}\#(relevance)}"#
     }
 
     private static func tail(_ entries: [String], alert: Bool = false) -> String {
@@ -86,7 +95,9 @@ final class WidgetSource {
     /// - Parameter isNamed: It has an event id, because it may be taken.
     private func post(_ line: String, tail: String = "", refusals: Set<String> = [], isNamed: Bool = true) {
         let eid = "\(count)"
-        self.refusals[client.parcels.count] = refusals
+        // Its kind is taken away at times.
+        let isGone: Set<String> = line.contains(" trip/") ? ["unknown_kind"] : []
+        self.refusals[client.parcels.count] = refusals.union(isGone)
         client.post(
             line + (isNamed ? " eid=\(eid)" : "") + (tail.isEmpty ? "" : " " + tail), eid: eid, due: world.instant)
     }

@@ -11,7 +11,7 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkWidgets, checkNotices, checkAsks, checkAnnouncements, checkAcknowledged,
+            checkScreens, checkWidgets, checkBoards, checkNotices, checkAsks, checkAnnouncements, checkAcknowledged,
             checkFullView, checkDeadlines, checkHistories, checkRecovery, checkPushes,
         ]
         for check in checks where world.ledger.violations.isEmpty { check() }
@@ -29,7 +29,9 @@ struct ConvergenceCheck {
     /// Every subscription has the rows that a new one gets.
     private func checkScreens() {
         for client in world.clients where world.ledger.violations.isEmpty {
-            if let screen = client as? Screen {
+            if let screen = client as? Screen, screen.isBoard {
+                checkBoard(of: screen)
+            } else if let screen = client as? Screen {
                 check(
                     screen.table, of: screen.name, screen.pattern, screen.view, introduction: screen.introduction)
             } else if let churner = client as? ChurnClient {

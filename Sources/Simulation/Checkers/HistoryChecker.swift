@@ -58,11 +58,14 @@ final class HistoryChecker {
     private var lines = ClientLines()
     var outages = Outages()
     private(set) var widgets = WidgetHistory()
+    /// Where people arrange boards.
+    let boards: BoardHistory?
     /// The leaps of the wall clock, with the world's time of each.
     private var leaps: [(at: Int64, span: Int64)] = []
 
     init(world: World) {
         self.world = world
+        boards = world.hasBoards ? BoardHistory() : nil
     }
 
     /// How late the daemon may decide due work when nothing holds it up: the current sync, and the pace.
@@ -81,6 +84,7 @@ final class HistoryChecker {
                 return world.violated("P1", "record \(record.sequence) is written after record \(lastSequence)")
             }
             lastSequence = record.sequence
+            boards?.begin(record)
             if !record.entity.isEmpty { take(record) }
         }
         if world.setting.cast == .simulated { checkAttachments(of: records) }
@@ -130,8 +134,12 @@ final class HistoryChecker {
         if story.reference.operationDue != due {
             story.operation = story.reference.operationDue.map { (world.now, $0 - record.heard) }
         }
-        if let fault = line.tail.flatMap({ widgets.take(record, of: key, tail: $0) }) {
+        // Another cast's kinds of widgets have no model.
+        if world.hasWidgets, let fault = line.tail.flatMap({ widgets.take(record, of: key, tail: $0) }) {
             world.violated("widgets", "\(key) at record \(record.sequence): \(fault)")
+        }
+        if let fault = line.tail.flatMap({ boards?.take(record, of: key, tail: $0, widgets: widgets) }) {
+            world.violated(fault.promise, "record \(record.sequence): \(fault.what)")
         }
         if case .order(let order) = story.reference, key.hasPrefix("order/") {
             widgets.take(record, ofOrder: key, order)

@@ -7,7 +7,7 @@ import TelltaleModel
 struct TurnRules {
     private let profile: FaultProfile
     let pace: Pace
-    private var hasFailed = false
+    private(set) var hasFailed = false
     private var lastFlush = MonotonicTime.distantPast
     /// The moment of the world by which the next turn is to begin, because the pace allows a flush then.
     private var promise: Int64?

@@ -95,9 +95,12 @@ struct WidgetHistory {
             if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = forecast.widget }
             return fault
         }
-        guard key.hasPrefix("sales/") else { return nil }
+        guard SimulatedWidgets.isPosted(key) else { return nil }
         var widget = current[key] ?? ReferenceWidget()
-        let fault = widget.take(record, tail: tail)
+        // A widget whose kind is gone is forgotten as it is.
+        let isForgotten = key == SimulatedWidgets.trip && record.type == "pruned"
+        let fault = isForgotten ? nil : widget.take(record, tail: tail)
+        if isForgotten { widget = ReferenceWidget() }
         current[key] = widget
         if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = widget }
         return fault
@@ -111,6 +114,17 @@ struct WidgetHistory {
         cards[card] = order.isOnCard
         guard order.isOnCard, record.rev == record.sequence, record.type != "deadline" || !wasThere else { return }
         foreseen[.init(key: card, rev: record.rev)] = order.foreseen
+    }
+
+    /// The fault of a row of a tile, which shows the newest state of a widget.
+    func fault(ofTile row: WidgetRowCheck, on widget: String, ahead: Int) -> String? {
+        if widget == SimulatedWidgets.queue {
+            let values = queue.current
+            return row.fault(ahead: ahead, reference: values.drawn) { _ in values.moments }
+        }
+        if widget.hasPrefix("hours/") { return fault(of: row, key: widget, rev: 0, ahead: ahead) }
+        let reference = current[widget] ?? ReferenceWidget()
+        return row.fault(ahead: ahead, reference: reference.drawn) { _ in reference.moments }
     }
 
     /// The fault of a row that a client was sent.

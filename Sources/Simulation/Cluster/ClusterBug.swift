@@ -1,3 +1,6 @@
+import Replication
+import TelltaleModel
+
 /// A bug that the simulation of a cluster plants, to see that its checkers find it.
 ///
 /// Each stands for a mistake that a node could make. It is made in the performer and in what it passes on, so the code of
@@ -6,6 +9,9 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case pipelinedFence, refusalTakenForStored, silenceTakenForLost, strangersAck, staleReadLeads, leaseTakenForFence
     case oldLeaderShows, doAfterDeposal, standbyFiresTimers, copiedBeforeStored, chainUnchecked, epochAtTakeover
     case behindCursorServed, shorterLogAccepted, ownKindsAtTakeover, halfBatchReplayed
+    case incompleteBaseUsed, purgedBeyondBase, foreignBaseTaken, chainUncheckedAtBase
+    case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
+    case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
 
     public var summary: String {
         switch self {
@@ -25,6 +31,17 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .shorterLogAccepted: "a node throws its copy away for a log that is shorter"
         case .ownKindsAtTakeover: "a new leader puts the kinds of its own folder in force"
         case .halfBatchReplayed: "a part of a batch is replayed without the rest"
+        case .incompleteBaseUsed: "a base is loaded that is not whole, or of which a bit has changed"
+        case .purgedBeyondBase: "the log is purged up to the newest base"
+        case .foreignBaseTaken: "a base of another epoch is loaded"
+        case .baseOfOtherRecord: "a base is told to be of a newer record than its state"
+        case .clocksOfLastTurn:
+            "the snapshot of a leader has the clocks of its last turn, and not those of its newest record"
+        case .prunedBeforeSnapshot: "a local copy forgets records before the snapshot that holds them is finished"
+        case .chainUncheckedAtBase: "a node goes on behind a base wherever the log goes on"
+        case .oldBeatsTakenForSilence: "a standby whose view of the beats is behind deposes a leader that lives"
+        case .restartsUnheard: "behind the end of all processes a node waits for a lease that none holds"
+        case .keptBeatsTakenForWords: "what the engine has kept of a process that is gone is taken for its word"
         }
     }
 }
@@ -49,10 +66,20 @@ struct ClusterClimate {
     /// So many of each within the span.
     var elections = 0
     var kills = 0
+    /// All nodes and all servers of the engine at once.
+    var blackouts = 0
     var pauses = 0
     var cuts = 0
     var handovers = 0
+    var terminations = 0
     var wipes = 0
+    var baseDamages = 0
+    var lostBaseAnswers = 0
+    var lateBaseRequests = 0
+    var bases = BaseSettings()
+    var recordsBetweenSnapshots = Int64.max
+    /// From an order to a node's own disk to its end.
+    var slowestDisk: Int64 = 5
     var fullDisks = 0
     var strangers = 0
     var beatLies = 0
@@ -78,24 +105,39 @@ struct ClusterClimate {
         pauses = maybe(1 + random.below(3))
         cuts = maybe(1 + random.below(3))
         handovers = maybe(1)
-        wipes = maybe(1)
+        wipes = maybe(1 + random.below(3))
         fullDisks = maybe(1)
         strangers = maybe(1 + random.below(2))
         beatLies = maybe(1 + random.below(3))
         let widest: Int64 = random.chance(200) ? 90_000 : 2_000
         skews = (0..<3).map { _ in random.pick(-widest...widest) }
         if random.chance(200) { engineBug = random.pick(of: EngineBug.allCases) }
+        baseDamages = maybe(1 + random.below(3))
+        lostBaseAnswers = maybe(1 + random.below(100))
+        bases.every = Milliseconds(random.pick(3_000...20_000))
+        bases.logBytes = random.chance(300) ? 5_000 : 1 << 40
+        bases.retention = Milliseconds(random.pick(1_000...40_000))
+        bases.logLimit = random.chance(300) ? 20_000 : .max
+        (bases.look, bases.turn) = (.seconds(1), .seconds(2))
+        (bases.patience, bases.longPatience) = (.seconds(2), .seconds(15))
+        bases.pieceBytes = [200, 2_000, 50_000][random.below(3)]
+        recordsBetweenSnapshots = [20, 100, .max][random.below(3)]
+        terminations = maybe(1 + random.below(2))
+        slowestDisk = [1, 20, 500, 10_000][random.below(4)]
         crowd = FaultProfile(calmWithSeed: seed)
         crowd.producers = 2
         crowd.screens = 4
         crowd.providers = 1
         crowd.fingers = 1
-        crowd.retention = 3_000
+        // In the short one local copies forget records, and nodes event ids.
+        crowd.retention = random.chance(200) ? 20 : 3_000
         crowd.slowestWire = [1, 10, 100][random.below(3)]
         crowd.resets = maybe(30)
         crowd.duplicates = maybe(60)
         crowd.disorder = maybe(200)
         crowd.lies = maybe(200)
         crowd.doubleTaps = maybe(200)
+        lateBaseRequests = maybe(1 + random.below(50))
+        blackouts = random.chance(300) ? 1 : 0
     }
 }

@@ -10,6 +10,9 @@ final class ClusterChecks {
     private(set) var isForgiven = false
     private var engineBug: ClusterClimate.EngineBug?
     private var terms: [Int64: Int64] = [:]
+    /// Replays the log as it is stored.
+    private var reference: Hub?
+    /// Of the state behind each record.
     private var hashes: [Int64: UInt64] = [:]
 
     /// Nodes that have read what the engine has lost, with the newest message that each has read: they must tell.
@@ -39,6 +42,15 @@ final class ClusterChecks {
         for record in records where record.entity.isEmpty && record.sequence > 2 {
             cluster.violated("P3", "record \(record.sequence) changes the kinds or the settings in force")
         }
+        if reference == nil { reference = Hub(configuration: cluster.configuration, epoch: cluster.log.epoch ?? 0) }
+        do {
+            for record in records {
+                try reference?.replay(record)
+                hashes[record.sequence] = reference?.stateHash
+            }
+        } catch {
+            cluster.violated("P10", "the log has a record that gives another result when it is replayed: \(error)")
+        }
     }
 
     /// P1: what a leader takes for stored is in the log, and no two terms have one position.
@@ -58,9 +70,11 @@ final class ClusterChecks {
     /// P9: a local copy is a beginning of the log.
     func copied(_ records: [JournalRecord], by node: ClusterNode, _ cluster: SimulatedCluster) {
         compare(records, "copies", "P9", node, cluster)
-        if node.copy.chain.sequence != Int64(node.copy.records.count) {
+        if node.copy.chain.sequence != node.copy.lastSequence {
             cluster.violated(
-                "P9", "\(node.name) has \(node.copy.records.count) records up to \(node.copy.chain.sequence)")
+                "P9",
+                "\(node.name) has record \(node.copy.lastSequence), and the place of record \(node.copy.chain.sequence)"
+            )
         }
     }
 
@@ -77,16 +91,37 @@ final class ClusterChecks {
         }
     }
 
-    /// P3, P10: the state behind a record is the same on every node.
+    /// P3, P10: the state behind a record is the same on every node, and that of the log.
     func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode, _ cluster: SimulatedCluster) {
         if let known = hashes[sequence], known != hash {
-            cluster.violated("P10", "\(node.name) has another state behind record \(sequence) than another node")
+            cluster.violated("P10", "\(node.name) has another state behind record \(sequence) than the log")
         }
-        hashes[sequence] = hash
+    }
+
+    /// A base is one of the log: of the right lineage, and of the records that the log has.
+    func loaded(by node: ClusterNode, _ cluster: SimulatedCluster) {
+        let chain = node.copy.chain
+        guard chain.sequence < Int64(cluster.log.chains.count), cluster.log.chains[Int(chain.sequence)] == chain,
+            node.copy.epoch == cluster.log.epoch
+        else {
+            return cluster.violated(
+                "P9", "\(node.name) takes the base of record \(chain.sequence), which the log has not")
+        }
+    }
+
+    /// A message that is purged is held by the two newest whole bases.
+    func purged(before: Int64, by index: Int, _ cluster: SimulatedCluster) {
+        let held = cluster.log.bases.whole.filter { $0.reader.position >= before }
+        let isEnough = held.count >= (cluster.log.bases.damaged == nil ? 2 : 1)
+        if !isEnough {
+            cluster.violated("P1", "n\(index + 1) purges before message \(before), and \(held.count) bases hold that")
+        }
     }
 
     func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
         tells()
+        // It has told. An operator who starts it again accepts the log as it is.
+        witnesses[node.index] = nil
         if engineBug == nil { cluster.violated("P9", "\(node.name) stops, and the engine is right: \(reason)") }
     }
 
@@ -103,7 +138,8 @@ final class ClusterChecks {
         let silence = cluster.now - node.lastProof
         if silence > ReplicaSettings().lease.count {
             let lines = bytes.split(separator: UInt8(ascii: "\n"))
-            guard let first = lines.first(where: { !$0.starts(with: "MARK".utf8) }) else { return }
+            guard let first = lines.first(where: { !$0.starts(with: "MARK".utf8) && !$0.starts(with: "BYE ".utf8) })
+            else { return }
             let line = String(decoding: first, as: UTF8.self)
             cluster.violated("P2", "\(node.name) has proved nothing for \(silence) ms, and writes \(line.prefix(60))")
         }
@@ -113,6 +149,15 @@ final class ClusterChecks {
                 let rev = Int64(text[range.upperBound...].prefix { $0 != " " }), rev > cluster.durableSequence
             else { continue }
             cluster.violated("P2", "\(node.name) shows rev \(rev), and the log ends with \(cluster.durableSequence)")
+        }
+    }
+
+    /// A node that does not lead says so to each new connection, and nothing else.
+    func greeted(_ bytes: [UInt8], by node: ClusterNode, _ cluster: SimulatedCluster) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isGreeting = text.hasPrefix("TELLTALE ") && text.contains(" role=standby") && text.hasSuffix("\n")
+        if !isGreeting || text.dropLast().contains("\n") {
+            cluster.violated("P2", "\(node.name) does not lead, and writes \(text.prefix(100))")
         }
     }
 
@@ -155,8 +200,9 @@ final class ClusterChecks {
         do {
             let hub = try ClusterRecovery.hub(of: node.copy.contents, configuration: cluster.configuration)
             hashed(hub.stateHash, at: hub.lastRecordSequence, by: node, cluster)
-            if node.standby != nil {
-                hashed(node.standby?.stateHash ?? 0, at: node.standby?.sequence ?? 0, by: node, cluster)
+            node.noteHash()
+            if node.isLeading, node.server?.isCommitting == false {
+                hashed(node.server?.hub.stateHash ?? 0, at: node.server?.hub.lastRecordSequence ?? 0, by: node, cluster)
             }
         } catch {
             cluster.violated("P9", "the copy of \(node.name) does not recover: \(error)")
@@ -182,6 +228,17 @@ final class ClusterChecks {
         }
     }
 
+    /// P1: the log has what was acknowledged, under the number that was told.
+    private func checkRevs(of posts: [Acknowledgement], source: String, _ cluster: SimulatedCluster) {
+        let truth = cluster.log.records
+        for post in posts {
+            guard let key = post.line.split(separator: " ").first(where: { $0.contains("/") }) else { continue }
+            let place = Int(post.rev) - 1
+            if truth.indices.contains(place), truth[place].entity == key { continue }
+            cluster.violated("P1", "\(source) was told rev \(post.rev) for \(post.line), which the log has not")
+        }
+    }
+
     private func finishClients(_ cluster: SimulatedCluster, _ leader: ClusterNode) throws {
         func answers(_ lines: [String]) throws -> [ClientLine] {
             var reader = ClientLines()
@@ -199,6 +256,9 @@ final class ClusterChecks {
         }
         for case let poster as any Poster in cluster.clients {
             let posts = poster.acknowledged
+            checkRevs(of: posts, source: poster.source, cluster)
+            // A node that forgets what is old does not know it again.
+            guard cluster.configuration.decisions.retention > .minutes(10) else { continue }
             let lines = try answers(["HELLO client=\(poster.source)"] + posts.map(\.line))
             for fault in Verdicts.acknowledgement(of: posts, source: poster.source, in: lines) {
                 cluster.violated(fault)

@@ -1,3 +1,4 @@
+import Cluster
 import Hub
 import Journal
 import Replication
@@ -7,51 +8,56 @@ import Server
 extension ClusterNode {
     /// The look at the lease comes first: a leader in limbo neither decides nor writes.
     func turn() {
-        guard isUp, !isPaused, server != nil else { return }
-        let isAllowed = replica?.mayShow(at: monotonic) ?? false
-        takeActions()
-        guard isAllowed || tampering.showsAnyway(isLeading: replica?.role == .leading), server != nil else { return }
+        guard isUp, !isPaused, !isStopped, server != nil else { return }
+        if !isLeading { tampering.standbyTurn(of: self) }
+        guard mayServe(), !links.isEmpty || isLeading, member?.mayDecide == true else { return }
         server?.turn(at: hubTime)
-        while isUp, !isPaused, let action = server?.nextAction(at: hubTime) {
-            perform(action)
-            if server == nil { break }
-        }
+        performServer()
         takeActions()
+    }
+
+    private func mayServe() -> Bool {
+        let isAllowed = member?.mayServe(at: hubTime) == true
+        takeActions()
+        return isUp && !isStopped && (isAllowed || tampering.showsAnyway(isLeading: isLeading))
+    }
+
+    /// The server may be another one behind each action: what is left of the one before is nobody's.
+    private func performServer() {
+        let number = serverNumber
+        while isUp, !isPaused, !isStopped, number == serverNumber, let action = server?.nextAction(at: hubTime) {
+            perform(action)
+        }
     }
 
     private func perform(_ action: Action) {
         switch action {
         case .append(let part, let isLast):
-            records += part
-            guard isLast else { break }
-            if cluster.bug == .standbyFiresTimers, replica?.role != .leading {
-                // A standby that decides has no log to ask.
-                records = []
-                server?.synced(.durable(duration: .zero, wait: .zero), at: hubTime)
-                break
+            if !isLeading { cluster.violated("P3", "\(name) decides, and does not lead") }
+            batch += part
+            if isLast { tampering.decided(batch, by: self) }
+            if !tampering.appendBatch(batch, isLast: isLast, of: self) {
+                member?.append(part, isLast: isLast, at: hubTime)
             }
-            if cluster.bug == .copiedBeforeStored {
-                copy.append(records)
-                cluster.copied(records, by: self)
-            }
-            if !tampering.appendBatch(records, of: self) { replica?.append(records, at: monotonic) }
             // A batch that comes too late is settled by what deposed its leader.
             takeActions()
         case .flush: flush()
         case .resumeReading(let id): if let link = links[id] { resume(link) }
         case .pauseReading, .stopListening, .report: break
         case .close(let id): if let link = links[id] { close(link) }
-        case .closeConnections: closeAll()
+        case .closeConnections: closeAll(telling: [])
         case .readHistory(let request):
             let journal = InMemoryJournal(copy.contents)
             server?.historyRead(
                 Result { () throws(JournalError) in
                     try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
                 }, for: request)
-        case .writeSnapshot: server?.snapshotWritten(isWritten: false)
+        case .writeSnapshot(let pruning):
+            guard let snapshot = server?.snapshot() else { break }
+            writeSnapshot(tampering.taken(snapshot, isLeader: true, by: self), pruning, for: .server(serverNumber))
         case .closeJournal: server?.journalClosed(isInOrder: true)
         case .wake(let wake): schedule(wake, at: hubTime)
-        case .handOver(let handover): replica?.resign(to: handover.successor, at: monotonic)
+        case .handOver(let handover): member?.handOver(to: handover.successor, at: hubTime)
         case .exit(let status): cluster.violated("turn", "\(name) exits with \(status)")
         }
     }
@@ -63,7 +69,11 @@ extension ClusterNode {
             guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }
             if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }
             bytes = tampering.written(bytes, to: id, of: self)
-            if !bytes.isEmpty { cluster.send(bytes, to: link, by: self) }
+            if !isLeading {
+                cluster.greeted(bytes, by: self)
+            } else if !bytes.isEmpty {
+                cluster.send(bytes, to: link, by: self)
+            }
             if output.disposition == .finish { close(link) }
         }
         server?.flushed(at: hubTime)
@@ -71,13 +81,19 @@ extension ClusterNode {
 
     // MARK: Connections
 
-    /// - Returns: `false` where the node leads not, or listens not at all.
+    /// - Returns: `false` where the node does not lead, and says so, or does not listen at all.
     func accept(_ link: Link) -> Bool {
-        guard isUp, !isPaused, isLeading, let id = server?.connected(at: hubTime) else { return false }
+        guard isUp, !isPaused, !isStopped, let id = server?.connected(at: hubTime) else { return false }
         link.session = id
         links[id] = link
+        if !isLeading, let standing = member?.standing(at: monotonic) { server?.stands(standing) }
         turn()
-        return true
+        guard !isLeading else { return true }
+        // The lobby's greeting sends the client on.
+        if link.session != nil { server?.disconnected(id) }
+        link.session = nil
+        links[id] = nil
+        return false
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
@@ -125,8 +141,13 @@ extension ClusterNode {
         cluster.ended(link)
     }
 
-    func closeAll() {
-        for link in links.values.sorted(by: { $0.client < $1.client }) {
+    /// - Parameter farewell: The last line to each.
+    func closeAll(telling farewell: [UInt8]) {
+        // A client may have left one link and opened another: the order must not hang on that of a dictionary.
+        for link in links.sorted(by: { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }).map(
+            \.value)
+        {
+            if !farewell.isEmpty, isUp { cluster.send(farewell, to: link, by: self) }
             link.session = nil
             cluster.ended(link)
         }

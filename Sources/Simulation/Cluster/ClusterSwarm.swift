@@ -14,6 +14,11 @@ public struct ClusterResult: Sendable, Equatable {
     public var records = 0
     public var rows = 0
     public var resumes = 0
+    /// Bases that nodes have stored, and that nodes began with.
+    public var bases = 0
+    public var joins = 0
+    /// Snapshots of local copies.
+    public var snapshots = 0
     /// Virtual milliseconds.
     public var span: Int64 = 0
 }
@@ -33,6 +38,9 @@ public enum ClusterSwarm {
             result.hash = cluster.ledger.hash.finalize()
             (result.inputs, result.steps, result.takeovers) = (cluster.inputCount, cluster.steps, cluster.takeovers)
             result.records = cluster.log.records.count
+            (result.bases, result.joins, result.snapshots) = (
+                cluster.baseCount, cluster.joinCount, cluster.snapshotCount
+            )
             (result.rows, result.resumes, result.span) = (cluster.ledger.rows, cluster.ledger.resumes, cluster.now)
         } catch {
             result.violation = Violation(promise: "kinds", what: "\(error)", time: 0)

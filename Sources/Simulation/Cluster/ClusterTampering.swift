@@ -1,6 +1,10 @@
+import Cluster
 import Hub
 import Journal
+import Kinds
 import Replication
+import Server
+import TelltaleModel
 
 /// Makes a ``ClusterBug`` in what a node passes on between its replica, its server and the engine.
 final class ClusterTampering {
@@ -11,12 +15,19 @@ final class ClusterTampering {
     private var staleToken: Int64 = -1
     private var isPipelining = false
     private var awaited: Int64 = -1
-    private var held: [JournalRecord] = []
+    private var held: [Member.Action] = []
     private var pieces: [UInt8] = []
+    /// Messages as the node was given them, by their positions: they are the same when it reads them again.
+    private var edits: [Int64: [UInt8]] = [:]
     private var waiting: [SessionID: [UInt8]] = [:]
+    private var nextStandbyTurn: Int64 = 0
+    private var older: TakenSnapshot?
+    private var tellings: Int64 = 0
 
-    init(_ bug: ClusterBug?) {
+    /// - Parameter life: That of the process before on the same folder.
+    init(_ bug: ClusterBug?, after life: ClusterTampering? = nil) {
         self.bug = bug
+        edits = life?.edits ?? [:]
     }
 
     /// Of the message in flight.
@@ -27,41 +38,43 @@ final class ClusterTampering {
 
     func append(_ bytes: [UInt8], after: Int64, token: Int64, of node: ClusterNode) {
         current = (bytes, after, token)
-        let isLeading = node.replica?.role == .leading
+        let isLeading = node.member?.isLeading == true
         node.cluster.log.append(
             bytes, after: bug == .leaseTakenForFence && isLeading ? nil : after, token: token, from: node)
         switch bug {
-        case .silenceTakenForLost where isLeading:
-            let generation = node.generation
-            node.cluster.schedule(after: 200) {
-                guard node.generation == generation else { return }
-                node.whenAwake { node.full(token: token) }
-            }
+        case .silenceTakenForLost where isLeading: node.schedule(after: 200) { node.full(token: token) }
         case .pipelinedFence where isPipelining:
             awaited = token
-            node.replica?.acknowledged(token: token, position: after + 1, at: node.monotonic)
+            node.member?.take(.stored(token: token, position: after + 1), at: node.hubTime)
         default: break
         }
     }
 
-    /// - Returns: Whether the batch was appended in another way.
-    func appendBatch(_ records: [JournalRecord], of node: ClusterNode) -> Bool {
-        guard bug == .pipelinedFence, records.count > 1 else { return false }
-        isPipelining = true
+    /// - Returns: Whether the batch goes in another way.
+    func appendBatch(_ records: [JournalRecord], isLast: Bool, of node: ClusterNode) -> Bool {
+        guard bug == .pipelinedFence else { return false }
+        guard isLast else { return true }
+        isPipelining = records.count > 1
         for record in records {
-            node.replica?.append([record], at: node.monotonic)
+            node.member?.append([record], isLast: true, at: node.hubTime)
             node.takeActions()
         }
         isPipelining = false
         return true
     }
 
-    /// - Returns: Whether the batch is not settled yet.
-    func holds(_ records: [JournalRecord]) -> Bool {
+    /// - Returns: Whether the action waits for the acknowledgement of the whole batch.
+    func holds(_ action: Member.Action) -> Bool {
         guard isPipelining else { return false }
-        held += records
+        switch action {
+        case .keep, .settle: held.append(action)
+        default: return false
+        }
         return true
     }
+
+    /// The actions that wait go with the batch.
+    func stoodDown() { (held, awaited) = ([], -1) }
 
     func acknowledged(token: Int64, position: Int64, of node: ClusterNode) -> (token: Int64, position: Int64)? {
         switch bug {
@@ -70,9 +83,14 @@ final class ClusterTampering {
             let isOwn = token == current.token && (bug == .leaseTakenForFence || token == staleToken)
             return isOwn ? (token, current.after + 1) : (token, position)
         case .pipelinedFence where token == awaited:
-            let records = held
+            let actions = held
             held = []
-            if !records.isEmpty { node.settleStored(records) }
+            let last = actions.lastIndex { if case .settle = $0 { true } else { false } }
+            for (place, action) in actions.enumerated() {
+                if case .settle = action, place != last { continue }
+                node.perform(action)
+            }
+            node.perform()
             return nil
         default: return (token, position)
         }
@@ -83,9 +101,9 @@ final class ClusterTampering {
         guard token == current.token else { return false }
         switch bug {
         case .refusalTakenForStored:
-            node.replica?.acknowledged(token: token, position: current.after + 1, at: node.monotonic)
+            node.member?.take(.stored(token: token, position: current.after + 1), at: node.hubTime)
             return true
-        case .staleReadLeads where node.replica?.role == .campaigning && last > current.after:
+        case .staleReadLeads where node.member?.replica.role == .campaigning && last > current.after:
             staleToken = token
             node.cluster.log.append(current.bytes, after: last, token: token, from: node)
             return true
@@ -95,40 +113,203 @@ final class ClusterTampering {
 
     // MARK: Reads
 
-    func read(_ bytes: [UInt8], of node: ClusterNode) -> [UInt8] {
-        guard bug == .chainUnchecked || bug == .halfBatchReplayed, let reader = node.replica?.reader,
-            var message = try? LogMessage(decoding: bytes)
-        else { return bytes }
-        if bug == .chainUnchecked, message.cluster != SimulatedCluster.name, let leader = reader.leader {
+    /// - Returns: Whether the node was given other messages in their place.
+    func reads(_ messages: [[UInt8]], from: Int64, end: Int64, of node: ClusterNode) -> Bool {
+        guard bug == .chainUnchecked || bug == .halfBatchReplayed, !messages.isEmpty else { return false }
+        let position = node.position ?? 0
+        let known = Int(min(max(0, position - from), Int64(messages.count)))
+        var given = messages
+        for place in given.indices.prefix(known) { given[place] = edits[from + Int64(place) + 1] ?? given[place] }
+        node.member?.take(.read(Array(given.prefix(known)), from: from, end: end), at: node.hubTime)
+        node.takeActions()
+        for place in given.indices.dropFirst(known) {
+            let message = read(messages[place], of: node)
+            if message != messages[place] { edits[from + Int64(place) + 1] = message }
+            node.member?.take(.read([message], from: from + Int64(place), end: end), at: node.hubTime)
+            node.takeActions()
+        }
+        node.perform()
+        return true
+    }
+
+    private func read(_ bytes: [UInt8], of node: ClusterNode) -> [UInt8] {
+        guard let reader = node.member?.replica.reader, var message = try? LogMessage(decoding: bytes) else {
+            return bytes
+        }
+        if bug == .chainUnchecked {
+            guard message.cluster != SimulatedCluster.name, let leader = reader.leader else { return bytes }
             message.cluster = SimulatedCluster.name
             (message.epoch, message.term) = (reader.epoch ?? 0, leader.term)
             (message.node, message.instance) = (leader.node, leader.instance)
             (message.sequence, message.link) = (reader.chain.sequence, reader.chain.link)
             return message.encoded()
         }
-        guard bug == .halfBatchReplayed else { return bytes }
         switch message.body {
         case .part(let number, let count, let piece):
             if number == 1 { pieces = [] }
             pieces = number == count ? [] : pieces + piece
         case .term:
-            var whole: [JournalRecord] = []
+            // The next leader's word comes in the place of the rest: so much of the batch as is there is taken for all of it.
+            defer { pieces = [] }
+            guard let leader = reader.leader else { return bytes }
             for length in stride(from: pieces.count, to: 0, by: -1) {
                 guard let records = try? LogMessage.records(in: Array(pieces[..<length])) else { continue }
-                whole = records
-                break
+                return LogMessage(
+                    cluster: message.cluster, epoch: message.epoch, term: leader.term, node: leader.node,
+                    instance: leader.instance, sequence: reader.chain.sequence, link: reader.chain.link,
+                    body: .batch(records)
+                ).encoded()
             }
-            pieces = []
-            node.replay(whole)
         case .batch, .resign, .handOver, .seal: pieces = []
         }
         return bytes
     }
 
-    func replay(_ records: [JournalRecord]) -> [JournalRecord] {
-        guard bug == .behindCursorServed else { return records }
-        defer { held = records }
-        return held
+    /// The beat, as if its process had said it just now.
+    func anew(_ beat: Beat) -> Beat {
+        tellings += 1
+        var beat = beat
+        beat.number += tellings
+        return beat
+    }
+
+    // MARK: The hub and the local copy
+
+    /// The server of a node that begins to lead.
+    func takenOver(_ server: consuming Server, _ kinds: [Kind], of node: ClusterNode) throws -> Server {
+        var server = server
+        var contents = node.copy.contents
+        switch bug {
+        case .epochAtTakeover: contents.epoch = UInt64(node.member?.replica.term ?? 0)
+        case .behindCursorServed:
+            guard !contents.records.isEmpty else { return server }
+            contents.records.removeLast()
+            contents.lastSequence -= 1
+        case .ownKindsAtTakeover:
+            try server.adopt(kinds)
+            return server
+        default: return server
+        }
+        let configuration = node.cluster.configuration
+        return try Standby(try ClusterRecovery.hub(of: contents, configuration: configuration)).takeOver(
+            beginningWith: kinds, settings: configuration.decisions, configuration: ServerConfiguration())
+    }
+
+    /// A standby that has a server of its own decides what is due.
+    func standbyTurn(of node: ClusterNode) {
+        guard bug == .standbyFiresTimers, node.copy.lastSequence > 0, node.cluster.now >= nextStandbyTurn else {
+            return
+        }
+        nextStandbyTurn = node.cluster.now + 1_000
+        guard let hub = node.recoveredHub() else { return }
+        let configuration = node.cluster.configuration
+        guard
+            var server = try? Standby(hub).takeOver(
+                beginningWith: [], settings: configuration.decisions, configuration: ServerConfiguration())
+        else { return }
+        server.turn(at: node.hubTime)
+        var records: [JournalRecord] = []
+        while let action = server.nextAction(at: node.hubTime) {
+            if case .append(let part, _) = action { records += part }
+        }
+        try? node.copy.keepWithoutMark(records)
+        node.cluster.copied(records, by: node)
+    }
+
+    /// The server of a leader has decided a batch.
+    func decided(_ records: [JournalRecord], by node: ClusterNode) {
+        guard bug == .copiedBeforeStored else { return }
+        try? node.copy.keepWithoutMark(records)
+        node.cluster.copied(records, by: node)
+    }
+
+    /// The records that the copy does not have yet.
+    func kept(_ records: [JournalRecord], in copy: LocalCopy) -> [JournalRecord] {
+        guard bug == .copiedBeforeStored || bug == .standbyFiresTimers else { return records }
+        return records.filter { $0.sequence > copy.lastSequence }
+    }
+
+    // MARK: Snapshots and bases
+
+    /// The state that a node puts in a base.
+    func base(_ snapshot: TakenSnapshot) -> TakenSnapshot {
+        guard bug == .baseOfOtherRecord else { return snapshot }
+        defer { older = snapshot }
+        return older ?? snapshot
+    }
+
+    func taken(_ snapshot: HubSnapshot, isLeader: Bool, by node: ClusterNode) -> TakenSnapshot {
+        var taken = TakenSnapshot(snapshot)
+        if bug == .clocksOfLastTurn, isLeader, let time = node.server?.hub.lastRecordTime {
+            let (old, new) = (Self.encoded(time), Self.encoded(node.hubTime.time))
+            taken.chunks[0] = taken.chunks[0].replacing(old, with: new, maxReplacements: 2)
+        }
+        return taken
+    }
+
+    private static func encoded(_ time: Timestamp) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.write(time)
+        return writer.bytes
+    }
+
+    /// Whether a local copy forgets at once what a snapshot is to hold.
+    var prunesEarly: Bool { bug == .prunedBeforeSnapshot }
+
+    // MARK: Bases
+
+    /// The bug makes a base fit what is there: its manifest is made anew from the pieces, or with the epoch of the node.
+    func answered(_ answer: BaseAnswer, to node: ClusterNode) -> BaseAnswer {
+        guard let reader = node.member?.replica.reader else { return answer }
+        switch (bug, answer) {
+        case (.incompleteBaseUsed, .list(let stored, let extent)):
+            return .list(
+                stored.map { base in
+                    edit(base) { manifest in
+                        manifest.pieceCount = base.pieceCount
+                        manifest.checksum = node.cluster.log.bases.checksum(of: base.id)
+                    }
+                }, extent)
+        case (.foreignBaseTaken, .list(let stored, let extent)):
+            return .list(
+                stored.map { base in
+                    edit(base) { manifest in
+                        manifest.reader = unchecked(
+                            manifest.reader, epoch: reader.epoch ?? manifest.reader.epoch, node.cluster.log)
+                    }
+                }, extent)
+        case (.chainUncheckedAtBase, .list(let stored, let extent)):
+            return .list(
+                stored.map { base in
+                    edit(base) { manifest in
+                        guard manifest.reader.epoch == node.cluster.log.epoch else { return }
+                        manifest.reader = unchecked(manifest.reader, epoch: manifest.reader.epoch, node.cluster.log)
+                    }
+                }, extent)
+        default: return answer
+        }
+    }
+
+    /// Follows whatever message the log has there.
+    private func unchecked(_ reader: LogReader, epoch: UInt64?, _ log: SimulatedLog) -> LogReader {
+        guard reader.position <= log.end else { return reader }
+        return LogReader(
+            cluster: reader.cluster, epoch: epoch, position: reader.position,
+            digests: [LogReader.digest(of: log.messages[Int(reader.position) - 1])], chain: reader.chain,
+            leader: reader.leader)
+    }
+
+    private func edit(_ base: StoredBase, _ body: (inout BaseManifest) -> Void) -> StoredBase {
+        guard let bytes = base.manifest, var manifest = try? BaseManifest(decoding: bytes) else { return base }
+        body(&manifest)
+        var base = base
+        base.manifest = manifest.encoded()
+        return base
+    }
+
+    func asked(_ request: BaseRequest, of node: ClusterNode) -> BaseRequest {
+        guard bug == .purgedBeyondBase, case .purge = request, let position = node.position else { return request }
+        return .purge(before: position - 1)
     }
 
     // MARK: Writes
@@ -140,7 +321,6 @@ final class ClusterTampering {
     func showsAnyway(isLeading: Bool) -> Bool {
         switch bug {
         case .oldLeaderShows, .doAfterDeposal: isLeading
-        case .standbyFiresTimers: !isLeading
         default: false
         }
     }
@@ -148,7 +328,9 @@ final class ClusterTampering {
     /// In limbo the requests to providers leave, and all else waits.
     func written(_ bytes: [UInt8], to session: SessionID, of node: ClusterNode) -> [UInt8] {
         guard bug == .doAfterDeposal else { return bytes }
-        guard node.replica?.isInLimbo == true else { return (waiting.removeValue(forKey: session) ?? []) + bytes }
+        guard node.member?.replica.isInLimbo == true else {
+            return (waiting.removeValue(forKey: session) ?? []) + bytes
+        }
         var requests: [UInt8] = []
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let line = line + [UInt8(ascii: "\n")]

@@ -19,6 +19,8 @@ final class SimulatedCluster: Environment {
     let configuration: HubConfiguration
     private(set) var now: Int64 = 0
     private(set) var isCalm = false
+    /// All processes were killed just now, and nothing else happens until one leads.
+    var isDark = false
     private(set) var inputCount = 0
     private var queue = TimedQueue<() -> Void>()
     var random: SimulationRandom
@@ -29,8 +31,11 @@ final class SimulatedCluster: Environment {
     /// Where each client tries next.
     private var addresses: [Int] = []
     private var beatTimes: [String: Int64] = [:]
-    private let checks = ClusterChecks()
+    let checks = ClusterChecks()
     private(set) var takeovers = 0
+    private(set) var baseCount = 0
+    private(set) var joinCount = 0
+    private(set) var snapshotCount = 0
     let trace: ((_ time: Int64, _ party: Int, _ text: String) -> Void)?
 
     /// Of every byte that any client was given, with its time (P10).
@@ -94,15 +99,17 @@ final class SimulatedCluster: Environment {
     /// At a moment of the storm something happens, unless it is over.
     private func plan(_ count: Int, _ body: @escaping () -> Void) {
         for _ in 0..<count {
-            schedule(after: random.pick(3_000...weather.span - 1_000)) { [self] in if !isCalm { body() } }
+            schedule(after: random.pick(3_000...weather.span - 1_000)) { [self] in if !isCalm, !isDark { body() } }
         }
     }
 
     private func planFaults() {
         plan(weather.elections) { [self] in log.elect() }
         plan(weather.kills) { [self] in kill(aLeader(random.chance(700)), wiping: false) }
+        plan(weather.blackouts) { [self] in blackOut() }
         plan(weather.wipes) { [self] in kill(aLeader(false), wiping: true) }
         plan(weather.handovers) { [self] in nodes.first { $0.isLeading }?.handOver() }
+        plan(weather.terminations) { [self] in aLeader(random.chance(500)).terminate() }
         plan(weather.pauses) { [self] in
             let node = aLeader(random.chance(800))
             trace?(now, node.index, "is stopped for a while")
@@ -117,6 +124,10 @@ final class SimulatedCluster: Environment {
         plan(weather.fullDisks) { [self] in
             log.isFull = true
             schedule(after: random.pick(500...8_000)) { [self] in log.isFull = false }
+        }
+        plan(weather.baseDamages) { [self] in
+            log.sufferBases()
+            if random.chance(500) { kill(aLeader(false), wiping: true) }
         }
         plan(weather.beatLies) { [self] in log.lie(to: random.below(Self.nodeCount), for: random.pick(3_000...12_000)) }
         // A stranger that fills the place of what the engine lost would make the log as long as it was.
@@ -142,8 +153,10 @@ final class SimulatedCluster: Environment {
             node.wipe()
         }
         checks.lost(node)
-        schedule(after: random.pick(500...10_000)) { node.start() }
+        startLater(node)
     }
+
+    func startLater(_ node: ClusterNode) { schedule(after: random.pick(500...10_000)) { node.start() } }
 
     /// Faults and inputs stop; then every client must end on the newest state.
     private func calm() {
@@ -213,6 +226,15 @@ final class SimulatedCluster: Environment {
     }
     func stopped(_ node: ClusterNode, _ reason: String) { checks.stopped(node, reason, self) }
     func warns() { checks.tells() }
+    func madeBase() { baseCount += 1 }
+    func loadedBase(by node: ClusterNode) {
+        joinCount += 1
+        checks.loaded(by: node, self)
+    }
+    func wroteSnapshot() { snapshotCount += 1 }
+    func diskDelay() -> Int64 { random.pick(0...weather.slowestDisk) }
+    func greeted(_ bytes: [UInt8], by node: ClusterNode) { checks.greeted(bytes, by: node, self) }
+    func purged(before: Int64, by index: Int) { checks.purged(before: before, by: index, self) }
     func leads(_ node: ClusterNode) { takeovers += 1 }
 
     // MARK: Network
@@ -239,8 +261,11 @@ final class SimulatedCluster: Environment {
     /// Standbys keep a connection to the leader; one that is refused is a reason to try.
     private func refused(by node: ClusterNode) {
         guard !node.isUp else { return }
-        for other in nodes where other.index != node.index && other.replica?.reader.leader?.node == node.name {
-            other.whenAwake { other.leaderRefusesConnections() }
+        for other in nodes where other.index != node.index && other.leaderName == node.name {
+            other.whenAwake {
+                // One that was stopped meanwhile may follow another leader now.
+                if other.leaderName == node.name { other.leaderRefusesConnections() }
+            }
         }
     }
 

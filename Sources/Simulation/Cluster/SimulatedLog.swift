@@ -9,19 +9,27 @@ final class SimulatedLog {
     unowned let cluster: SimulatedCluster
     private let climate: ClusterClimate
     private var random: SimulationRandom
+    /// All that was ever stored; those before ``first`` are purged.
     private(set) var messages: [[UInt8]] = []
+    private(set) var first: Int64 = 1
+    var bases = SimulatedBases()
     /// The meaning of the messages, to a reader that has read each as it was stored.
     private var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
     private(set) var records: [JournalRecord] = []
     private(set) var chains: [RecordChain] = [RecordChain()]
     /// No stream leader is there until then.
-    private var electionEnd: Int64 = 0
+    private(set) var electionEnd: Int64 = 0
+    private var blackouts = 0
+    /// Nor one of the beats.
+    private var beatElectionEnd: Int64 = 0
     var isFull = false
     private(set) var links = Array(repeating: EngineLink.whole, count: SimulatedCluster.nodeCount)
     /// The newest message that a node which is cut off can read.
     private var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
     private var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
-    private var liesUntil: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
+    private var beats = SimulatedBeats()
+    /// When the newest request about bases of each node arrives.
+    private var lastAsked: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
     /// Messages that a reader found void, and those that do not continue the history.
     private(set) var brokenCount = 0
 
@@ -40,6 +48,9 @@ final class SimulatedLog {
     }
 
     var end: Int64 { Int64(messages.count) }
+    var epoch: UInt64? { reader.epoch }
+    /// A node leads by it, and has not resigned.
+    var isLed: Bool { reader.leader != nil && !reader.hasResigned }
     func has(_ message: [UInt8], at position: Int64) -> Bool {
         position <= end && messages[Int(position) - 1] == message
     }
@@ -50,7 +61,8 @@ final class SimulatedLog {
     /// - Parameter after: The condition; `nil` for none, which only a planted bug asks for.
     func append(_ bytes: [UInt8], after: Int64?, token: Int64, from node: ClusterNode) {
         let (index, generation) = (node.index, node.generation)
-        cluster.schedule(after: delay()) { [self] in
+        beats.claims(bytes, token, by: node, reader, isWhole: links[index] == .whole, cluster)
+        whileItLives(after: delay()) { [self] in
             propose(bytes, after: after, token: token, node: index, generation: generation)
         }
     }
@@ -67,7 +79,7 @@ final class SimulatedLog {
         if cluster.now < electionEnd {
             guard random.chance(400) else { return }
             // It is stored when there is a leader again, unless something else came in between.
-            return cluster.schedule(after: electionEnd - cluster.now + delay()) { [self] in
+            return whileItLives(after: electionEnd - cluster.now + delay()) { [self] in
                 propose(bytes, after: after, token: token, node: node, generation: generation)
             }
         }
@@ -86,6 +98,12 @@ final class SimulatedLog {
         if random.chance(climate.doubleAcks) {
             acknowledge(node, generation, token, position, after: random.pick(0...6_000))
         }
+    }
+
+    /// Does it later, unless the servers are all killed before: what they have in memory is gone then.
+    private func whileItLives(after wait: Int64, _ body: @escaping () -> Void) {
+        let life = blackouts
+        cluster.schedule(after: wait) { [self] in if life == blackouts { body() } }
     }
 
     private func acknowledge(_ node: Int, _ generation: Int, _ token: Int64, _ position: Int64, after wait: Int64) {
@@ -154,11 +172,46 @@ final class SimulatedLog {
         visible = max(0, min(visible, end))
         let node = cluster.nodes[index]
         node.whenAwake { [self] in
-            guard let start = from ?? node.position else { return }
+            guard let place = from ?? node.position else { return }
             // A message on its way to a node that was stopped may be lost meanwhile.
             let last = min(visible, end)
+            let start = max(place, min(first - 1, last))
             node.read(start < last ? Array(messages[Int(start)..<Int(last)]) : [], from: start, end: last)
         }
+    }
+
+    // MARK: Bases
+
+    func ask(_ request: BaseRequest, from node: ClusterNode) {
+        let (index, generation) = (node.index, node.generation)
+        guard links[index] == .whole || links[index] == .deaf else { return }
+        // One may be late by more than its node waits; those behind it come behind it.
+        let isLate = !cluster.isCalm && random.chance(climate.lateBaseRequests)
+        let wait = isLate ? random.pick(1_000...15_000) : delay()
+        lastAsked[index] = max(lastAsked[index], cluster.now + wait)
+        cluster.schedule(after: lastAsked[index] - cluster.now) { [self] in
+            if case .purge(let before) = request {
+                cluster.trace?(cluster.now, index, "purges before message \(before)")
+                cluster.purged(before: before, by: index)
+                first = max(first, min(before, end))
+            }
+            let byteCount = messages.dropFirst(Int(first) - 1).reduce(0) { $0 + Int64($1.count) }
+            if case .message(let position) = request {
+                let isThere = position >= first && position <= end && position > 0
+                let message = isThere ? messages[Int(position) - 1] : nil
+                return answer(index, generation) { $0.answered(.message(message, at: position)) }
+            }
+            guard let given = bases.answer(request, LogExtent(first: first, byteCount: byteCount)),
+                !random.chance(climate.lostBaseAnswers)
+            else { return }
+            answer(index, generation) { $0.answered(given) }
+        }
+    }
+
+    /// A base that is damaged, or another history's.
+    func sufferBases() {
+        let text = bases.suffer(&random, epoch: reader.epoch, messages)
+        cluster.trace?(cluster.now, -2, "a base \(text)")
     }
 
     // MARK: Beats
@@ -167,14 +220,30 @@ final class SimulatedLog {
         let (index, generation) = (node.index, node.generation)
         guard links[index] == .whole || links[index] == .deaf else { return }
         for other in cluster.nodes where other.index != index && links[other.index] == .whole {
-            guard cluster.now >= liesUntil[other.index], !random.chance(climate.lostBeats) else { continue }
+            guard !random.chance(climate.lostBeats) || cluster.isDark else { continue }
+            cluster.schedule(after: delay()) { other.whenAwake { other.overheard(beat) } }
+        }
+        guard cluster.now >= beatElectionEnd else { return }
+        beats.store(beat, by: index, links.map { $0 == .whole }, at: cluster.now)
+        for other in cluster.nodes where other.index != index && links[other.index] == .whole {
+            guard !beats.isBehind(other.index, at: cluster.now), !random.chance(climate.lostBeats) else { continue }
             cluster.schedule(after: delay()) { other.whenAwake { other.heard(beat) } }
         }
         answer(index, generation) { $0.beatAcknowledged(beat) }
+        guard !random.chance(climate.lostBeats) else { return }
+        let view = beats.view(of: index)
+        let own = cluster.bug == .oldBeatsTakenForSilence ? beat : view[index]
+        answer(index, generation) { node in
+            for (place, other) in view.enumerated() where place != index { other.map { node.heard($0) } }
+            own.map { node.beatsShown(through: $0) }
+        }
     }
 
-    /// For a while a node is told of no other's beats, although its own are acknowledged.
-    func lie(to index: Int, for span: Int64) { liesUntil[index] = cluster.now + span }
+    /// For a while a node sees the beats as they are now, although its own are acknowledged.
+    func lie(to index: Int, for span: Int64) {
+        cluster.trace?(cluster.now, index, "sees no new beats for \(span) ms")
+        beats.fallBehind(index, until: cluster.now + span)
+    }
 
     // MARK: Faults
 
@@ -190,17 +259,33 @@ final class SimulatedLog {
         }
     }
 
+    /// All its servers are killed, and started again. A replica of the beats may be behind for a while, and has those of before.
+    func blackOut() {
+        blackouts += 1
+        elect()
+        electionEnd = max(electionEnd, cluster.now + 6_000)
+        (beatElectionEnd, isFull) = (electionEnd, false)
+        for index in links.indices { cut(index, as: .whole) }
+        guard random.chance(500) else { return }
+        lie(to: random.below(links.count), for: electionEnd - cluster.now + random.pick(3_000...10_000))
+    }
+
     func cut(_ index: Int, as link: EngineLink) {
         cluster.trace?(cluster.now, index, "the way to the engine is \(link)")
+        // Its replica of the beats comes back later than the way to the engine.
+        if link == .whole, links[index] != .whole, random.chance(500) {
+            lie(to: index, for: random.pick(1_000...10_000))
+        }
         links[index] = link
         frozenEnds[index] = link == .withOldLeader ? end : nil
     }
 
     func calmDown() {
         electionEnd = min(electionEnd, cluster.now)
+        beatElectionEnd = electionEnd
         isFull = false
         for index in links.indices { cut(index, as: .whole) }
-        liesUntil = liesUntil.map { _ in 0 }
+        beats.catchUp()
     }
 
     /// A stranger writes: rubbish, or a batch of another cluster.

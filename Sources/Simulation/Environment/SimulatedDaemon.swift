@@ -48,6 +48,9 @@ final class SimulatedDaemon {
         rules = TurnRules(profile: world.climate)
     }
 
+    /// A sync failed: what is on the disk may be ahead of what is shown.
+    var isInDoubt: Bool { rules.hasFailed }
+
     var now: HubTime { clock.reading(world.hubTime) }
 
     /// Whether it has nothing to do before something happens or a moment comes.
@@ -111,7 +114,7 @@ final class SimulatedDaemon {
         server = nil
         isUp = false
         disk.crash(keepingUnsynced: isKept)
-        for link in links.values.sorted(by: { $0.client < $1.client }) {
+        for link in linksInOrder {
             link.session = nil
             world.schedule(.lostAtClient(link), after: world.wireDelay())
         }
@@ -249,9 +252,14 @@ final class SimulatedDaemon {
         close(link)
     }
 
+    /// A client may have left one link and opened another: the order must not hang on that of a dictionary.
+    private var linksInOrder: [Link] {
+        links.sorted { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }.map(\.value)
+    }
+
     private func closeAll() {
         if world.bug == .drainNeverEnds { return }
-        for link in links.values.sorted(by: { $0.client < $1.client }) { close(link) }
+        for link in linksInOrder { close(link) }
     }
 
     func close(_ link: Link) {

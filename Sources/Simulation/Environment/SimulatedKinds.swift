@@ -58,6 +58,7 @@ enum SimulatedKinds {
         .cooldownForgotten: (#""cooldown":"3s","#, ""),
         .pressRepeated: (#""cooldown":"3s","#, #""cooldown":"3s","repeatable":true,"#),
         .widgetStaleMisread: (#""stale":"20s""#, #""stale":"25s""#),
+        .suggestionUnwanted: (#""suggest":false"#, #""suggest":true"#),
         .askTimeoutForgotten: (#""timeout":"8s""#, #""timeout":"2h""#),
         .endedCounted: (#","where":"lifecycle != 'ended'""#, ""),
         .tallyMisread: (#""on":"collected","per""#, #""on":"ready","per""#),
@@ -68,11 +69,16 @@ enum SimulatedKinds {
 
     /// The simulation's kinds that a setting uses, and the setting's own.
     ///
-    /// - Parameter edition: How often the kinds of widgets were reloaded; `nil` where there are no widgets.
+    /// - Parameters:
+    ///   - edition: How often the kinds of widgets were reloaded; `nil` where there are no widgets.
+    ///   - hasBoards: There is the kind that is on boards alone.
     /// - Throws: ``KindFault`` with the first fault of a kind file.
-    static func load(for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil) throws(KindFault) -> [Kind] {
+    static func load(
+        for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil, hasBoards: Bool = false
+    ) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
-        let widgets = edition.map { SimulatedWidgets.texts(edition: $0) } ?? []
+        var widgets = edition.map { SimulatedWidgets.texts(edition: $0) } ?? []
+        if hasBoards, let edition { widgets += SimulatedWidgets.textsOnBoards(edition: edition) }
         for text in [order, ride, lamp, bell, tip] + widgets {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }

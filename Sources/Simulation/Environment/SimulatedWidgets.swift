@@ -12,6 +12,8 @@ enum SimulatedWidgets {
     static func isCard(_ key: String) -> Bool { key.hasPrefix("card/") }
     /// It counts the orders.
     static let queue = "queue/main"
+    /// Producers post its timelines.
+    static func isPosted(_ key: String) -> Bool { key.hasPrefix("sales/") || key == trip }
     static func card(ofOrder key: String) -> String { "card" + key.dropFirst("order".count) }
 
     /// Posted timelines. Every view says of which edition it is.
@@ -24,6 +26,7 @@ enum SimulatedWidgets {
             {"kind":"sales","type":"widget","version":\(edition + 1),"app":"com.example.shop","title":"Sales",
              "families":["systemSmall","accessoryCircular","accessoryRectangular"],"stale":"20s",
              "parameters":{"shop":{"title":"Shop"}},"recommended":[{"shop":"Hoegi"},{"shop":"Central"}],
+             "suggest":\(edition % 3 != 1),
              "views":{
                "systemSmall":{\(part),"title":"{{content.n}}",\(rest),"background":{"tint":"green"},
                  "variants":[{"when":{"background":"removed"},"set":{"tint":"blue"}}]},
@@ -79,6 +82,42 @@ enum SimulatedWidgets {
          "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
                   "accessoryRectangular":{"title":"{{content.n}}"}}}
         """
+
+    /// One order, for its people alone. It is on boards, and nothing else asks for it.
+    static let status = """
+        {"kind":"status","type":"widget","version":1,"app":"com.example.shop","title":"Status",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"parameters":{"order":{"title":"Order"}},
+         "source":{"one":"order/{{config.order}}"},
+         "views":{"systemSmall":{"title":"{{lifecycle}} {{state.key}}"},
+                  "accessoryCircular":{"text":"{{lifecycle}} {{state.key}}"},
+                  "accessoryRectangular":{"title":"{{lifecycle}} {{state.key}}"}}}
+        """
+    static let trip = "trip/main"
+
+    /// Posted timelines that matter on the way too. It is on boards, and nothing else asks for it.
+    private static let trips = """
+        {"kind":"trip","type":"widget","version":1,"app":"com.example.ride","title":"Trip","suggest":true,"stale":"20s",
+         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"relevance":[{"place":"commute"}],
+         "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
+                  "accessoryRectangular":{"title":"{{content.n}}"}}}
+        """
+
+    /// The widgets that kinds of this name and version suggest, in the order of their keys.
+    ///
+    /// - Parameter kind: As records of kinds tell it.
+    static func suggested(by kind: String) -> [String] {
+        if kind == "trip 1" { return [trip] }
+        guard kind.hasPrefix("sales "), let version = Int(kind.dropFirst(6)), version % 3 != 2 else { return [] }
+        return ["sales/Central", "sales/Hoegi"]
+    }
+
+    /// The order that a widget of the kind `status` shows; `nil` for every other widget.
+    static func order(ofStatus widget: String) -> String? {
+        widget.hasPrefix("status/") ? "order" + widget.drop { $0 != "/" } : nil
+    }
+
+    /// The kind files of what is on boards alone. In every third edition the trip is taken away.
+    static func textsOnBoards(edition: Int) -> [String] { edition % 3 == 2 ? [status] : [status, trips] }
 
     /// The kind files of an edition. In every third one the schedule is taken away.
     static func texts(edition: Int) -> [String] {

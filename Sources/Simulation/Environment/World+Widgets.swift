@@ -6,7 +6,7 @@ extension World {
     /// Only the simulation's own cast has kinds of widgets.
     var hasWidgets: Bool { climate.widgets > 0 && setting.cast == .simulated }
 
-    /// A shop and screens; nothing where there are no widgets.
+    /// A shop and screens, and people with boards; nothing where there are no widgets.
     func makeWidgetClients() -> [any SimulatedClient] {
         guard hasWidgets else { return [] }
         let first = clients.count
@@ -25,7 +25,7 @@ extension World {
             made.append(
                 WeatherStation(world: self, index: first + made.count, number: number, random: random.fork()))
         }
-        return made
+        return made + makeBoardClients(after: first + made.count)
     }
 
     /// A budget of minutes, which a run of minutes uses up, and a floor between two asks that is as short.
@@ -33,6 +33,7 @@ extension World {
         configuration.decisions.widgetFloor = Milliseconds(bug == .askFloorUnread ? 5_000 : ReferenceForecast.floor)
         configuration.widgetRowsPerDay = BudgetCheck.rowsPerDay
         configuration.widgetBurst = BudgetCheck.burst
+        setBoards(of: &configuration)
         switch bug {
         case .burstMisread: configuration.widgetBurst *= 3
         case .budgetOff: configuration.widgetRowsPerDay = nil

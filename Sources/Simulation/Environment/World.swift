@@ -70,7 +70,8 @@ final class World: Environment {
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(
-            world: self, kinds: try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? 0 : nil),
+            world: self,
+            kinds: try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? 0 : nil, hasBoards: hasBoards),
             configuration: configuration)
         daemon.disk.refusedGap = { [unowned self] sequence, last in
             violated("P1", "record \(sequence) is written after record \(last)")
@@ -114,7 +115,10 @@ final class World: Environment {
     var needsHello: Bool { principals != nil }
 
     /// A process counts leaps of the clock from its own start.
-    func daemonStarts() { (leap, budgets) = (0, BudgetCheck()) }
+    func daemonStarts() {
+        (leap, budgets) = (0, BudgetCheck())
+        tampering?.startCount += 1
+    }
 
     var wall: Timestamp { Timestamp(milliseconds: Self.begin + now + wallOffset) }
     var hubTime: HubTime {

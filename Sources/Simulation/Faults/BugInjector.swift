@@ -1,9 +1,11 @@
 /// Changes lines on their way, so that they look as if a daemon with a bug had written or read them.
 struct BugInjector {
-    private let bug: SeededBug
-    private var random: SimulationRandom
+    let bug: SeededBug
+    var random: SimulationRandom
     private var oldRow: String?
-    private var bodies: [String: String] = [:]
+    var bodies: [String: String] = [:]
+    /// How often the daemon has started.
+    var startCount = 0
     private var newestOperation: String?
 
     init(_ bug: SeededBug, random: SimulationRandom) {
@@ -26,7 +28,7 @@ struct BugInjector {
     ///   - toPerson: Whether the client has an account.
     ///   - client: The number of the client.
     mutating func change(_ bytes: inout [UInt8], toPerson: Bool, client: Int) {
-        guard Self.outgoing.contains(bug) else { return }
+        guard Self.outgoing.contains(bug) || Self.ofTiles.contains(bug) else { return }
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
         func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
         switch bug {
@@ -75,7 +77,9 @@ struct BugInjector {
             oldRow = row ?? oldRow
         case _:
             var kept: [String] = []
-            for line in lines { if let line = changed(line) { kept.append(line) } }
+            for line in lines {
+                if let line = line.contains(" key=@") ? changedTile(line, client) : changed(line) { kept.append(line) }
+            }
             lines = kept
         }
         bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
@@ -166,6 +170,8 @@ struct BugInjector {
                 guard line.contains(" type=timeline"), let version = line.number(after: " ver=") else { return line }
                 return line.with(" ver=\(version)", "")
             }
+        case .tileConditionUnread, .tileIDForgotten, .boardShownToOthers, .smartMisread, .placeUnread:
+            return rewritten(bytes, changedArrangement)
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
@@ -193,12 +199,12 @@ struct BugInjector {
 
 extension String {
     /// With the first `old` replaced.
-    fileprivate func with(_ old: String, _ new: String) -> String {
+    func with(_ old: String, _ new: String) -> String {
         guard let place = firstRange(of: old) else { return self }
         return String(self[..<place.lowerBound]) + new + self[place.upperBound...]
     }
 
-    private func firstRange(of text: String) -> Range<String.Index>? {
+    func firstRange(of text: String) -> Range<String.Index>? {
         var start = startIndex
         while start < endIndex {
             if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
@@ -215,11 +221,11 @@ extension String {
         return String(self[..<start]) + self[index(after: end)...]
     }
 
-    fileprivate func number(after mark: String) -> Int64? {
+    func number(after mark: String) -> Int64? {
         firstRange(of: mark).flatMap { Int64(self[$0.upperBound...].prefix { $0.isNumber }) }
     }
 
-    fileprivate func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {
+    func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {
         guard let place = firstRange(of: mark) else { return self }
         let digits = self[place.upperBound...].prefix { $0.isNumber }
         guard let number = Int64(digits) else { return self }

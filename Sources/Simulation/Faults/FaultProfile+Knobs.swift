@@ -52,6 +52,7 @@ extension FaultProfile {
         Knob("wanderers", .population, 0...100, \.wanderers),
         Knob("guests", .population, 0...10, \.guests),
         Knob("widgets", .population, 0...100, \.widgets),
+        Knob("boards", .population, 0...100, \.boards),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
         Knob("stops", .faults, 0...1_000, \.stops),

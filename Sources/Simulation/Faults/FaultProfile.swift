@@ -77,6 +77,8 @@ public struct FaultProfile: Sendable, Equatable {
 
     /// Screens with widgets. Where there are some, a shop posts timelines, and the kinds of widgets are reloaded.
     public var widgets = 0
+    /// Devices that show boards of widgets, where there are any. Three people arrange them.
+    public var boards = 0
 
     public init(seed: UInt64) {
         self.seed = seed
@@ -112,6 +114,7 @@ public struct FaultProfile: Sendable, Equatable {
         guests = maybe(3, &random)
         adaptivePace = random.below(2)
         widgets = maybe(4, &random)
+        boards = widgets > 0 ? maybe(4, &random) : 0
     }
 }
 

@@ -30,6 +30,12 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case noticeDropped, noticeRepeated, deliveryIgnored
     case askDropped, askRepeated, askMisdirected, askFloorUnread, askTimeoutForgotten
     case capabilityUnread, aheadIgnored, familyIgnored, lockUnread, versionUnread, reloadForgotten
+    // Bugs of boards.
+    case holdForgotten, turnLate, turnForgotten, topMisread, neighbourUntold, turnSkippedAtResume, watchOrderForgotten
+    case tileLostInSnapshot, removedTileKept, positionKept, pinLostAtRestart, unavailableUntold, tileRevBehindWidget
+    case boardLimitMisread, tileConditionUnread, tileIDForgotten, boardShownToOthers, smartMisread
+    case suggestionUntold, suggestionKept, suggestionEndUntold, suggestionRenamed, suggestionUnwanted, placeUnread
+    case keepForgotten
 
     public var summary: String {
         switch self {
@@ -127,6 +133,31 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .deliveryIgnored: "a reader that wants no rows is sent them"
         case .versionUnread: "an older timeline replaces a newer one"
         case .reloadForgotten: "edited kinds do not take effect"
+        case .holdForgotten: "a stack does not keep the tile that a person chose"
+        case .turnLate: "a row tells the next turn of its stack too late"
+        case .turnForgotten: "a row does not tell the last turn of its stack"
+        case .topMisread: "a tile is said to be on top of its stack, and another one is"
+        case .neighbourUntold: "a change of one tile turns its stack, and the rows of the others do not tell"
+        case .turnSkippedAtResume: "a resume skips the tiles of stacks"
+        case .watchOrderForgotten: "a watch is not told the order of its widgets that comes"
+        case .tileLostInSnapshot: "a snapshot of a board lacks a tile"
+        case .removedTileKept: "a tile that was removed is not deleted on screens"
+        case .positionKept: "a tile that was moved is told with its former position"
+        case .pinLostAtRestart: "a restart forgets which tiles are pinned"
+        case .unavailableUntold: "a tile whose kind is gone is shown as if it were there"
+        case .tileRevBehindWidget: "a row of a tile has a rev that is older than its widget's"
+        case .boardLimitMisread: "a board takes one tile more than its limit"
+        case .tileConditionUnread: "the rev that a person saw of a tile is not looked at"
+        case .tileIDForgotten: "the event id of a request about a tile is not looked at"
+        case .boardShownToOthers: "a board is shown to another account"
+        case .smartMisread: "a stack that is not to turn turns"
+        case .suggestionUntold: "a tile that a stack suggests is not told"
+        case .suggestionKept: "a suggestion that is over is not deleted on screens"
+        case .suggestionEndUntold: "a row of a suggestion does not tell when it goes"
+        case .suggestionRenamed: "a restart gives suggestions other ids"
+        case .suggestionUnwanted: "a stack suggests a widget whose kind does not say that it may"
+        case .placeUnread: "a device that is on its way is taken for one that is at home"
+        case .keepForgotten: "a suggestion that was kept is still told as one"
         case .byteLost: "a byte is lost between two pieces"
         }
     }

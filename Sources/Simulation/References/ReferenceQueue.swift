@@ -18,6 +18,8 @@ struct ReferenceQueue {
     static let period: Int64 = 3_600_000
     private var orders: [String: ReferenceOrder] = [:]
     private var values = Values()
+    /// After the newest commit.
+    var current: Values { values }
     private var byCommit: [Int64: Values] = [:]
 
     func values(at rev: Int64) -> Values? { byCommit[rev] }

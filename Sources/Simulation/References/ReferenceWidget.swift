@@ -14,9 +14,20 @@ struct ReferenceWidget {
         static let nothing = Drawn(number: "nothing at all")
     }
 
-    private var entries: [(date: Int64, number: String)] = []
+    /// From a date on, what is drawn and how much it matters.
+    struct Entry {
+        var date: Int64
+        var number: String
+        var score: Double?
+        /// How long the score counts, in milliseconds; 0 = until the next entry.
+        var lasts: Int64 = 0
+    }
+
+    private var entries: [Entry] = []
     private var toldAt: Int64?
     private(set) var isThere = false
+    /// It was there, and has been taken away.
+    private(set) var hasEnded = false
     private var newestVersion: Int64?
     private var newestMoment = Int64.min
 
@@ -35,6 +46,13 @@ struct ReferenceWidget {
     func drawn(at time: Int64) -> Drawn {
         guard let shown = entries.last(where: { $0.date <= time }) else { return Drawn() }
         return Drawn(number: shown.number, isStale: staleAt.map { time >= $0 } ?? false)
+    }
+
+    /// How much it matters.
+    var relevance: ReferenceRelevance {
+        ReferenceRelevance(
+            entries: isThere
+                ? entries.map { ReferenceRelevance.Entry(date: $0.date, score: $0.score, lasts: $0.lasts) } : [])
     }
 
     /// The moments at which ``drawn(at:)`` may change.
@@ -65,7 +83,7 @@ struct ReferenceWidget {
             expected = [!isThere ? "ignored" : isOld(record, tail) ? "stale" : "applied"]
             if expected == ["applied"] {
                 remember(record, tail)
-                (isThere, entries) = (false, [])
+                (isThere, hasEnded, entries) = (false, true, [])
             }
         case "timeline":
             if isOld(record, tail) {
@@ -86,7 +104,7 @@ struct ReferenceWidget {
         return record.state == phase ? nil : "it is \(record.state) after \(record.type), and not \(phase)"
     }
 
-    mutating func replace(by posted: [(date: Int64, number: String)], at now: Int64) {
+    mutating func replace(by posted: [Entry], at now: Int64) {
         let shown = isThere ? entries.last { $0.date <= now } : nil
         if let place = posted.lastIndex(where: { $0.date <= now }) {
             entries = Array(posted[place...])
@@ -94,7 +112,7 @@ struct ReferenceWidget {
             // The shown entry stays until the first date.
             entries = (shown.map { [$0] } ?? []) + posted
         }
-        (toldAt, isThere) = (now, true)
+        (toldAt, isThere, hasEnded) = (now, true, false)
     }
 
     private func isOld(_ record: HistoryRecord, _ tail: JSONObject) -> Bool {
@@ -107,14 +125,18 @@ struct ReferenceWidget {
         if let version = tail["ver"]?.integer { newestVersion = max(newestVersion ?? version, version) }
     }
 
-    static func entries(in tail: JSONObject) -> [(date: Int64, number: String)]? {
+    static func entries(in tail: JSONObject) -> [Entry]? {
         guard case .array(let elements)? = tail["entries"] else { return nil }
-        var entries: [(date: Int64, number: String)] = []
+        var entries: [Entry] = []
         for element in elements {
             guard let entry = element.object, let date = entry["date"]?.integer,
                 let number = entry["content-state"]?.object?["n"]?.string
             else { return nil }
-            entries.append((date * 1_000, number))
+            let relevance = entry["relevance"]?.object
+            entries.append(
+                Entry(
+                    date: date * 1_000, number: number, score: relevance?["score"]?.double,
+                    lasts: (relevance?["for"]?.integer ?? 0) * 1_000))
         }
         return entries
     }

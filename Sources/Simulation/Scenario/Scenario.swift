@@ -120,6 +120,12 @@ public struct Scenario: Sendable {
         }
     }
 
+    /// Whether people arrange boards in it. Only a daemon in process has no boards but theirs.
+    public var hasBoards: Bool {
+        let isArranged = setting.steps.contains { step in if case .tile = step.deed { true } else { false } }
+        return isArranged || setting.screens.contains { $0.board != nil }
+    }
+
     /// The kinds whose files a daemon in process needs, without the swarm's own.
     public var kindNames: [String] {
         setting.kindNames.filter { !["order", "ride", "lamp", "bell"].contains($0) }
@@ -154,7 +160,8 @@ public struct Setting: Sendable {
             if let key = step.key { names.append(String(key.prefix { $0 != "/" })) }
         }
         var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }
+        // Boards are of no kind.
+        return names.filter { !$0.hasPrefix("@") && seen.insert($0).inserted }
     }
 
     /// The setting of a run at a daemon in another process: its keys carry `tag`, and its providers report every control.
@@ -205,7 +212,8 @@ extension Step {
         case .post(let key, _, _, _), .set(let key, _, _), .press(let key, _), .open(let key, _), .dismiss(let key, _):
             key
         case .expect(let sight, _): sight.key
-        case .traits, .say: nil
+        case .tile(let tile, _): tile.widget
+        case .traits, .connection, .say: nil
         }
     }
 }

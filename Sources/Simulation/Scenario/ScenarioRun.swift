@@ -148,7 +148,11 @@ public struct Glimpse {
 extension Screen {
     /// Its first rows, in their order.
     func display(limit: Int) -> Glimpse.Display {
-        var rows = table.compactMap { key, shown in shown.body.map { (key: key, body: $0) } }
+        var rows = table.compactMap { key, shown in
+            shown.body.map { (key: key, body: $0.drawn(as: key, at: world.daemonTime)) }
+        }
+        // Of a stack it draws one tile.
+        if isBoard { rows.removeAll { $0.body["top"] == false || $0.body["order"] == 0 } }
         rows.sort { ($0.body["order"]?.integer ?? .max, $0.key) < ($1.body["order"]?.integer ?? .max, $1.key) }
         return Glimpse.Display(
             name: name, view: ViewName(view) ?? .full, rows: Array(rows.prefix(limit)), isAway: link == nil)

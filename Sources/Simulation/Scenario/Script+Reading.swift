@@ -12,6 +12,10 @@ extension StageScreen {
         }
         account = reader.text("account")
         traits = Step.traits(&reader) ?? []
+        board = reader.text("board")
+        if let board, Key(kind: board, id: "t") == nil || !board.hasPrefix("@") {
+            reader.fault("board", "takes the name of a board, as \"@alice-car\"")
+        }
         reader.finish()
         guard let given else { return nil }
         name = given
@@ -62,7 +66,11 @@ extension Step {
         }
     }
 
-    private static let deeds = ["post", "set", "press", "open", "dismiss", "lock", "unlock", "traits", "expect", "say"]
+    private static let deeds = [
+        "post", "set", "press", "open", "dismiss", "tile", "lock", "unlock", "traits", "disconnect", "connect",
+        "expect",
+        "say",
+    ]
 
     /// - Returns: `nil` after noting its faults.
     init?(_ reader: inout ScenarioReader, screens: [StageScreen], after previous: Int64) {
@@ -94,6 +102,11 @@ extension Step {
             return name == "press"
                 ? .press(key: key, screen: screen)
                 : name == "open" ? .open(key: key, screen: screen) : .dismiss(key: key, screen: screen)
+        case "tile":
+            guard let (tile, screen) = both(TileStep(&reader), reader.screen("on", of: screens)) else { return nil }
+            return .tile(tile, screen: screen)
+        case "disconnect", "connect":
+            return reader.screen(name, of: screens).map { .connection(isLost: name == "disconnect", screen: $0) }
         case "lock", "unlock":
             return reader.screen(name, of: screens).map {
                 .traits(["locked=\(name == "lock" ? "yes" : "no")"], screen: $0)
@@ -126,6 +139,10 @@ extension Step {
             check(value, reader, name)
             tail[name] = value
         }
+        if let entries = reader.take("entries") {
+            check(entries, reader, "entries")
+            tail["entries"] = entries
+        }
         guard let (key, event) = named else { return nil }
         return .post(key: key, event: event, accounts: accounts, tail: tail)
     }
@@ -138,6 +155,8 @@ extension Step {
                 reader.fault(path, "has \(text), which is no offset such as \"@+25m\" or \"@-10s\"")
             }
         case .object(let object): for member in object { check(member.value, reader, "\(path).\(member.name)") }
+        case .array(let array):
+            for (index, element) in array.enumerated() { check(element, reader, "\(path)[\(index)]") }
         case _: break
         }
     }
@@ -156,7 +175,31 @@ extension Step {
         case .object(var object):
             for member in object { object[member.name] = dated(member.value, now: now) }
             return .object(object)
-        case .null, .bool, .integer, .number, .array: return json
+        case .array(let array): return .array(array.map { dated($0, now: now) })
+        case .null, .bool, .integer, .number: return json
         }
+    }
+}
+
+extension TileStep {
+    private static let actions = ["add", "configure", "stack", "move", "pin", "unpin", "show", "keep", "remove"]
+
+    /// - Returns: `nil` after noting its faults.
+    init?(_ reader: inout ScenarioReader) {
+        let (key, action) = (reader.needKey("tile"), reader.needText("do"))
+        if let key, !key.hasPrefix("@") { reader.fault("tile", "takes the key of a tile, as \"@alice-car/t1\"") }
+        if let action, !Self.actions.contains(action) {
+            reader.fault("do", "is none of \(Self.actions.joined(separator: ", "))")
+        }
+        let widget = reader.text("widget")
+        var words: [String] = []
+        for name in ["family", "stack", "placement"] {
+            if let word = reader.text(name) { words.append("\(name)=\(word)") }
+        }
+        if let position = reader.count("pos", 1...1_000) { words.append("pos=\(position)") }
+        if let isSmart = reader.flag("smart") { words.append("smart=\(isSmart ? "yes" : "no")") }
+        let configuration = reader.tail("configuration")
+        guard let (key, action) = both(key, action) else { return nil }
+        self.init(key: key, action: action, widget: widget, words: words, configuration: configuration)
     }
 }

@@ -7,6 +7,8 @@ public struct StageScreen: Sendable, Hashable {
     public var view: String
     public var account: String?
     public var traits: [String]
+    /// The board that it shows, with its `@`; `nil` = everything but boards.
+    public var board: String?
 }
 
 /// A row that a screen must show, or must not show.
@@ -29,6 +31,27 @@ public struct Sight: Sendable, Hashable {
     }
 }
 
+/// The request of a step about a board.
+public struct TileStep: Sendable, Hashable {
+    /// `@BOARD/ID`.
+    public var key: String
+    /// As `do=` has it.
+    public var action: String
+    /// Of the widget that is placed: its kind, or its key.
+    public var widget: String?
+    /// The other words, as `family=systemSmall`.
+    public var words: [String] = []
+    public var configuration: JSONObject?
+
+    func line(eid: String? = nil) -> String {
+        var line = (["TILE \(key)", "do=\(action)"] + words).joined(separator: " ")
+        if let widget { line += " widget=\(widget)" }
+        if let eid { line += " eid=\(eid)" }
+        if let configuration { line += " {\"configuration\":\(JSON.object(configuration))}" }
+        return line
+    }
+}
+
 /// One thing that happens on the stage, in its turn: not before its time, and not before the step before it is done.
 public struct Step: Sendable, Hashable {
     public enum Deed: Sendable, Hashable {
@@ -39,6 +62,10 @@ public struct Step: Sendable, Hashable {
         case press(key: String, screen: String)
         case open(key: String, screen: String)
         case dismiss(key: String, screen: String)
+        /// A person arranges a board on a screen: the words and the tail of `TILE`.
+        case tile(TileStep, screen: String)
+        /// A screen loses its connection, or comes back.
+        case connection(isLost: Bool, screen: String)
         /// The situation of a screen changes: `locked=yes`, `dashboard=hidden`, …
         case traits([String], screen: String)
         case expect(Sight, within: Int64)

@@ -132,6 +132,10 @@ final class ScriptRunner {
             ask("PRESS \(tagged(key)) eid=step-\(next)", on: screen)
         case .open(let key, let screen): ask("OPEN \(tagged(key))", on: screen)
         case .dismiss(let key, let screen): ask("DISMISS \(tagged(key))", on: screen)
+        case .tile(let tile, let screen):
+            world.countInput()
+            ask(tile.line(eid: "step-\(next)"), on: screen)
+        case .connection(let isLost, let screen): screens[screen]?.stay(away: isLost)
         case .traits(let traits, let screen): ask("TRAIT " + traits.joined(separator: " "), on: screen)
         case .expect, .say: break
         }
@@ -167,10 +171,13 @@ final class ScriptRunner {
 
     private func tagged(_ key: String) -> String { world.setting.tagged(key) }
 
-    private func body(_ sight: Sight) -> JSONObject? { screens[sight.screen]?.table[tagged(sight.key)]?.body }
+    private func body(_ sight: Sight) -> JSONObject? {
+        let key = tagged(sight.key)
+        return screens[sight.screen]?.table[key]?.body?.drawn(as: key, at: world.daemonTime)
+    }
 
     private func holds(_ sight: Sight) -> Bool {
-        guard let screen = screens[sight.screen], screen.isLive else { return false }
+        guard let screen = screens[sight.screen], screen.isLive || screen.isToStayAway else { return false }
         var sight = sight
         if !world.setting.tag.isEmpty, let shows = sight.shows {
             let id = String(sight.key.drop { $0 != "/" }.dropFirst())

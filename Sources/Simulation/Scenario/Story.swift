@@ -90,6 +90,9 @@ extension Step.Deed {
         case .press(let key, let screen): return "press \(key), on \(screen)"
         case .open(let key, let screen): return "open \(key), on \(screen)"
         case .dismiss(let key, let screen): return "dismiss \(key), on \(screen)"
+        case .tile(let tile, let screen):
+            return "\(tile.line()), on \(screen)"
+        case .connection(let isLost, let screen): return "\(screen) \(isLost ? "loses its connection" : "comes back")"
         case .traits(let traits, let screen): return "\(traits.joined(separator: " ")), of \(screen)"
         case .expect, .say: return ""
         }

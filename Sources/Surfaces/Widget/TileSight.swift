@@ -16,6 +16,9 @@ public struct TileSight: Hashable, Sendable {
     public var turns: [Turn] = []
     /// From when on more turns are known; `nil` where these are all.
     public var turnsContinueAt: Timestamp?
+    /// Of a suggestion: the times at which it is one, closed and open. One that has begun begins in the distant past, one that has
+    /// no known end ends in the distant future.
+    public var suggestedTimes: [Range<Timestamp>]?
     /// The position that it keeps.
     public var pinned: Int?
     /// Its kind was taken away, or the widget has ended.
@@ -54,6 +57,11 @@ public struct TileSight: Hashable, Sendable {
             sight.isTop = shown.key == key
             sight.turns.removeAll { $0.date <= now }
         }
+        if let times = suggestedTimes {
+            sight.suggestedTimes = times.filter { now < $0.upperBound }.map { time in
+                (time.lowerBound <= now ? .distantPast : time.lowerBound)..<time.upperBound
+            }
+        }
         if let moved = orders.last(where: { $0.date <= now }) {
             sight.order = moved.order
             sight.orders.removeAll { $0.date <= now }
@@ -90,6 +98,7 @@ public struct TileSight: Hashable, Sendable {
                 writer.endArray()
             }
         }
+        if suggestedTimes != nil { writer.member("suggested", true) }
         if let pinned { writer.member("pinned", pinned) }
         if isUnavailable { writer.member("unavailable", true) }
     }

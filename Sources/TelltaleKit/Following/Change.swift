@@ -55,6 +55,8 @@ public struct RowUpdate<Activity: ActivityRow>: Hashable, Sendable {
     public var control: ControlRow? { ControlRow(body) }
     /// The row of a widget; `nil` for an activity and for a control, and in the full view.
     public var widget: WidgetRow? { WidgetRow(body) }
+    /// The place of a tile on its board; `nil` for what stands on none.
+    public var tile: TilePlace? { TilePlace(body) }
     /// Milestones that the reader was too slow for.
     public var missedMilestones: [String] { (body["missed"]?.array ?? []).compactMap(\.string) }
 }

@@ -47,6 +47,7 @@
 
         func read(from position: Int64) { log.read(from: position) }
         func beat(_ beat: Beat) { log.beat(beat) }
+        func ask(_ request: BaseRequest) { log.ask(request) }
 
         func close() {
             timer = nil

@@ -10,25 +10,21 @@ import TelltaleModel
 
 /// Performs a ``Cluster/Member`` for the daemon: on the engine, the local copy and the loop. It decides nothing.
 final class ClusterEdge {
-    private unowned let daemon: Daemon
-    private var member: Member
-    private let log: any ReplicatedLog
-    private let logger: Logger
+    unowned let daemon: Daemon
+    var member: Member
+    let log: any ReplicatedLog
+    let logger: Logger
     private let snapshotSequence: @Sendable (any Journal) -> Int64 = { $0.snapshot?.sequence ?? 0 }
     private var timer: TimerHandle?
     private var standingTimer: TimerHandle?
-    private var handoverTimer: TimerHandle?
     private var watch: LeaderWatch?
-    /// Of the batch that is being decided.
-    private var records: [JournalRecord] = []
     private var isPerforming = false
     private var toldSync: EngineSync?
-    /// The process ends when the leader has stood down.
-    private var isEnding = false
     /// Of the leader that handed over.
     private var lastSnapshot: HubSnapshot?
 
-    private static let handoverMilliseconds: Int64 = 3_000
+    /// The base that is being stored.
+    var baseThread: BaseThread?
 
     init(_ member: consuming Member, over log: any ReplicatedLog, of daemon: Daemon, _ logger: Logger) throws(UVError) {
         self.daemon = daemon
@@ -38,7 +34,6 @@ final class ClusterEdge {
         timer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tick() }
         standingTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tellStanding() }
         standingTimer?.scheduleRepeating(everyMilliseconds: 1_000)
-        handoverTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in abandon() }
         watch = try LeaderWatch(on: daemon.loop) { [unowned self] in
             self.member.leaderRefusesConnections(at: daemon.clock.now)
             perform()
@@ -79,42 +74,24 @@ final class ClusterEdge {
 
     /// A part of a batch was decided.
     func append(_ part: [JournalRecord], isLast: Bool) {
-        records += part
-        guard isLast else { return }
-        let batch = records
-        records = []
-        member.append(batch, at: daemon.clock.now)
-        perform()
+        member.append(part, isLast: isLast, at: daemon.clock.now)
+        if isLast { perform() }
     }
 
     /// Asks for the end of this leadership, behind which the process ends. A node that does not lead is no member any more.
     ///
     /// - Returns: `false` where there is no leadership to wait for.
-    func handOver() -> Bool {
-        guard member.isLeading else {
-            member.leave()
-            return false
-        }
-        guard !isEnding else { return true }
-        isEnding = true
-        handoverTimer?.schedule(afterMilliseconds: Self.handoverMilliseconds)
-        member.handOver(at: daemon.clock.now)
+    func end() -> Bool {
+        let waits = member.end(at: daemon.clock.now)
         perform()
-        return true
+        return waits
     }
 
     /// An operator wants another node to lead; this one goes on as a standby.
     func handOver(to successor: String?) {
-        guard member.isLeading, !isEnding else { return }
+        guard member.isLeading else { return }
         logger.notice("an operator lets this node hand over", metadata: ["to": "\(successor ?? "any node")"])
         member.handOver(to: successor, at: daemon.clock.now)
-        perform()
-    }
-
-    private func abandon() {
-        guard member.isLeading else { return }
-        logger.warning("the log has not taken the word that this node leads no more; it ends without")
-        member.abandon(at: daemon.clock.now)
         perform()
     }
 
@@ -129,7 +106,8 @@ final class ClusterEdge {
     }
 
     func close() {
-        (timer, standingTimer, handoverTimer, watch) = (nil, nil, nil, nil)
+        baseThread?.cancel()
+        (timer, standingTimer, watch) = (nil, nil, nil)
         log.close()
     }
 
@@ -140,7 +118,7 @@ final class ClusterEdge {
         perform()
     }
 
-    private func perform() {
+    func perform() {
         guard !isPerforming else { return }
         isPerforming = true
         while let action = member.nextAction() { perform(action) }
@@ -158,7 +136,9 @@ final class ClusterEdge {
         case .keep(let records, let mark, let epoch): daemon.keep(records, mark: mark, epoch: epoch)
         case .lead(let term, let wait, let farewell): lead(term, after: wait, farewell)
         case .settle(let outcome): daemon.settle(outcome)
-        case .standDown(let farewell, let reason): standDown(farewell, reason)
+        case .standDown(let farewell, let reason, let isEnding): standDown(farewell, reason, isEnding: isEnding)
+        case .abandon:
+            logger.warning("the log has not taken the word that this node leads no more; it ends without")
         case .follow(let term, let node):
             StandardStream.output.write("standby term=\(term)\n")
             logger.notice("another node leads", metadata: ["node": "\(node)", "term": "\(term)"])
@@ -166,6 +146,14 @@ final class ClusterEdge {
         case .writeSnapshot(let pruning):
             guard let snapshot = member.snapshot else { return member.snapshotWritten(isWritten: false) }
             daemon.writeSnapshot(snapshot, pruning, for: .standby)
+        case .askOfBases(let request): ask(request)
+        case .beginBase: beginBase()
+        case .giveBasePiece: giveBasePiece()
+        case .endBase(let id, let isWhole): endBase(id, isWhole: isWhole)
+        case .loadBase(let sequence): load(.begin(at: sequence))
+        case .loadBaseChunk(let bytes): load(.chunk(bytes))
+        case .abandonBase: load(.abandon)
+        case .installBase(_, let link, let mark, let epoch): install(link: link, mark: mark, epoch: epoch)
         case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
@@ -196,16 +184,13 @@ final class ClusterEdge {
         }
     }
 
-    private func standDown(_ farewell: [UInt8], _ reason: String) {
-        records = []
+    private func standDown(_ farewell: [UInt8], _ reason: String, isEnding: Bool) {
         logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
         // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
         if isEnding, !daemon.server.isCommitting { lastSnapshot = daemon.server.snapshot() }
         daemon.serve(with: member.lobby(at: daemon.clock.now.monotonic), farewell)
         tellStanding()
         if isEnding {
-            handoverTimer?.cancel()
-            member.leave()
             daemon.endServing()
         } else {
             daemon.recoverAgain(snapshotSequence)

@@ -35,4 +35,14 @@ struct ClusterOptions: ParsableArguments {
             "A leader that proves nothing for so long stands down; twice the lease at least. (default: 12s)",
             valueName: "SPAN"))
     var giveUp: String?
+    @Option(
+        help: ArgumentHelp(
+            "The age of the newest base at which a node makes another one, for nodes that join. (default: 1h)",
+            valueName: "SPAN"))
+    var baseEvery: String?
+    @Option(
+        help: ArgumentHelp(
+            "A log that is longer is purged before --retention allows it, up to the last base but one.",
+            valueName: "MEBIBYTES"))
+    var logLimit: String?
 }

@@ -18,6 +18,10 @@ struct ClusterSettings: Sendable {
     /// Milliseconds.
     var lease = 3_000
     var giveUp = 12_000
+    /// Milliseconds between two bases.
+    var baseEvery = 3_600_000
+    /// In mebibytes; 0 = no limit.
+    var logLimit = 0
     /// The names of the settings that were given.
     var given: [String] = []
 
@@ -52,6 +56,20 @@ struct ClusterSettings: Sendable {
         settings.giveUp = Milliseconds(Int64(giveUp))
         // A leader that lives is heard three times within a lease.
         settings.beat = Milliseconds(Int64(min(1_000, lease / 3)))
+        return settings
+    }
+}
+
+extension ClusterSettings {
+    /// - Parameter retention: In seconds: younger messages stay in the log.
+    func bases(retention: Int) -> BaseSettings {
+        var settings = BaseSettings()
+        settings.every = Milliseconds(Int64(baseEvery))
+        settings.retention = .seconds(Int64(retention))
+        if logLimit > 0 { settings.logLimit = Int64(logLimit) << 20 }
+        // A base a minute or so is for tests.
+        settings.look = min(settings.look, max(.seconds(1), settings.every))
+        settings.turn = min(settings.turn, max(.seconds(2), settings.every))
         return settings
     }
 }
@@ -95,6 +113,15 @@ extension Setting {
         },
         span("lease", \.lease, 500...60_000),
         span("give-up", \.giveUp, 1_000...600_000),
+        span("base-every", \.baseEvery, 1_000...604_800_000),
+        Setting(name: "log-limit") { configuration, values in
+            configuration.cluster.given.append("log-limit")
+            guard let limit = Int(values[0]), (64...67_108_864).contains(limit) else {
+                return "takes mebibytes, from 64 to 67108864, not \"\(values[0])\""
+            }
+            configuration.cluster.logLimit = limit
+            return nil
+        },
     ]
 
     /// A span of time as kind files have it: `3s`, `500ms`, `1m30s`.

@@ -41,11 +41,12 @@ extension Telltaled {
                 node: settings.node, address: settings.advertise, release: Release.version, reader: reader,
                 newEpoch: max(1, generator.next()), instance: generator.next(), settings: settings.replica,
                 at: clock.now.monotonic)
+            var membership = MemberConfiguration(
+                hub: configuration.hub, server: configuration.server(isJournalImmediate: false), kinds: kinds.kinds)
+            membership.bases = settings.bases(retention: configuration.retention)
             let member = Member(
                 replica, hub: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0,
-                configuration: MemberConfiguration(
-                    hub: configuration.hub, server: configuration.server(isJournalImmediate: false), kinds: kinds.kinds),
-                at: clock.now.monotonic)
+                configuration: membership, at: clock.now.monotonic)
             let lobby = member.lobby(at: clock.now.monotonic)
             _ = DescriptorLimit.raiseToMaximum()
             var status: Int32 = 0

@@ -21,6 +21,8 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case withdraw(kind: String)
         /// A file of `Protocols/Kinds/widgets` is added, and the daemon reads the kinds again.
         case add(kind: String)
+        /// Another node of the cluster starts.
+        case node(String)
     }
 
     struct Step: Sendable {
@@ -84,6 +86,7 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case ("S", _) where text.hasPrefix("<restart"):
             action = .restart(options: text.dropFirst(8).dropLast().split(separator: " ").map(String.init))
         case ("S", _) where text.hasPrefix("<with "): action = .add(kind: String(text.dropFirst(6).dropLast()))
+        case ("S", _) where text.hasPrefix("<node "): action = .node(String(text.dropFirst(6).dropLast()))
         case ("S", _) where text.hasPrefix("<without "): action = .withdraw(kind: String(text.dropFirst(9).dropLast()))
         case ("S", _): action = .expect(text)
         case _: throw SyntaxError(description: "\(name):\(number): neither C nor S speaks")

@@ -14,6 +14,8 @@ final class TranscriptRunner {
     /// Holds the folder, which goes with it.
     private let firstDaemon: DaemonProcess
     private var daemon: DaemonProcess
+    /// Of a cluster, beside the first one.
+    private var others: [DaemonProcess] = []
     private var peers: [String: Peer] = [:]
     private var records: [Peer.Record] = []
     /// Connections whose end was read, or that can say nothing more.
@@ -27,12 +29,14 @@ final class TranscriptRunner {
         principals = folder
         firstDaemon = try DaemonProcess(try Self.options(of: transcript, in: folder))
         daemon = firstDaemon
+        if transcript.options.contains("--cluster") { try daemon.waitUntilLogged("this node leads") }
     }
 
     /// The options, with a file of principals that its owner alone can read: git keeps no such modes.
     private static func options(of transcript: Transcript, in folder: TemporaryFolder) throws -> [String] {
-        guard let place = transcript.options.firstIndex(of: "--auth") else { return transcript.options }
         var options = transcript.options
+        if let place = options.firstIndex(of: "file:log") { options[place] = "file:\(folder.path("log"))" }
+        guard let place = options.firstIndex(of: "--auth") else { return options }
         let copy = folder.url.appending(path: options[place + 1])
         try FileManager.default.copyItem(
             at: repository.appending(path: "Protocols/Line/\(options[place + 1])"), to: copy)
@@ -87,6 +91,7 @@ final class TranscriptRunner {
         case .fill(let isFull): try daemon.setDiskFull(isFull)
         case .withdraw(let kind): try withdraw(kind)
         case .add(let kind): try add(kind)
+        case .node(let name): try add(node: name)
         case .expectEnd:
             switch nextLine(of: try peer(of: step), expecting: "") {
             case .end, .reset: silenced.insert(step.connection)
@@ -113,6 +118,23 @@ final class TranscriptRunner {
     private func withdraw(_ kind: String) throws {
         try FileManager.default.removeItem(at: daemon.folder.appending(path: "kinds/\(kind).json"))
         daemon.send(SIGHUP)
+    }
+
+    /// Starts another node, and waits until the first one has heard that it keeps up.
+    private func add(node name: String) throws {
+        var options = try Self.options(of: transcript, in: principals)
+        guard let place = options.firstIndex(of: "--node") else { throw Difference(description: "no --node") }
+        options[place + 1] = name
+        others.append(try DaemonProcess(options))
+        let peer = try Peer(port: daemon.port)
+        let deadline = Date.now.addingTimeInterval(patience)
+        while Date.now < deadline {
+            try peer.send("STATS")
+            guard case .line(let line) = nextLine(of: peer, expecting: "STATS") else { break }
+            if line.contains("\"node\":\"\(name)\""), line.contains("\"role\":\"standby\"") { return }
+            usleep(20_000)
+        }
+        throw Difference(description: "\(name) is not heard: \(others[others.count - 1].standardError)")
     }
 
     private func add(_ kind: String) throws {

@@ -4,7 +4,7 @@ Three servers of NATS JetStream and three daemons on this machine. Producers pos
 screens resume from their cursors, a finger taps a lamp that two providers switch. The seed picks what happens: kill -9, SIGSTOP and
 SIGTERM of leaders, standbys, the leader and the followers of the engine's stream, a whole box, all; a folder that is wiped; two
 faults at once. Where network namespaces can be made each box is one, and is cut off, cut off one way or from the other boxes alone,
-or gets a link that is slow or loses packets. Behind each round every producer is acknowledged something within 60 s. At the end
+or gets a link that is slow or loses packets, and the disk of a server of the engine is full for a while. Behind each round every producer is acknowledged something within 60 s. At the end
 
     acknowledged <= log <= sent, each once, in order, with the rev that was told; each row that was seen is in the log;
     no position is acknowledged twice, and no term acknowledges a position in front of an earlier term's;
@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import sys
 
-from cluster import measures, network, rounds
+from cluster import alone, measures, network, rounds
 
 SKIPPED = 77
 
@@ -39,7 +39,8 @@ def main(root):
     parser.add_argument("--seed", type=int, default=None, help="of faults and victims; printed")
     parser.add_argument("--seconds", type=int, help="begin no round later than this")
     parser.add_argument("--fault", metavar="WORD", help="only faults with this in their name, such as kill, 'stop leader' or cut")
-    parser.add_argument("--measure", choices=sorted([*measures.MEASURES, *measures.LOADS, measures.ALONE]), help="one figure, of that many rounds of one fault")
+    parser.add_argument("--measure", choices=sorted([*measures.MEASURES, *measures.LOADS, alone.NAME]), help="one figure, of that many rounds of one fault")
+    parser.add_argument("--against", metavar="DAEMON", help="with --measure K-14: another build, which this one costs no more than")
     parser.add_argument("--broken", choices=rounds.BROKEN, help="break the daemon so, of a debug build: rounds go on until that is found")
     parser.add_argument("--engine", choices=["nats", "file"], default="nats", help="file: a log that is one file, and no engine")
     parser.add_argument("--network", choices=["auto", "none"], default="auto",
@@ -57,7 +58,9 @@ def main(root):
         arguments.seed = random.randrange(1 << 32)
         # For this program again, within namespaces.
         sys.argv[1:1] = ["--seed", str(arguments.seed)]
-    for program in (arguments.daemon, arguments.telltale):
+    if arguments.against and arguments.measure != alone.NAME:
+        parser.error(f"--against goes with --measure {alone.NAME}")
+    for program in filter(None, (arguments.daemon, arguments.telltale, arguments.against)):
         if not os.access(program, os.X_OK):
             sys.exit(f"{program} is not there; build it first: swift build -c release, and swift build for --broken")
     arguments.server = None
@@ -70,7 +73,7 @@ def main(root):
     arguments.boxes, arguments.why_no_boxes = False, "--network none"
     if arguments.engine == "file":
         arguments.why_no_boxes = "a file is one machine's"
-    elif arguments.network == "auto" and arguments.measure not in (*measures.LOADS, measures.ALONE):
+    elif arguments.network == "auto" and arguments.measure not in (*measures.LOADS, alone.NAME):
         try:
             sys.argv.insert(1, "--cluster")
             network.enter()

@@ -26,6 +26,9 @@ class CrowdScreen:
         told = None
         while True:
             address, hint, told = told or self.addresses[self.place], told, None
+            # As the client library: behind a loss comes the address behind the one that is lost.
+            if address in self.addresses:
+                self.place = self.addresses.index(address)
             try:
                 reader, writer = await asyncio.wait_for(asyncio.open_connection(*address), 3)
                 try:

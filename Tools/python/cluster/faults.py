@@ -26,6 +26,9 @@ class Faults:
         self.table["wipe standby"] = lambda: self.wipe("standby")
         self.table["wipe leader"] = lambda: self.wipe("leader")
         self.table["two at once"] = self.two
+        if cluster.disks:
+            for victim in ("stream leader", "follower", "all engines"):
+                self.table[f"fill the disk of {victim}"] = lambda victim=victim: self.fill(victim)
         if cluster.network:
             self.table["cut leader"] = lambda: self.cut("leader")
             self.table["cut leader from boxes"] = lambda: self.cut("leader", "from boxes")
@@ -53,6 +56,8 @@ class Faults:
             return list(cluster.processes)
         if victim == "all daemons":
             return list(cluster.nodes)
+        if victim == "all engines":
+            return list(cluster.engines)
         if victim in ("stream leader", "follower"):
             leader = cluster.stream_leader() or cluster.engines[0]
             return [leader] if victim == "stream leader" else [
@@ -102,6 +107,23 @@ class Faults:
         time.sleep(self.rng.choice([0, 2.0]))
         node.start()
         return node.name
+
+    def fill(self, victim):
+        """A server of the engine whose disk has no room gives its streams up; when there is room it is started again, by its operator."""
+        engines, span = self.processes(victim), self.rng.choice(SPANS)
+        for engine in engines:
+            self.cluster.disks.fill(engine.name)
+        time.sleep(span)
+        for engine in engines:
+            self.cluster.disks.empty(engine.name)
+            engine.signal(TERM)
+        for engine in engines:
+            try:
+                engine.process.wait(30)
+            except Exception:  # noqa: BLE001 - it hangs; so it is killed
+                engine.kill()
+            engine.start()
+        return f"{' '.join(engine.name for engine in engines)} for {span:.1f} s"
 
     def two(self):
         names = self.rng.sample([name for name in sorted(self.table) if name.split(" ")[0] in ("kill", "stop", "end")], 2)

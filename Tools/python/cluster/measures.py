@@ -8,13 +8,13 @@ import statistics
 import tempfile
 import time
 
-from cluster import load, network, oracle
+from cluster import alone, load, network, oracle
 from cluster.clients import Producer
 from cluster.crowd import takeover
-from cluster.nodes import Cluster, Process
+from cluster.nodes import Cluster
 from cluster.rounds import make_kinds, tokens
 from cluster.wire import NodeLines
-from torture.wire import Failure, attributes, check, tail
+from torture.wire import Failure, attributes, check
 
 
 class Bench:
@@ -200,9 +200,20 @@ def leadings(cluster):
 def k5(bench):
     bench.steady()
     bench.cluster.kill()
-    start = time.monotonic()
+    start, wall = time.monotonic(), time.time()
     bench.cluster.start_the_dead()
-    return bench.acknowledged(start) - start
+    served = bench.acknowledged(start) - start
+    led = min(at for node in bench.cluster.nodes for at, line in node.lines if at > start and line.startswith("leading")) - start
+    tell_engine(bench.cluster, wall, None)
+    print(f"  a node led after {led:.2f} s", flush=True)
+    return served
+
+
+def tell_engine(cluster, wall, but):
+    """Prints the engine's part, by its own log: nothing can be appended, and no lease ages, before that."""
+    told = {stream: cluster.elected(stream, wall, but) for stream in ("LOG", "BEAT")}
+    print("  the engine's own part: " + ", ".join(
+        f"{stream} led after {span:.2f} s" if span else f"{stream} needed no election" for stream, span in told.items()), flush=True)
 
 
 def k6(bench, victim="leader"):
@@ -211,7 +222,7 @@ def k6(bench, victim="leader"):
     engine = cluster.stream_leader()
     box = cluster.nodes.index(leader) if victim == "leader" else cluster.engines.index(engine)
     print(f"  box {box + 1} is cut off; {leader.name} leads, and {engine.name if engine else 'no server'} leads the stream", flush=True)
-    term, start = bench.term(leader), time.monotonic()
+    term, start, wall = bench.term(leader), time.monotonic(), time.time()
     bench.boxes.cut(box)
     if cluster.nodes.index(leader) == box:
         served = bench.first_of_another(term, start)
@@ -220,6 +231,7 @@ def k6(bench, victim="leader"):
         time.sleep(5)
         served = max(served, bench.pulse.longest)
     time.sleep(max(0.0, start + 30 - time.monotonic()))
+    tell_engine(cluster, wall, cluster.engines[box])
     bench.boxes.heal()
     return served
 
@@ -239,40 +251,13 @@ MEASURES = {
 
 
 LOADS = ("K-9", "K-10")  # See load.
-ALONE = "K-14"
-
-
-def libraries(process):
-    """The engine's libraries that a process has loaded."""
-    with open(f"/proc/{process.process.pid}/maps") as file:
-        return sorted({os.path.basename(line.split()[-1]) for line in file if "nats" in os.path.basename(line.split()[-1])})
-
-
-def alone(arguments):
-    """A daemon by itself loads nothing of the engine, where a node of a cluster does."""
-    with Bench(arguments) as bench:
-        words = [arguments.daemon, "--data", f"{bench.folder}/alone", "--kinds", f"{bench.folder}/kinds", "--listen", "127.0.0.1:0"]
-        process = Process("alone", words, f"{bench.folder}/alone.log", bench.cluster.nodes[0].environment)
-        process.start()
-        try:
-            deadline = time.monotonic() + 10
-            while not any(line.startswith("ready") for _, line in process.lines):
-                check(time.monotonic() < deadline, f"it does not start: {tail(process.log)}")
-                time.sleep(0.01)
-            found, node = libraries(process), libraries(bench.cluster.nodes[0])
-        finally:
-            process.kill()
-    check(node, "a node has loaded nothing of the engine: this check means nothing")
-    check(not found, f"a daemon by itself has loaded {found}")
-    print(f"{ALONE}: a daemon by itself has loaded nothing of the engine, a node {' '.join(node)}")
-    return 0
-
-
 def main(arguments):
     name = arguments.measure
-    if name in (ALONE, *LOADS):
+    if name in (alone.NAME, *LOADS):
         try:
-            return alone(arguments) if name == ALONE else load.main(arguments, lambda: Bench(arguments), name)
+            if name == alone.NAME:
+                return alone.main(arguments, lambda: Bench(arguments))
+            return load.main(arguments, lambda: Bench(arguments), name)
         except Failure as failure:
             print(f"torture: {name} FAILED: {failure}", flush=True)
             return 1

@@ -6,7 +6,9 @@ network is.
 """
 
 import os
+import random
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -17,6 +19,21 @@ INSIDE = "CLUSTER_IN_NAMESPACE"
 
 class Unavailable(Exception):
     """Namespaces cannot be made here."""
+
+
+def free_ports(count):
+    """Ports below those that connections get by themselves, so that one stays free while its process is down."""
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as each:
+            try:
+                each.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports
 
 
 def run(*words):
@@ -133,3 +150,32 @@ class Network:
                 subprocess.run(["ip", "-n", box, "neighbour", "delete", self.host(other), "dev", "eth0"],
                                capture_output=True, check=False)
             subprocess.run(["tc", "-n", box, "qdisc", "delete", "dev", "eth0", "root"], capture_output=True, check=False)
+
+
+class Disks:
+    """Small file systems of their own, in memory, so that each can be full."""
+
+    MEBIBYTES = 512
+
+    def __init__(self, folder, names):
+        self.folders = {name: os.path.join(folder, name) for name in names}
+        for path in self.folders.values():
+            os.mkdir(path)
+            run("mount", "-t", "tmpfs", "-o", f"size={self.MEBIBYTES}m", "tmpfs", path)
+
+    def fill(self, name):
+        """Nothing more can be written there."""
+        with open(os.path.join(self.folders[name], "filler"), "ab", buffering=0) as file:
+            for size in (1 << 20, 4_096, 1):
+                try:
+                    while True:
+                        file.write(bytes(size))
+                except OSError:
+                    pass
+
+    def empty(self, name):
+        os.remove(os.path.join(self.folders[name], "filler"))
+
+    def remove(self):
+        for path in self.folders.values():
+            subprocess.run(["umount", "--lazy", path], capture_output=True, check=False)

@@ -1,35 +1,20 @@
 """The processes of a cluster under torture: servers of NATS and daemons, which a fault may kill, stop and start again."""
 
+import datetime
 import json
 import os
 import platform
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
 import urllib.request
 
+from cluster.network import free_ports
 from torture.wire import Failure, tail
 
 NAME = "torture"
-
-
-def free_ports(count):
-    """Ports below those that connections get by themselves, so that one stays free while its process is down."""
-    ports = []
-    while len(ports) < count:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as each:
-            try:
-                each.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in ports:
-            ports.append(port)
-    return ports
 
 
 class Process:
@@ -81,8 +66,8 @@ class Process:
 class Cluster:
     """Three servers of the engine and three daemons, or three daemons over a file."""
 
-    def __init__(self, arguments, folder, network, kinds, options=()):
-        self.folder, self.network = folder, network
+    def __init__(self, arguments, folder, network, kinds, options=(), disks=None):
+        self.folder, self.network, self.disks = folder, network, disks
         self.is_file = arguments.engine.startswith("file")
         hosts = [network.host(index) if network else "127.0.0.1" for index in range(3)]
         ports = [] if network else free_ports(12)
@@ -110,6 +95,20 @@ class Cluster:
                      NAME, "--node", name, "--advertise", f"{host}:{port}", "--log-level", "info", "--engine", *engine, *options]
             self.nodes.append(Process(name, self.within(index) + words, f"{folder}/{name}.log", environment))
 
+    def elected(self, stream, since, but):
+        """How long after a moment of the wall clock a server has said that it leads a stream, in seconds; `None` where none had to."""
+        found = []
+        for engine in self.engines:
+            if engine is but:
+                continue
+            with open(engine.log, errors="replace") as log:
+                for line in log:
+                    if f"new stream leader for '$G > TT_{NAME}_{stream}'" in line:
+                        words = line.split()
+                        at = datetime.datetime.strptime(f"{words[1]} {words[2]}", "%Y/%m/%d %H:%M:%S.%f").timestamp()
+                        found += [at - since] if at > since else []
+        return min(found, default=None)
+
     def within(self, index):
         return self.network.within(index) if self.network else []
 
@@ -119,7 +118,8 @@ class Cluster:
             out.write(
                 f'server_name: engine{index + 1}\nlisten: "{host}:{client}"\nhttp: "{host}:{monitor}"\n'
                 f'jetstream {{ store_dir: "{self.folder}/engine{index + 1}", sync_interval: always }}\n'
-                f'cluster {{ name: torture, listen: "{host}:{route}", routes: [{everyone}] }}\n')
+                f'cluster {{ name: torture, listen: "{host}:{route}", routes: [{everyone}],\n'
+                '  ping_interval: "2s", ping_max: 2, write_deadline: "2s" }\n')
         return Process(f"engine{index + 1}", self.within(index) + [server, "-c", file], f"{self.folder}/engine{index + 1}.log")
 
     @property

@@ -106,7 +106,8 @@ def torture(arguments, rng):
     if arguments.boxes:
         boxes = network.Network(3)
     kinds = make_kinds(folder)
-    cluster = Cluster(arguments, folder, boxes, kinds, [*tokens(arguments, folder, boxes), *arguments.option])
+    disks = network.Disks(folder, [f"engine{index + 1}" for index in range(3)]) if boxes and arguments.engine == "nats" else None
+    cluster = Cluster(arguments, folder, boxes, kinds, [*tokens(arguments, folder, boxes), *arguments.option], disks)
     crowd = Crowd(cluster, rng)
     done, totals = [], collections.Counter()
     started = time.monotonic()
@@ -144,6 +145,8 @@ def torture(arguments, rng):
         cluster.kill()
         if boxes:
             boxes.remove()
+        if disks and not arguments.keep:
+            disks.remove()
     if not arguments.keep:
         shutil.rmtree(folder)
     return totals

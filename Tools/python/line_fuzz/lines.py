@@ -186,6 +186,9 @@ class Case:
     def list(self):
         return [self.pick(["flight/*", "nothing/*", "*/1"] if self.chance(0.9) else ["*"])]
 
+    def reload(self):
+        return [self.key() if self.chance(0.6) else self.pick(["*", "coffee-order/*", "nothing/*", "*/*", "a*"])]
+
     def trait(self):
         return [self.pick(TRAITS) for _ in range(self.random.randrange(1, 3))]
 

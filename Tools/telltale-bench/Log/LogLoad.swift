@@ -77,7 +77,7 @@ final class LogLoad {
                 send()
             case .refused, .full: load.fail("the engine refuses a message", where: true)
             case .unusable(let faults): load.fail(faults.joined(separator: "\n"), where: true)
-            case .stored, .read, .beatStored, .heard, .sync: break
+            case .stored, .read, .beatStored, .beatsShown, .heard, .overheard, .sync, .base: break
             }
         }
         return try load.run()

@@ -5,6 +5,9 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const unsigned char scenarios_a_family[] = {
+#embed "../Scenarios/a-family.json"
+};
 static const unsigned char scenarios_bistro_at_the_door[] = {
 #embed "../Scenarios/bistro-at-the-door.json"
 };
@@ -62,6 +65,9 @@ static const unsigned char kinds_dispatch[] = {
 static const unsigned char kinds_flight[] = {
 #embed "../../../Protocols/Kinds/examples/flight.json"
 };
+static const unsigned char kinds_kitchen[] = {
+#embed "../../../Protocols/Kinds/widgets/kitchen.json"
+};
 static const unsigned char kinds_leave_at_door[] = {
 #embed "../../../Protocols/Kinds/examples/leave-at-door.json"
 };
@@ -74,11 +80,15 @@ static const unsigned char kinds_parcel[] = {
 static const unsigned char kinds_porch_light[] = {
 #embed "../../../Protocols/Kinds/examples/porch-light.json"
 };
+static const unsigned char kinds_sales[] = {
+#embed "../../../Protocols/Kinds/widgets/sales.json"
+};
 static const unsigned char kinds_store_open[] = {
 #embed "../../../Protocols/Kinds/examples/store-open.json"
 };
 
 static const struct telltale_shipped_file files[] = {
+    {"scenarios/a-family.json", scenarios_a_family, sizeof scenarios_a_family},
     {"scenarios/bistro-at-the-door.json", scenarios_bistro_at_the_door, sizeof scenarios_bistro_at_the_door},
     {"scenarios/coffee-in-the-car.json", scenarios_coffee_in_the_car, sizeof scenarios_coffee_in_the_car},
     {"scenarios/flight-with-a-delay.json", scenarios_flight_with_a_delay, sizeof scenarios_flight_with_a_delay},
@@ -98,10 +108,12 @@ static const struct telltale_shipped_file files[] = {
     {"kinds/coffee-tip.json", kinds_coffee_tip, sizeof kinds_coffee_tip},
     {"kinds/dispatch.json", kinds_dispatch, sizeof kinds_dispatch},
     {"kinds/flight.json", kinds_flight, sizeof kinds_flight},
+    {"kinds/kitchen.json", kinds_kitchen, sizeof kinds_kitchen},
     {"kinds/leave-at-door.json", kinds_leave_at_door, sizeof kinds_leave_at_door},
     {"kinds/log-coffee.json", kinds_log_coffee, sizeof kinds_log_coffee},
     {"kinds/parcel.json", kinds_parcel, sizeof kinds_parcel},
     {"kinds/porch-light.json", kinds_porch_light, sizeof kinds_porch_light},
+    {"kinds/sales.json", kinds_sales, sizeof kinds_sales},
     {"kinds/store-open.json", kinds_store_open, sizeof kinds_store_open},
 };
 

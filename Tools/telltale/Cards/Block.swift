@@ -56,6 +56,21 @@ public struct Block: Hashable, Sendable {
         return above(rows.map { beside($0, gap: gap) })
     }
 
+    /// The blocks at their places, which do not overlap.
+    static func placed(_ pieces: [(column: Int, line: Int, block: Block)]) -> Block {
+        let height = pieces.map { $0.line + $0.block.height }.max() ?? 0
+        let lines = (0..<height).map { row -> Line in
+            var line = Line()
+            let here = pieces.filter { ($0.line..<$0.line + $0.block.height).contains(row) }
+            for piece in here.sorted(by: { $0.column < $1.column }) {
+                line.append(String(repeating: " ", count: max(0, piece.column - line.width)))
+                line.append(piece.block.lines[row - piece.line])
+            }
+            return line
+        }
+        return Block(lines)
+    }
+
     enum Frame {
         /// A card.
         case rounded
@@ -70,8 +85,10 @@ public struct Block: Hashable, Sendable {
         }
     }
 
-    /// With a line around it, which may carry a title.
-    func framed(_ frame: Frame, title: Line = Line(), ink: Ink = .dim) -> Block {
+    /// With a line around it, which may carry a title, and below a foot and what stands in the corner.
+    func framed(
+        _ frame: Frame, title: Line = Line(), ink: Ink = .dim, foot: Line = Line(), corner: Line = Line()
+    ) -> Block {
         let (corners, horizontal, vertical) = frame.parts
         var top = Line(corners[0] + horizontal, ink)
         if title.width > 0 {
@@ -88,8 +105,21 @@ public struct Block: Hashable, Sendable {
             row.append(vertical, ink)
             framed.append(row)
         }
-        framed.append(
-            Line(corners[2] + String(repeating: horizontal, count: width) + corners[3], ink))
+        var bottom = Line(corners[2], ink)
+        if foot.width > 0 {
+            bottom.append("\(horizontal) ", ink)
+            bottom.append(foot)
+            bottom.append(" ", ink)
+        }
+        let end = corner.width > 0 ? corner.width + 3 : 0
+        bottom.append(String(repeating: horizontal, count: max(0, width + 1 - end - bottom.width)), ink)
+        if corner.width > 0 {
+            bottom.append(" ", ink)
+            bottom.append(corner)
+            bottom.append(" \(horizontal)", ink)
+        }
+        bottom.append(corners[3], ink)
+        framed.append(bottom)
         return Block(framed, width: width + 2)
     }
 

@@ -17,7 +17,17 @@ extension Card {
     }
 
     /// When the next entry is drawn.
-    private func next(at now: Timestamp) -> Timestamp? { entries.compactMap(date).first { $0 > now } }
+    func next(at now: Timestamp) -> Timestamp? { entries.compactMap(date).first { $0 > now } }
+
+    func hasPicture(at now: Timestamp) -> Bool { shown(at: now)?["view"]?.object != nil }
+
+    func isStale(at now: Timestamp) -> Bool { shown(at: now)?["stale"]?.bool == true }
+
+    /// Whether a tap is about to change some part of it.
+    var isChanging: Bool { !invalid.isEmpty }
+
+    /// Whether it is drawn dimmed as a whole.
+    func isFaint(at now: Timestamp) -> Bool { isStale(at: now) || row["luminance"]?.string == "reduced" }
 
     /// The parts that a tap is about to change.
     private var invalid: [String] { (row["invalid"]?.array ?? []).compactMap(\.string) }
@@ -34,9 +44,17 @@ extension Card {
         return note
     }
 
-    /// A widget in a frame of `width` columns, as it is drawn at `now` on the server's clock.
-    public func widget(width: Int, at now: Timestamp) -> Block {
-        let inner = max(8, width - 4)
+    /// The picture in one line.
+    func inline(at now: Timestamp) -> Line {
+        let line = ViewParts(shown(at: now)?["view"], invalid: invalid).inline(at: now)
+        return isFaint(at: now) ? line.inked { $0.isDim = true } : line
+    }
+
+    /// The picture below each other, as a circle has room for it.
+    func roundLines(at now: Timestamp) -> [Line] { ViewParts(shown(at: now)?["view"], invalid: invalid).round(at: now) }
+
+    /// The lines of the picture in `inner` columns.
+    func widgetLines(width inner: Int, at now: Timestamp) -> [Line] {
         let entry = shown(at: now)
         let view = entry?["view"]
         let parts = ViewParts(view, invalid: invalid)
@@ -50,22 +68,26 @@ extension Card {
         let moreCount = max(0, list.count - Self.listLimit) + Int(clamping: max(0, view?["more"]?.integer ?? 0))
         if moreCount > 0 { lines.append(Line("and \(moreCount) more", .dim)) }
         if row["phase"] != nil { lines += content(of: entry) }
-        if lines.isEmpty { lines = [Line("nothing to show", .dim)] }
-        let padded = lines.map { line -> Line in
+        return lines.isEmpty ? [Line("nothing to show", .dim)] : lines
+    }
+
+    /// A widget in a frame of `width` columns, as it is drawn at `now` on the server's clock.
+    public func widget(width: Int, at now: Timestamp) -> Block {
+        let inner = max(8, width - 4)
+        let padded = widgetLines(width: inner, at: now).map { line -> Line in
             var padded = Line(" ")
             padded.append(line.fitted(to: inner))
             padded.append(" ")
             return padded
         }
         var title = Line(row["appName"]?.string ?? row["title"]?.string ?? key, .dim)
-        let note = note(entry, at: now)
+        let note = note(shown(at: now), at: now)
         if note.width > 0 {
             title.append(" · ", .dim)
             title.append(note)
         }
         let block = Block(padded, width: inner + 2).framed(.rounded, title: title, ink: .dim)
-        let isDim = entry?["stale"]?.bool == true || row["luminance"]?.string == "reduced"
-        return isDim ? block.inked { $0.isDim = true } : block
+        return isFaint(at: now) ? block.inked { $0.isDim = true } : block
     }
 
     /// The content of an entry of the full view, which has no picture.

@@ -29,8 +29,10 @@ public enum Screen {
         switch view {
         case .full: return full(cards, at: now, width: width)
         case .surface(let surface):
-            let display = Display(surface, width: width)
-            let content = display.content(of: cards, notices: notices, at: now)
+            let boards = BoardPicture.all(of: cards, at: now)
+            let others = cards.filter { TilePlace($0, at: now) == nil }
+            let display = Display(surface, width: width, showsBoards: !boards.isEmpty)
+            let content = display.content(of: others, boards, notices: notices, at: now)
             var title = Line(display.name, .bold)
             if !label.isEmpty { title.append(" · \(label)", .dim) }
             return content.filled(toHeight: display.height).framed(.display, title: title)
@@ -41,7 +43,10 @@ public enum Screen {
         guard !cards.isEmpty else { return Block([Line("nothing yet", .dim)]) }
         let columns = max(1, width / 46)
         let cardWidth = max(20, (width - (columns - 1)) / columns)
-        return Block.flowing(cards.map { $0.full(width: min(cardWidth, 64), at: now) }, width: width)
+        let others = cards.filter { TilePlace($0, at: now) == nil }
+        let boards = BoardOutline.all(of: cards, at: now).map { $0.draw(width: min(width, 96)) }
+        return Block.above(
+            [Block.flowing(others.map { $0.full(width: min(cardWidth, 64), at: now) }, width: width)] + boards)
     }
 }
 
@@ -53,7 +58,7 @@ private struct Display {
     let width: Int
     let height: Int
 
-    init(_ surface: Surface, width available: Int) {
+    init(_ surface: Surface, width available: Int, showsBoards: Bool = false) {
         self.surface = surface
         let (name, wanted, height): (String, Int, Int) =
             switch surface {
@@ -67,10 +72,28 @@ private struct Display {
             }
         self.name = name
         self.height = height
-        width = max(12, min(wanted, available - 2))
+        // Four small tiles beside each other take more than a dashboard does.
+        let hasFour = showsBoards && [.pad, .desktop, .vision].contains(surface)
+        width = max(12, min(hasFour ? Self.widthOfFour : wanted, available - 2))
     }
 
-    func content(of cards: [Card], notices: [Notice], at now: Timestamp) -> Block {
+    private static let widthOfFour = 75
+
+    /// Activities and controls, and the boards below them.
+    func content(of cards: [Card], _ boards: [BoardPicture], notices: [Notice], at now: Timestamp) -> Block {
+        guard !boards.isEmpty else { return content(of: cards, notices: notices, at: now) }
+        // On a phone, a pad and a Mac something stands there without an activity too: an island, a menu bar.
+        let isBare = cards.isEmpty && notices.isEmpty && ![.phone, .pad, .desktop].contains(surface)
+        let pictures = boards.flatMap { board -> [Block] in
+            let picture = board.draw(on: surface, width: width, at: now)
+            return boards.count == 1 ? [picture] : [Block([Line(board.name, Ink(.cyan))], width: width), picture]
+        }
+        let others = isBare ? [] : [content(of: cards, notices: notices, at: now, isWhole: false)]
+        return Block([], width: width).joined(Block.above(others + pictures))
+    }
+
+    /// - Parameter isWhole: Whether nothing stands below.
+    private func content(of cards: [Card], notices: [Notice], at now: Timestamp, isWhole: Bool = true) -> Block {
         let notes = notices.map(note)
         switch surface {
         case .desktop:

@@ -100,6 +100,20 @@ struct ViewParts {
         return line
     }
 
+    /// The parts that a circle has room for: the symbol, and one text or figure.
+    func round(at now: Timestamp) -> [Line] {
+        var lines: [Line] = []
+        if let symbol { lines.append(Line(symbol, ink("symbol", Ink(tint)))) }
+        if let title {
+            lines.append(Line(title, ink("title", .bold)))
+        } else if let text {
+            lines.append(Line(text, ink("text")))
+        }
+        if let timer { lines.append(Line(Countdown.text(until: timer, at: now), ink("timer", Ink(.yellow)))) }
+        if let progress { lines.append(Line(ProgressBar.percent(progress), ink("progress", Ink(.green)))) }
+        return lines
+    }
+
     /// The parts below each other, as far as a card has room.
     func stacked(width: Int, at now: Timestamp) -> [Line] {
         var lines: [Line] = []

@@ -21,7 +21,7 @@ struct ClusterInitCommand: ParsableCommand {
 
     func run() throws {
         try ClusterMoveReport.run(folder.path, engine, json, named: "filling the log", sync: .follower) {
-            journal, progress in
+            journal, engine, progress in
             guard journal.mark == nil else {
                 throw HistoryMove.Refusal(
                     kind: .configuration,
@@ -48,7 +48,7 @@ struct ClusterLeaveCommand: ParsableCommand {
 
     func run() throws {
         try ClusterMoveReport.run(folder.path, engine, json, named: "reading the log", sync: .full) {
-            journal, progress in
+            journal, engine, progress in
             try ClusterMover.run(.outOfLog, of: journal, engine, progress)
             return "the log of \(engine.cluster) is sealed, and \(folder.path) is a single daemon's folder"
         }
@@ -71,7 +71,7 @@ struct ClusterRestoreCommand: ParsableCommand {
 
     func run() throws {
         try ClusterMoveReport.run(folder.path, engine, json, named: "filling the log", sync: .follower) {
-            journal, progress in
+            journal, engine, progress in
             guard journal.mark != nil else {
                 throw HistoryMove.Refusal(
                     kind: .configuration,
@@ -91,9 +91,10 @@ struct ClusterRestoreCommand: ParsableCommand {
 private enum ClusterMoveReport {
     static func run(
         _ path: String, _ engine: EngineOptions, _ json: Bool, named name: String, sync: SQLiteJournal.Sync,
-        _ body: (SQLiteJournal, JournalProgress) throws -> String
+        _ body: (SQLiteJournal, EnginePlace, JournalProgress) throws -> String
     ) throws {
         do {
+            let engine = try engine.place()
             // Opening would make the folder.
             _ = try JournalInspector(path)
             var options = SQLiteJournal.Options()
@@ -102,7 +103,7 @@ private enum ClusterMoveReport {
             if let reason = journal.opening.epochReplaced {
                 complain("telltale: the history may not be whole, so it has a new epoch: \(reason)")
             }
-            let text = try body(journal, JournalProgress(name))
+            let text = try body(journal, engine, JournalProgress(name))
             try journal.close()
             tell(journal, text, engine, json)
         } catch let refusal as HistoryMove.Refusal {
@@ -113,7 +114,7 @@ private enum ClusterMoveReport {
         }
     }
 
-    private static func tell(_ journal: SQLiteJournal, _ text: String, _ engine: EngineOptions, _ json: Bool) {
+    private static func tell(_ journal: SQLiteJournal, _ text: String, _ engine: EnginePlace, _ json: Bool) {
         guard json else {
             return Output.text("\(journal.lastSequence) records of epoch \(hex(journal.epoch)): \(text)")
         }

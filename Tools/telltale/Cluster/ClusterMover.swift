@@ -18,13 +18,13 @@ final class ClusterMover {
     private var isPerforming = false
 
     private init(
-        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EngineOptions,
+        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EnginePlace,
         _ progress: JournalProgress
     ) throws {
         var generator = SystemRandomNumberGenerator()
         move = try HistoryMove(
             direction, of: journal, cluster: options.cluster, node: options.node, release: Release.version,
-            instance: generator.next(), at: Self.now)
+            instance: generator.next(), wall: .ofThisMachine, at: Self.now)
         loop = try EventLoop()
         // Where the epochs differ, the move says so in its own words.
         log = try options.open(epoch: nil, on: loop)
@@ -33,7 +33,7 @@ final class ClusterMover {
 
     /// Moves, and waits for the end.
     static func run(
-        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EngineOptions,
+        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EnginePlace,
         _ progress: JournalProgress
     ) throws {
         let mover = try ClusterMover(direction, of: journal, options, progress)
@@ -72,6 +72,7 @@ final class ClusterMover {
         case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
         case .read(let from): log.read(from: from)
         case .beat(let beat): log.beat(beat)
+        case .ask(let request): log.ask(request)
         case .progress(let done, let all): progress.show(done, of: all)
         case .warn(let text):
             progress.end()

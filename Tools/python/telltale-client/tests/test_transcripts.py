@@ -72,7 +72,7 @@ def by_caller(text: str) -> Optional[Request]:
         "DONE": lambda: (
             _calls.done(named["op"], named.get("value")) if tail is None else _calls.supply(named["op"], json.loads(tail))
         ),
-        "RELOAD": lambda: _calls.reload(word),
+        "RELOAD": lambda: _calls.reload_all(word) if word.endswith("*") else _calls.reload(word),
         "FAIL": lambda: _calls.fail(named["op"], named.get("code"), json.loads(tail or "{}").get("message")),
         "TRAIT": lambda: _calls.traits(named),
     }

@@ -12,6 +12,8 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case press = "/v1/entities/{kind}/{id}/press"
     case dismiss = "/v1/entities/{kind}/{id}/dismiss"
     case seen = "/v1/entities/{kind}/{id}/seen"
+    case tile = "/v1/entities/{kind}/{id}/tile"
+    case gallery = "/v1/gallery"
     case kinds = "/v1/kinds"
     case kind = "/v1/kinds/{kind}"
     case diagram = "/v1/kinds/{kind}/diagram"
@@ -36,6 +38,8 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case login = "/login"
     case kindsPage = "/kinds"
     case kindPage = "/kinds/{kind}"
+    case boardsPage = "/boards"
+    case boardOfDevice = "/boards/{board}"
     case playground = "/playground"
     case entityPage = "/{kind}/{id}"
     case asset = "/assets/{version}/{file}"
@@ -43,10 +47,10 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     /// Methods beside `OPTIONS`, which every path takes. `HEAD` stands wherever `GET` does.
     public var methods: [String] {
         switch self {
-        case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .lint, .play: ["POST"]
-        case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .stats, .stream, .openAPI, .errors,
-            .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board, .login, .kindsPage,
-            .kindPage, .playground, .entityPage, .asset:
+        case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .tile, .lint, .play: ["POST"]
+        case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .gallery, .stats, .stream, .openAPI,
+            .errors, .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board, .login,
+            .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
         case .pushChannels: ["GET", "HEAD", "POST", "DELETE"]
@@ -62,7 +66,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     /// First segments that no kind of the one-line form may have.
     public static let reservedSegments: Set<String> = [
         "v1", "3", "4", "1", "assets", "errors", "session", "login", "ops", "kinds", "hooks", "pushes", "sent",
-        "playground",
+        "playground", "boards",
         "openapi.json", "favicon.ico", "robots.txt",
     ]
 }
@@ -105,6 +109,8 @@ public struct RouteMatch: Hashable, Sendable {
         case ("playground", 1): return RouteMatch(.playground)
         case ("kinds", 1): return RouteMatch(.kindsPage)
         case ("kinds", 2): return RouteMatch(.kindPage, try decoded([raw[1]]))
+        case ("boards", 1): return RouteMatch(.boardsPage)
+        case ("boards", 2): return RouteMatch(.boardOfDevice, try decoded([raw[1]]))
         case ("assets", 3): return RouteMatch(.asset, try decoded([raw[1], raw[2]]))
         case ("v1", 2...): return try version1(raw.dropFirst())
         default: return nil
@@ -119,6 +125,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("kinds", 1): return RouteMatch(.kinds)
         case ("kinds", 2): return RouteMatch(.kind, try decoded([raw[1]]))
         case ("kinds", 3) where raw[2] == "diagram": return RouteMatch(.diagram, try decoded([raw[1]]))
+        case ("gallery", 1): return RouteMatch(.gallery)
         case ("stats", 1): return RouteMatch(.stats)
         case ("lint", 1): return RouteMatch(.lint)
         case ("play", 1): return RouteMatch(.play)
@@ -138,7 +145,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("entities", 4):
             let routes: [Substring: Route] = [
                 "history": .history, "open": .open, "value": .value, "press": .press, "dismiss": .dismiss,
-                "seen": .seen,
+                "seen": .seen, "tile": .tile,
             ]
             guard let route = routes[raw[3]] else { return nil }
             return RouteMatch(route, try decoded([raw[1], raw[2]]))

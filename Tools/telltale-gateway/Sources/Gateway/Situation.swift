@@ -1,16 +1,20 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// Whose eyes a request looks with: `surface=`, `account=` and `trait=NAME:VALUE` of its query.
+/// Whose eyes a request looks with: `surface=`, `account=`, `trait=NAME:VALUE` and `caps=widgets` of its query.
 public struct Situation: Hashable, Sendable {
     public var surface: Surface?
     public var account: String?
     public var traits: [Attribute] = []
+    /// Of a client that knows widgets: patterns of everything show it widgets and the tiles of boards too.
+    public var showsWidgets = false
+    /// For `HELLO`.
+    public var capabilities: [String] { showsWidgets ? ["widgets"] : [] }
 
     public init() {}
 
     /// Whether a connection of its own is needed to look so.
-    public var isDefault: Bool { surface == nil && account == nil && traits.isEmpty }
+    public var isDefault: Bool { surface == nil && account == nil && traits.isEmpty && !showsWidgets }
 
     /// - Throws: `bad_attr`.
     public init(_ query: Query) throws(Problem) {
@@ -22,6 +26,10 @@ public struct Situation: Hashable, Sendable {
             self.surface = surface
         }
         account = try query.word("account")
+        if let text = try query["caps"] {
+            guard text == "widgets" else { throw Problem("bad_attr", "caps= is to be widgets") }
+            showsWidgets = true
+        }
         for text in query.all("trait") {
             guard let colon = text.firstIndex(of: ":") else { throw .trait(text) }
             let name = String(text[..<colon])

@@ -143,7 +143,7 @@ final class DaemonLink: Sendable {
         configuration.token = token
         configuration.surface = situation.surface
         configuration.account = situation.account
-        configuration.traits = situation.traits
+        (configuration.traits, configuration.capabilities) = (situation.traits, situation.capabilities)
         configuration.keepsRows = false
         configuration.backoff.shortest = Milliseconds(20)
         configuration.backoff.longest = Milliseconds(100)

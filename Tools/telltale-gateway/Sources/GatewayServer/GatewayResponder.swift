@@ -98,6 +98,8 @@ struct GatewayResponder: HTTPResponder {
         case .press: return try await pressButton(values, caller)
         case .dismiss: return try await dismiss(values, caller)
         case .seen: return try await see(values, caller)
+        case .tile: return try await arrangeTile(values, caller)
+        case .gallery: return try await getGallery(caller)
         case .kinds: return try await listKinds(caller)
         case .kind: return try await getKind(values[0], caller)
         case .diagram: return try await getDiagram(values[0], caller)
@@ -115,7 +117,8 @@ struct GatewayResponder: HTTPResponder {
             return try await forward(match.route, values, caller)
         case .sentPage: return try await sentPage(caller)
         case .deliveries: return try await listDeliveries(caller)
-        case .board, .login, .kindsPage, .kindPage, .playground: return try boardPage(caller)
+        case .board, .login, .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground:
+            return try boardPage(caller)
         case .entityPage: return try boardPage(caller, of: values)
         case .asset: return try boardAsset(values, caller)
         }

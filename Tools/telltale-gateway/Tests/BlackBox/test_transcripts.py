@@ -4,6 +4,7 @@ Each transcript runs against two daemons at once. One hears its lines; the other
 and over the line only what HTTP has no words for: providers.
 """
 
+import json
 import pathlib
 import re
 import resource
@@ -20,11 +21,12 @@ LINE = REPOSITORY / "Protocols/Line"
 # Nothing in these is a request that HTTP has words for: the grammar, greetings, heartbeats, cursors and ends of a line.
 OF_THE_LINE = {"01-greeting", "06-future-cursor", "10-fatal-control-byte", "19-drain", "20-heartbeats"}
 # HTTP has no words for how a widget is shown.
-OF_WIDGETS = {"38-widgets", "39-derived-widgets", "40-gallery", "41-asked-timelines", "42-budget",
-              "43-relevance", "44-boards", "45-stacks", "46-notices"}
-TRANSCRIPTS = sorted({path.stem for path in (LINE / "transcripts").glob("*.txt")} - OF_WIDGETS)
+OF_WIDGETS = {"38-widgets", "39-derived-widgets", "41-asked-timelines", "42-budget", "43-relevance", "46-notices", "49-visits"}
+# HANDOVER is an operator's word to a cluster.
+OF_CLUSTERS = {"48-handover"}
+TRANSCRIPTS = sorted({path.stem for path in (LINE / "transcripts").glob("*.txt")} - OF_WIDGETS - OF_CLUSTERS)
 PROVIDER = {"SERVE", "REPORT", "DONE", "FAIL"}
-COMPARED = {"EVT", "GET", "LIST", "HISTORY", "OPEN", "DISMISS", "SEEN", "SET", "PRESS", "KINDS", "STATS"}
+COMPARED = {"EVT", "GET", "LIST", "HISTORY", "OPEN", "DISMISS", "SEEN", "SET", "PRESS", "TILE", "GALLERY", "KINDS", "STATS"}
 
 
 class Side:
@@ -129,6 +131,9 @@ def over_http(gateway, seat, line):
         return ask("GET", f"/v1/entities?pattern={key or '*'}&{query}")
     if verb == "KINDS":
         return ask("GET", "/v1/kinds")
+    if verb == "GALLERY":
+        place = f"&placement={found['placement']}" if "placement" in found else ""
+        return ask("GET", f"/v1/gallery?{query}{place}")
     if verb == "STATS":
         return ask("GET", "/v1/stats")
     if key.count("/") != 1:
@@ -148,6 +153,10 @@ def over_http(gateway, seat, line):
         return ask("POST", f"{path}/dismiss?{query}")
     if verb == "SEEN" and found.get("rev", "").isdigit():
         return ask("POST", f"{path}/seen?{query}", {"rev": int(found["rev"])})
+    if verb == "TILE":
+        if "if" in found:
+            headers["If-Match"] = f'"{found["if"]}"'
+        return ask("POST", f"{path}/tile?{query}", arrangement(found) | json.loads(body or "{}"))
     if verb == "SET" and found.get("value") in ("on", "off"):
         if "if" in found:
             headers["If-Match"] = f'"{found["if"]}"'
@@ -155,6 +164,17 @@ def over_http(gateway, seat, line):
     if verb == "PRESS":
         return ask("POST", f"{path}/press?{query}")
     return None
+
+
+def arrangement(found):
+    """The attributes of a TILE as members of a body."""
+    body = {}
+    for name, value in found.items():
+        if name in ("smart", "suggest"):
+            body[name] = value == "yes"
+        elif name not in ("id", "if", "eid"):
+            body[name] = int(value) if name in ("pos", "scale") else value
+    return body
 
 
 def compare(line, reply, answer):

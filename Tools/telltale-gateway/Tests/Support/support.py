@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import shutil
@@ -61,9 +62,15 @@ class Program:
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that connections get by themselves: one of those may be taken before its server starts."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 class Daemon(Program):

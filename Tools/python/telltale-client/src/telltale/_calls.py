@@ -8,7 +8,7 @@ from . import _words
 from ._lines import Line
 from ._requests import Repeat, Request
 from .errors import InvalidRequest, ProtocolViolation
-from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Replied, Row, Tapped
+from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Reloaded, Replied, Row, Tapped
 
 T = TypeVar("T")
 
@@ -301,6 +301,14 @@ def supply(op: str, timeline: Dict[str, object]) -> Call[Decided]:
 
 def reload(key: str) -> Call[Decided]:
     return Call(Request("RELOAD", _words.key(key)), _decided)
+
+
+def reload_all(pattern: str) -> Call[Reloaded]:
+    def result(reply: Replied) -> Reloaded:
+        counts = [_integer(reply.attributes, name) or 0 for name in ("applied", "deferred", "noop")]
+        return Reloaded(*counts)
+
+    return Call(Request("RELOAD", _words.many(pattern)), result)
 
 
 def fail(op: str, code: Optional[str] = None, message: Optional[str] = None) -> Call[Decided]:

@@ -253,4 +253,4 @@ def _action(line: Line) -> Action:
         raise ProtocolViolation("the server sent a DO without op= or key=")
     wanted = value == "on" if line.attributes.get("action") == "set" else None
     reason = line.attributes.get("reason", "") if line.attributes.get("action") == "timeline" else None
-    return Action(op, key, wanted, line.number("deadline"), reason)
+    return Action(op, key, wanted, line.number("deadline"), reason, line.number("term"))

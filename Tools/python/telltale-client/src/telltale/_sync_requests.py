@@ -3,7 +3,7 @@
 from typing import Any, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import _calls
-from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Row, Tapped
+from .values import Decided, GalleryWidget, HistoryEntry, JSONObject, Kind, Posted, Reloaded, Row, Tapped
 
 T = TypeVar("T")
 
@@ -130,6 +130,10 @@ class Requests:
     def reload(self, key: str) -> Decided:
         """Lets a widget ask its provider anew: `deferred` where it asked within the last minutes."""
         return self._call(_calls.reload(key))
+
+    def reload_all(self, pattern: str) -> Reloaded:
+        """Lets all widgets of a pattern, `kind/*` or `*`, ask their provider anew. It returns when all are decided."""
+        return self._call(_calls.reload_all(pattern))
 
     def stats(self) -> JSONObject:
         """The server's own figures."""

@@ -14,6 +14,7 @@ _SEGMENT_TEXT = "1 to 64 of A-Z a-z 0-9 . _ ~ : @ -"
 _KEY = re.compile(f"{_SEGMENT}/{_SEGMENT}")
 _TILE_KEY = re.compile(rf"@[A-Za-z0-9._~:@-]{{1,63}}/{_SEGMENT}")
 _PATTERN = re.compile(rf"\*|{_SEGMENT}/(\*|{_SEGMENT})")
+_MANY = re.compile(rf"\*|{_SEGMENT}/\*")
 _KIND = re.compile(_SEGMENT)
 _EVENT = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
@@ -45,6 +46,10 @@ def tile_key(value: str) -> str:
 
 def pattern(value: str) -> str:
     return _checked("the pattern", value, _PATTERN, f"a pattern is *, kind/* or kind/id, each {_SEGMENT_TEXT}")
+
+
+def many(value: str) -> str:
+    return _checked("the pattern", value, _MANY, f"a pattern of many keys is * or kind/*, the kind {_SEGMENT_TEXT}")
 
 
 def kind(value: str) -> str:

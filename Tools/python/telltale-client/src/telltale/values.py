@@ -67,6 +67,15 @@ class Decided:
 
 
 @dataclass(frozen=True)
+class Reloaded:
+    """How many widgets ask their provider at once, when they asked long enough ago, and never: they have none."""
+
+    applied: int
+    deferred: int
+    noop: int
+
+
+@dataclass(frozen=True)
 class Row:
     """One key as a view shows it. `rev` is the commit number of its last change."""
 
@@ -115,6 +124,9 @@ class Action:
     `configured` or `tapped`. The function of the provider returns the timeline then: `{"entries": [...]}`.
 
     `deadline` is when the server gives the operation up, in Unix ms of real time.
+
+    `term` is that of the leader of a cluster, and `None` of a server by itself. One that is below another that was seen is of
+    a leader that was deposed: do not act on it.
     """
 
     op: str
@@ -122,6 +134,7 @@ class Action:
     value: Optional[bool]
     deadline: Optional[int]
     reason: Optional[str] = None
+    term: Optional[int] = None
 
     @property
     def is_press(self) -> bool:

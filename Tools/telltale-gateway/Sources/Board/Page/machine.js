@@ -21,7 +21,7 @@ export function statesOf(machine) {
 export function activeStates(full) { return Array.isArray(full?.configuration) ? full.configuration : []; }
 
 /** Whether a `full` row is a widget's. */
-export function isWidget(full) { return full?.configuration !== undefined && !Array.isArray(full.configuration); }
+export function isWidget(full) { return typeof full?.smart === "boolean" || (full?.configuration !== undefined && !Array.isArray(full.configuration)); }
 
 /** The paths of active states and of the states around them. */
 export function whole(configuration) {

@@ -79,6 +79,10 @@ async function openPage() {
         const page = await import("./kinds.js");
         return path[1] ? page.kind(main, path[1]) : page.kinds(main);
     }
+    if (path[0] === "boards") {
+        const [page] = await Promise.all([import(path[1] ? "./board.js" : "./boards.js"), style("board.css")]);
+        return path[1] ? page.board(main, path[1]) : page.boards(main);
+    }
     if (path[0] === "playground") {
         const [page] = await Promise.all([import("./playground.js"), style("playground.css")]);
         return page.playground(main);

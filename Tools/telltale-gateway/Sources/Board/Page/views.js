@@ -39,12 +39,14 @@ export function length(value) {
     return count <= 7 ? "xs" : count <= 12 ? "s" : count <= 18 ? "m" : count <= 30 ? "l" : "xl";
 }
 
-function line(name, value) {
+/** A text as a line of its own; null where there is none. */
+export function line(name, value) {
     const string = text(value);
     return string === null ? null : el(`div.${name}`, { dir: "auto", data: { length: length(string) } }, string);
 }
 
-function timer(date) {
+/** A date that is counted down to. */
+export function timer(date) {
     if (typeof date !== "number") return null;
     return el("div.timer", { data: { timer: date, length: date - clock.now() > 3_600_000 ? "s" : "xs" } },
         countdown(date, clock.now()));
@@ -61,7 +63,8 @@ export function progressValue(progress) {
     return typeof value === "number" && isFinite(value) ? Math.min(1, Math.max(0, value)) : null;
 }
 
-function bar(progress) {
+/** A progress: whole, in segments, or with points. */
+export function bar(progress) {
     const value = progressValue(progress);
     if (value === null) return null;
     const segments = typeof progress === "object" ? progress.segments : null;
@@ -84,7 +87,7 @@ function bar(progress) {
 }
 
 /** A ring around the symbol of a minimal presentation. */
-function ring(value) {
+export function ring(value) {
     return el("svg.ring", { viewBox: "0 0 36 36", "aria-hidden": "true" },
         el("circle.track", { cx: 18, cy: 18, r: 15.5 }),
         el("circle.fill", { cx: 18, cy: 18, r: 15.5, pathLength: 100, "stroke-dasharray": `${value * 100} 100` }));
@@ -117,7 +120,8 @@ function button(one) {
     }, parts);
 }
 
-function buttons(list) {
+/** Controls and links inside a view. */
+export function buttons(list) {
     return Array.isArray(list) && list.length ? el("div.buttons", { data: { count: list.length } }, list.map(button)) : null;
 }
 

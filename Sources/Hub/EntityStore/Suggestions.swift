@@ -1,0 +1,147 @@
+internal import FanOut
+internal import Machines
+
+/// The keys of tiles that stacks may suggest, on the boards that are looked at.
+///
+/// They are no state: they follow from the kinds and the boards, and no other node and no snapshot has them. A board that
+/// no subscriber follows and no request names has none, so what nobody looks at costs nothing.
+struct Suggestions: Sendable {
+    private struct Place {
+        /// In the order of their indices.
+        var keys: [EntityIndex]
+        /// Of each, the number of its widget among those that the kinds suggest.
+        var widgets: [Int]
+        /// The newest record when they were given.
+        var sequence: Int64
+        /// A watch looks at it: what comes and goes by itself has keys too.
+        var isVisited = false
+        /// The key of each widget that comes and goes by itself, and whose the board was.
+        var visits: [EntityIndex: EntityIndex] = [:]
+        var account: String?
+    }
+
+    /// By the number of the board's name.
+    private var boards: [Int32: Place] = [:]
+    /// The boards of kept tiles that were removed and are forgotten now: these may be suggested again.
+    var outdated: Set<Int32> = []
+    /// The set of kinds by which they were given.
+    var generation = 0
+    /// How much each widget mattered when subscribers were last told, by its number: outside and inside its situations.
+    var relevance: [Int: [Relevance]] = [:]
+    /// The same of widgets that come and go by themselves.
+    var visitRelevance: [EntityIndex: [Relevance]] = [:]
+    /// The boards that a watch looks at, by their accounts, and those that have a key for a widget.
+    private var visited: [String?: Set<Int32>] = [:]
+    /// All widgets that come and go by themselves, whether a board is looked at or not.
+    var visitors = Visitors()
+    /// Boards that requests have read, the last ones.
+    private var read: [Int32] = []
+    private static let readLimit = 64
+    private var holders: [EntityIndex: Set<Int32>] = [:]
+
+    var isEmpty: Bool { boards.isEmpty }
+    var boardNumbers: [Int32] { boards.keys.sorted() }
+
+    func keys(onBoard number: Int32) -> [EntityIndex] { boards[number]?.keys ?? [] }
+
+    /// The keys of a widget, each with its board, in the order of the boards' numbers.
+    ///
+    /// - Complexity: O(boards that are looked at).
+    func keys(ofWidget widget: Int) -> [(board: Int32, key: EntityIndex)] {
+        var found: [(board: Int32, key: EntityIndex)] = []
+        for (number, place) in boards {
+            for (key, other) in zip(place.keys, place.widgets) where other == widget { found.append((number, key)) }
+        }
+        return found.sorted { ($0.board, $0.key) < ($1.board, $1.key) }
+    }
+
+    // MARK: Visits
+
+    func isVisited(_ number: Int32) -> Bool { boards[number]?.isVisited == true }
+    var hasVisits: Bool { !visited.isEmpty }
+
+    /// The key that a widget has on a board, and all keys of widgets that come and go by themselves there.
+    func key(ofVisitor member: EntityIndex, onBoard number: Int32) -> EntityIndex? { boards[number]?.visits[member] }
+    func visits(onBoard number: Int32) -> [EntityIndex] { boards[number]?.visits.values.sorted() ?? [] }
+
+    /// The boards that have a key for a widget, or may have one, because it is for these accounts.
+    ///
+    /// - Complexity: O(the boards), and not of those of other accounts.
+    func boards(visitedBy member: EntityIndex, of accounts: [String]) -> [Int32] {
+        var found = holders[member] ?? []
+        if accounts.isEmpty {
+            for numbers in visited.values { found.formUnion(numbers) }
+        } else {
+            for account in accounts { found.formUnion(visited[account] ?? []) }
+        }
+        return found.sorted()
+    }
+
+    /// Notes that a request has read a board.
+    ///
+    /// - Returns: The board that was read longest ago, where there are too many.
+    mutating func noteRead(_ number: Int32) -> Int32? {
+        read.append(number)
+        return read.count > Self.readLimit ? read.removeFirst() : nil
+    }
+
+    /// A board that a watch looks at has a key for a widget.
+    func isHeld(_ member: EntityIndex) -> Bool { holders[member] != nil }
+
+    mutating func visit(_ number: Int32) {
+        guard !isVisited(number) else { return }
+        boards[number, default: Place(keys: [], widgets: [], sequence: -1)].isVisited = true
+        visited[boards[number]?.account, default: []].insert(number)
+    }
+
+    /// - Parameter visits: The key of each widget.
+    mutating func setVisits(_ visits: [EntityIndex: EntityIndex], of account: String?, onBoard number: Int32) {
+        guard var place = boards[number], place.isVisited else { return }
+        let former = place
+        for member in former.visits.keys where visits[member] == nil { leave(number, member) }
+        for member in visits.keys where former.visits[member] == nil { holders[member, default: []].insert(number) }
+        if former.account != account {
+            leave(number, of: former.account)
+            visited[account, default: []].insert(number)
+        }
+        (place.visits, place.account) = (visits, account)
+        boards[number] = place
+    }
+
+    /// Nobody follows a board any more.
+    mutating func endVisit(_ number: Int32) {
+        guard var place = boards[number], place.isVisited else { return }
+        for member in place.visits.keys { leave(number, member) }
+        leave(number, of: place.account)
+        (place.isVisited, place.visits, place.account) = (false, [:], nil)
+        boards[number] = place
+    }
+
+    private mutating func leave(_ number: Int32, _ member: EntityIndex) {
+        holders[member]?.remove(number)
+        guard holders[member]?.isEmpty == true else { return }
+        holders[member] = nil
+        visitRelevance[member] = nil
+    }
+
+    private mutating func leave(_ number: Int32, of account: String?) {
+        visited[account]?.remove(number)
+        if visited[account]?.isEmpty == true { visited[account] = nil }
+    }
+
+    /// Whether those of a board were given after the record `sequence`.
+    func isCurrent(_ number: Int32, at sequence: Int64) -> Bool { boards[number]?.sequence == sequence }
+
+    mutating func set(
+        _ keys: [EntityIndex], _ widgets: [EntityIndex: Int], onBoard number: Int32, at sequence: Int64
+    ) {
+        let keys = keys.sorted()
+        guard !keys.isEmpty || isVisited(number) else {
+            boards[number] = nil
+            return
+        }
+        var place = boards[number] ?? Place(keys: [], widgets: [], sequence: sequence)
+        (place.keys, place.widgets, place.sequence) = (keys, keys.map { widgets[$0] ?? -1 }, sequence)
+        boards[number] = place
+    }
+}

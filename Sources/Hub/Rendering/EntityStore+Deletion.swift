@@ -1,0 +1,22 @@
+internal import FanOut
+internal import Machines
+internal import TelltaleModel
+internal import TelltaleWire
+
+extension EntityStore {
+    /// Why a subscriber of these terms is not shown a key any more.
+    func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
+        switch self[entity].state {
+        // A suggestion that is gone: nobody removed it.
+        case .none: self[entity].key?.id.utf8.first == UInt8(ascii: "~") ? .hidden : .removed
+        case .activity(let activity):
+            activity.value.lifecycle == .dismissed
+                || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
+                ? .dismissed : .hidden
+        case .widget, .tile: isGone(entity) ? .removed : .hidden
+        case .toggle, .button:
+            isGone(entity) || terms.account.map { owner(of: entity)?.value.isDismissed(by: $0) ?? false } ?? false
+                ? .dismissed : .hidden
+        }
+    }
+}

@@ -1,0 +1,152 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+
+// The suggestions of a stack in one view.
+extension RowRenderer {
+    /// The tiles that a stack may suggest in a view, with how much they matter, in the order of their widgets.
+    ///
+    /// - Parameters:
+    ///   - entity: A tile of the board.
+    ///   - moreKnownAt: When the content of the widgets is known further ahead, where that decides.
+    func candidates(
+        forStack id: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore,
+        _ moreKnownAt: inout Timestamp?
+    ) -> [Stack.Tile] {
+        guard let name = store[entity].key?.kind, board.account == nil || !view.terms.hidesOwnedSuggestions else {
+            return []
+        }
+        return store.suggestions(ofStack: id, on: board, named: name).compactMap { key, tile in
+            guard let kind = store.widgetKind(inForce: tile.widget.kind),
+                let scene = scene(
+                    of: tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session),
+                scene.place != .smartStack
+            else { return nil }
+            let traits = view.session.traits.widgets
+            let isInSituation = kind.relevance?.situations.contains { traits.meets($0) } ?? false
+            let relevance = relevance(
+                suggesting: tile, kind, view.account, isInSituation: isInSituation, store, &moreKnownAt)
+            return Stack.Tile(key, relevance)
+        }
+    }
+
+    /// A widget without content, or of other accounts, does not matter.
+    private func relevance(
+        suggesting tile: Tile, _ kind: WidgetKind, _ account: String?, isInSituation: Bool,
+        _ store: borrowing EntityStore, _ moreKnownAt: inout Timestamp?
+    ) -> Relevance {
+        guard !isUnavailable(tile, store) else { return Relevance() }
+        let subject = subject(of: tile, isUnavailable: false, kind, account, store)
+        guard subject.entity != nil else { return Relevance() }
+        if kind.relevance != nil, let date = subject.future.continuesAt {
+            moreKnownAt = min(moreKnownAt ?? .distantFuture, date)
+        }
+        return subject.widget.relevance(
+            key: tile.widget, kind: kind, future: subject.future, isInSituation: isInSituation, needsContent: true)
+    }
+
+    /// How much a widget that stacks may suggest matters outside and inside the situations that its kind names; `nil` where that
+    /// depends on more, as on the account.
+    func commonRelevance(ofSuggested entity: EntityIndex, _ key: Key, _ store: borrowing EntityStore) -> [Relevance]? {
+        guard let kind = store.widgetKind(inForce: key.kind), let widget = store.widget(at: entity),
+            widget.accounts.isEmpty, !widget.isDerived, kind.aggregate?.isForAll ?? true, !store.isGone(entity)
+        else { return nil }
+        let future = widgetForms.future(of: widget, at: entity, kind, time, for: nil, store)
+        // More of it may be known now than it was.
+        guard future.continuesAt == nil || kind.relevance == nil else { return nil }
+        return [false, true].map { isInSituation in
+            widget.relevance(
+                key: key, kind: kind, future: future,
+                isInSituation: isInSituation && kind.relevance?.situations.isEmpty == false, needsContent: true)
+        }
+    }
+
+    /// Whether some device may be shown the suggestion now: in which situation each of them is, is not known.
+    func maySuggest(_ tile: Tile, for account: String?, _ store: borrowing EntityStore) -> Bool {
+        guard let kind = store.widgetKind(inForce: tile.widget.kind) else { return false }
+        var moreKnownAt: Timestamp?
+        let isInSituation = kind.relevance?.situations.isEmpty == false
+        return relevance(suggesting: tile, kind, account, isInSituation: isInSituation, store, &moreKnownAt)
+            .weight(at: time) > 0
+    }
+
+    /// The widgets that come and go by themselves on a watch's board, with how much they matter, in the order of their
+    /// beginnings.
+    ///
+    /// - Parameters:
+    ///   - entity: A tile of the board.
+    ///   - moreKnownAt: When their content is known further ahead.
+    func visitors(
+        onBoardOf entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore,
+        _ moreKnownAt: inout Timestamp?
+    ) -> [SmartStack.Member] {
+        store.visits(onBoard: store[entity].kindName).compactMap { visit in
+            guard let kind = store.widgetKind(inForce: visit.tile.widget.kind),
+                let widget = store.widget(at: visit.member), store.isVisible(visit.member, to: view.account),
+                // It says whether the device is in one of the situations, too.
+                scene(
+                    of: visit.tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session)
+                    != nil
+            else { return nil }
+            let future = widgetForms.future(of: widget, at: visit.member, kind, time, for: view.account, store)
+            if let date = future.continuesAt { moreKnownAt = min(moreKnownAt ?? .distantFuture, date) }
+            let relevance = widget.relevance(
+                key: visit.tile.widget, kind: kind, future: future,
+                isInSituation: kind.relevance?.situations.isEmpty == false, needsContent: true)
+            return SmartStack.Member(visit.key, relevance, isPlaced: false)
+        }
+    }
+
+    /// How much a widget that comes and goes by itself matters outside and inside the situations of its kind; `nil` where more
+    /// of its future may be known now than when that was last asked.
+    func commonRelevance(ofVisitor entity: EntityIndex, _ store: borrowing EntityStore) -> [Relevance]? {
+        guard let key = store[entity].key, let widget = store.widget(at: entity), !store.isGone(entity),
+            let kind = store.widgetKind(at: entity), kind.isVisiting
+        else { return Self.neverRelevant }
+        let future = widgetForms.future(of: widget, at: entity, kind, time, for: nil, store)
+        guard future.continuesAt == nil else { return nil }
+        return [false, true].map { isInSituation in
+            widget.relevance(
+                key: key, kind: kind, future: future,
+                isInSituation: isInSituation && kind.relevance?.situations.isEmpty == false, needsContent: true)
+        }
+    }
+
+    static let neverRelevant = [Relevance(), Relevance()]
+
+    /// The look of the stack of a suggestion in a view.
+    private func future(
+        besideSuggestion entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
+    ) -> Turns<Stack.Sight>? {
+        guard let stack = store.boardItem(at: entity)?.tile?.stack else { return nil }
+        return future(
+            ofStack: stack, on: widgetForms.board(store[entity].kindName, time, store), entity, view, store)
+    }
+
+    /// When a suggestion that is not shown may be, as far as that is not told by a commit; `nil` = never.
+    func nextLook(
+        at entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
+    ) -> Timestamp? {
+        guard store.isSuggestion(entity), store.isListed(entity), case .surface(let surface) = subscription.terms.view
+        else { return nil }
+        let view = BoardView(
+            surface: surface, terms: subscription.terms.widgets, account: subscription.terms.account, session: session)
+        if store.boardItem(at: entity)?.tile?.isVisit == true {
+            guard surface == .watch, !subscription.followsEverything else { return nil }
+            return smartStack(entity, view, store).continuesAt.map { max($0, time + Milliseconds(1)) }
+        }
+        return future(besideSuggestion: entity, view, store)?.continuesAt.map { max($0, time + Milliseconds(1)) }
+    }
+}
+
+extension EntityStore {
+    /// The kind of widgets in force of this name.
+    func widgetKind(inForce name: Substring) -> WidgetKind? {
+        guard let index = widgetVersion(named: name), case .widget(let kind) = kinds.versions[index].body else {
+            return nil
+        }
+        return kind
+    }
+}

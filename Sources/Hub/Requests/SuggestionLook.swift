@@ -1,0 +1,60 @@
+internal import FanOut
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Suggestions, before a request that reads boards.
+extension Hub {
+    /// Gives the suggestions of the boards that a request reads their keys.
+    mutating func lookAtSuggestions(_ command: Command, _ session: Session) {
+        guard !store.boards.isEmpty else { return }
+        lookAtVisits(command, session)
+        guard !store.kinds.suggested.isEmpty else { return }
+        let numbers: [Int32]
+        switch command {
+        case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): numbers = board(of: key.kind)
+        case .list(.kind(let name), _, _): numbers = board(of: name[...])
+        case .list(.all, _, _):
+            numbers = session.showsWidgets ? store.boards.boardsWithSuggestions(of: session.account) : []
+        case _: return
+        }
+        for number in numbers where store.suggestions.keys(onBoard: number).isEmpty {
+            _ = store.updateSuggestions(onBoard: number)
+        }
+    }
+
+    /// Gives what comes and goes by itself on the board that a request reads its keys.
+    private mutating func lookAtVisits(_ command: Command, _ session: Session) {
+        guard !store.kinds.visiting.isEmpty else { return }
+        let name: Substring
+        switch command {
+        case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): name = key.kind
+        case .list(.kind(let kind), let view, _):
+            guard (view ?? session.defaultView) == .surface(.watch) else { return }
+            name = kind[...]
+        case _: return
+        }
+        guard let number = store.entities.kindNumbers.known(String(name)),
+            !store.boards.items(onBoard: number).isEmpty, !store.suggestions.isVisited(number)
+        else { return }
+        store.lookAtVisits(onBoard: number)
+        // Nobody may follow it, and many boards may be read.
+        if let oldest = store.noteRead(board: number) { subscriptions.endReading(oldest, &store, &renderer) }
+    }
+
+    /// Whether a list of everything has a widget.
+    func shows(widget entity: EntityIndex, to session: Session) -> Bool {
+        guard session.showsWidgets, let item = store.boardItem(at: entity), item.tile?.isSuggested == true else {
+            return session.showsWidgets
+        }
+        return store.mayBeShown(suggestion: item, to: .allWithWidgets, account: session.account)
+    }
+
+    private func board(of name: Substring) -> [Int32] {
+        guard let number = store.entities.kindNumbers.known(String(name)), store.boards.takesSuggestions(number) else {
+            return []
+        }
+        return [number]
+    }
+}

@@ -1,0 +1,105 @@
+internal import FanOut
+internal import Machines
+internal import Surfaces
+internal import TelltaleModel
+
+// Widgets that come and go by themselves, on the boards that watches look at.
+extension SubscriptionRegistry {
+    /// A widget that comes and goes by itself came, changed or went. Watches that hold it are owed a row; all that the boards of its
+    /// accounts show is looked at where it matters otherwise than before.
+    ///
+    /// - Complexity: O(the boards of its accounts that watches look at); of a widget that is everybody's, all of them.
+    mutating func publishToVisits(
+        of member: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        let boards = store.suggestions.boards(
+            visitedBy: member, of: store.widget(at: member)?.accounts ?? [])
+        guard !boards.isEmpty else { return }
+        let relevance = renderer.commonRelevance(ofVisitor: member, store)
+        let former = store.suggestions.visitRelevance[member]
+        for board in boards {
+            // Of a board without a follower of its tiles, one may wait for this very key.
+            let own = store.visitEntity(of: member, onBoard: board)
+            guard isFollowed(board, store) || own.map({ patterns.hasFollowers(ofWidget: $0, board) }) == true else {
+                drop(board, &store, &renderer)
+                continue
+            }
+            let known = store.suggestions.key(ofVisitor: member, onBoard: board)
+            let isAlike =
+                isAlike(relevance, former ?? (known == nil ? RowRenderer.neverRelevant : nil), at: renderer.time)
+                && isUnmoved(member, isKnown: known != nil, onBoard: board, store)
+            if !isAlike, !store.suggestions.isCurrent(board, at: store.sequence) {
+                publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
+            }
+            guard let entity = store.suggestions.key(ofVisitor: member, onBoard: board) else { continue }
+            renderer.invalidate(entity)
+            oweSuggestion(
+                entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, &store, renderer,
+                to: &sessions)
+        }
+        store.changeSuggestions { $0.visitRelevance[member] = $0.isHeld(member) ? relevance : nil }
+    }
+
+    /// - Returns: `false` where either is not known.
+    private func isAlike(_ relevance: [Relevance]?, _ former: [Relevance]?, at time: Timestamp) -> Bool {
+        zip(relevance ?? [], former ?? []).map { $0.isAlike($1, from: time) } == [true, true]
+    }
+
+    /// Whether a widget is still there for the account of a board, and takes no other one's place: a board does not look at more of
+    /// them than a number.
+    private func isUnmoved(
+        _ member: EntityIndex, isKnown: Bool, onBoard board: Int32, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard let widget = store.widget(at: member), !widget.isGone else { return false }
+        let account = store.boards.items(onBoard: board).first.flatMap { store.boardItem(at: $0) }?.account
+        return store.visitors.count(for: account) < Visitors.limit
+            && (!isKnown || store.isVisible(member, to: account))
+    }
+
+    /// A board was read long ago: what comes and goes by itself keeps its keys where a watch follows it.
+    mutating func endReading(_ number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer) {
+        var isFollowed = false
+        for entity in store.boards.items(onBoard: number) + store.suggestions.visits(onBoard: number)
+        where !isFollowed {
+            isFollowed = isFollowedByWatch(entity, onBoard: number, store)
+        }
+        guard !isFollowed else { return }
+        store.changeSuggestions { $0.endVisit(number) }
+        let gone = store.updateSuggestions(onBoard: number).gone
+        for entity in gone { renderer.invalidate(entity) }
+        store.free(suggestions: gone)
+    }
+
+    /// Whether a watch follows the board of a tile.
+    mutating func isFollowedByWatch(
+        _ entity: EntityIndex, onBoard number: Int32, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard patterns.hasFollowers(ofWidget: entity, number) else { return false }
+        var followers = takeFollowers(of: entity, kind: number, isWidget: true)
+        var isFollowed = false
+        for index in followers where !isFollowed {
+            guard let subscription = self[index], !subscription.followsEverything else { continue }
+            isFollowed = subscription.terms.view == .surface(.watch)
+        }
+        giveBack(&followers)
+        return isFollowed
+    }
+
+    /// The boards that watches follow, now that kinds have taken effect.
+    mutating func boardsFollowedByWatches(_ store: borrowing EntityStore) -> [Int32] {
+        guard !store.kinds.visiting.isEmpty else { return [] }
+        var found: [Int32] = []
+        for number in store.boards.numbers {
+            for entity in store.boards.items(onBoard: number) where found.last != number {
+                if isFollowedByWatch(entity, onBoard: number, store) { found.append(number) }
+            }
+        }
+        return found
+    }
+}
+
+extension Subscription {
+    /// It has the widgets themselves, and no tile shows them to it by itself.
+    var followsEverything: Bool { selector == .allWithWidgets || selector == .all }
+}

@@ -1,0 +1,33 @@
+// The copy of a log begins with a base.
+extension JournalWriter {
+    /// Reads anything, behind the steps of snapshots and bases that were submitted before.
+    public func readLater(_ body: @escaping @Sendable (any Journal) -> Void) {
+        submit(body)
+    }
+
+    /// Performs one step of a base: ``Journal/beginBase(at:)`` and the calls after it. No batch and no snapshot may be submitted before the
+    /// last one has completed.
+    public func loadBase(_ step: BaseStep, completion: @escaping Completion<Void>) {
+        submit { journal in
+            completion(
+                Result { () throws(JournalError) in
+                    switch step {
+                    case .begin(let sequence): try journal.beginBase(at: sequence)
+                    case .chunk(let bytes): try journal.appendToSnapshot(bytes)
+                    case .finish(let link, let mark, let epoch):
+                        try journal.finishBase(link: link, mark: mark, epoch: epoch)
+                    case .abandon: try journal.abandonSnapshot()
+                    }
+                })
+        }
+    }
+}
+
+/// A step of loading a base.
+public enum BaseStep: Hashable, Sendable {
+    case begin(at: Int64)
+    case chunk([UInt8])
+    case finish(link: UInt64, mark: [UInt8], epoch: UInt64)
+    /// The begun base is given up: the journal is as it was, and may be written again.
+    case abandon
+}

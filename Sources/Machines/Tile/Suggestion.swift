@@ -1,0 +1,143 @@
+public import Kinds
+public import TelltaleModel
+
+/// A widget that stacks may suggest, on whatever board (Protocols/Widgets/boards.md, *Suggestions*).
+public struct SuggestedWidget: Hashable, Sendable {
+    public let widget: Key
+    /// Every parameter of the widget's kind with its value.
+    public let configuration: JSON
+    public let families: [WidgetFamily]
+
+    /// How many widgets all kinds in force together may suggest: what a stack with suggestions costs is bounded by it.
+    public static let limit = 16
+
+    public init(widget: Key, configuration: JSON, families: [WidgetFamily]) {
+        (self.widget, self.configuration, self.families) = (widget, configuration, families)
+    }
+}
+
+extension Board {
+    /// The id of the tile that a widget is as a suggestion in a stack: `~` and 16 hex digits.
+    ///
+    /// It is the same in every process, so a tile that was kept has the id that it was suggested by.
+    public static func suggestionID(of widget: Key, inStack stack: String) -> String {
+        var hash = StableHash()
+        hash.combine(stack)
+        hash.combine(widget.text)
+        let digits = String(hash.finalize(), radix: 16)
+        return "~" + String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The tiles that the stacks of this board may suggest, in the order of the stacks' ids, and in each of the widgets.
+    ///
+    /// A stack suggests what has its family and stands nowhere on the board. Which of them is shown, and when, is the
+    /// relevance's to say (``Stack/sight(at:)``).
+    ///
+    /// - Parameters:
+    ///   - widgets: In the order of their keys.
+    ///   - stack: Of this one alone.
+    /// - Complexity: O(tiles + stacks · widgets).
+    public func suggestions(
+        from widgets: [SuggestedWidget], ofStack stack: String? = nil
+    ) -> [(id: String, tile: Tile)] {
+        guard !widgets.isEmpty else { return [] }
+        let stacks = stack.map { [$0] } ?? items.keys.sorted()
+        let suggesting = stacks.filter { items[$0]?.stack?.suggests == true }
+        guard !suggesting.isEmpty else { return [] }
+        let placed = Set(items.values.compactMap { $0.tile?.widget })
+        return suggesting.flatMap { id -> [(id: String, tile: Tile)] in
+            guard let stack = items[id]?.stack else { return [] }
+            return widgets.compactMap { suggested in
+                guard suggested.families.contains(stack.family), !placed.contains(suggested.widget) else { return nil }
+                var look = TileLook()
+                look.placement = stack.placement
+                var tile = Tile(
+                    widget: suggested.widget, configuration: suggested.configuration, family: stack.family, look: look,
+                    createdAt: Timestamp(milliseconds: 0))
+                tile.stack = id
+                tile.isSuggested = true
+                let own = Self.suggestionID(of: suggested.widget, inStack: id)
+                return items[own] == nil ? (own, tile) : nil
+            }
+        }
+    }
+
+    /// The id of the tile in which a board shows a widget that comes and goes by itself (W43).
+    public static func visitID(of widget: Key) -> String { suggestionID(of: widget, inStack: "") }
+
+    /// The tile in which a board shows a widget that comes and goes by itself: in the watch's Smart Stack alone.
+    public static func visit(of widget: Key, configuration: JSON, family: WidgetFamily) -> Tile {
+        var look = TileLook()
+        look.placement = .smartStack
+        var tile = Tile(
+            widget: widget, configuration: configuration, family: family, look: look,
+            createdAt: Timestamp(milliseconds: 0))
+        tile.isSuggested = true
+        return tile
+    }
+
+    /// The tile that a suggestion becomes when it is kept.
+    ///
+    /// - Parameter position: In its stack, from 1; `nil` = at the end.
+    public static func addition(keeping tile: Tile, at position: Int?) -> TileInput.Addition {
+        var addition = TileInput.Addition(
+            widget: tile.widget, configuration: tile.configuration, family: tile.family)
+        (addition.stack, addition.position, addition.look) = (tile.stack, position, tile.look)
+        return addition
+    }
+}
+
+extension BoardItem {
+    /// A tile that is suggested. It is not kept anywhere.
+    public init(suggested tile: Tile, account: String?) {
+        self.init(content: .tile(tile), account: account)
+    }
+}
+
+extension Turns<Stack.Sight> {
+    /// The times, closed and open, at which a tile is the suggested one; a time that has begun begins in the distant past,
+    /// one whose end is not known yet ends in the distant future.
+    public func suggestedTimes(of key: Key) -> [Range<Timestamp>] { times { $0.suggestion == key } }
+}
+
+extension Turns<[Key]> {
+    /// The times at which a watch shows a tile, as those of suggestions.
+    public func shownTimes(of key: Key) -> [Range<Timestamp>] { times { $0.contains(key) } }
+}
+
+extension Turns {
+    fileprivate func times(_ isMet: (Look) -> Bool) -> [Range<Timestamp>] {
+        var times: [Range<Timestamp>] = []
+        var begin = isMet(look) ? Timestamp.distantPast : nil
+        for turn in turns {
+            if isMet(turn.look) {
+                begin = begin ?? turn.date
+            } else if let start = begin {
+                times.append(start..<turn.date)
+                begin = nil
+            }
+        }
+        if let begin { times.append(begin ..< .distantFuture) }
+        return times
+    }
+}
+
+extension WidgetFuture {
+    /// With nothing drawn outside of these times: a screen without a connection takes a suggestion away in time.
+    public func kept(during times: [Range<Timestamp>], at now: Timestamp) -> WidgetFuture {
+        var kept: [WidgetMoment] = []
+        for (index, moment) in moments.enumerated() {
+            let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
+            let turns = Set(times.flatMap { [$0.lowerBound, $0.upperBound] }).filter { moment.date < $0 && $0 < end }
+            for date in [moment.date] + turns.sorted() {
+                var next = moment
+                next.date = date
+                if !times.contains(where: { $0.contains(date) }) { next.content = .nothing }
+                // Two spans of nothing are one.
+                if case .nothing = next.content, case .nothing? = kept.last?.content { continue }
+                kept.append(next)
+            }
+        }
+        return WidgetFuture(moments: kept.cut(at: now), continuesAt: continuesAt)
+    }
+}

@@ -1,0 +1,203 @@
+public import TelltaleModel
+
+/// Takes a base from the engine: for a node whose folder is empty, and for one that is behind the first message of the log.
+///
+/// While it ``isLoading``, its performer gives the replica no message of the log, and reads none.
+public struct BaseLoader: Sendable {
+    public enum Action: Hashable, Sendable {
+        case ask(BaseRequest)
+        /// A base begins: what was loaded of one before is nothing.
+        case begin(BaseManifest)
+        /// A chunk of its snapshot.
+        case chunk([UInt8])
+        /// The base is whole. Its snapshot is to be the local copy, and the replica goes on behind it with this reader:
+        /// ``BaseLoader/installed()``.
+        case install(BaseManifest, LogReader)
+        /// The replica goes on where it was.
+        case goOn
+        case warn(String)
+        case stop(String)
+    }
+
+    private enum Phase: Hashable, Sendable {
+        case idle
+        case asking
+        case checking(BaseManifest)
+        case reading(BaseManifest, count: Int, BaseJoiner)
+        case installing
+    }
+
+    private let settings: BaseSettings
+    private var phase = Phase.idle
+    private var actions: [Action] = []
+    private var next = MonotonicTime.distantFuture
+    private var since = MonotonicTime.distantPast
+    /// Bases that turned out not to be whole, or not to be of this log.
+    private var refused: Set<String> = []
+    /// The warning that was told last.
+    private var told = ""
+
+    private static let refusedLimit = 64
+
+    public init(settings: BaseSettings) {
+        self.settings = settings
+    }
+
+    public var isLoading: Bool { phase != .idle }
+    /// When ``tick(_:at:)`` has something to do.
+    public var deadline: MonotonicTime { next }
+    public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    /// Looks for a base.
+    public mutating func begin(at now: MonotonicTime) {
+        guard phase == .idle else { return }
+        since = now
+        refused = []
+        ask(at: now)
+    }
+
+    private mutating func ask(at now: MonotonicTime) {
+        phase = .asking
+        next = now + min(.seconds(1), settings.patience)
+        actions.append(.ask(.list))
+    }
+
+    /// Time goes on.
+    public mutating func tick(_ reader: LogReader, at now: MonotonicTime) {
+        guard now >= next else { return }
+        switch phase {
+        case .idle, .installing: next = .distantFuture
+        case .asking:
+            // An engine that has a log and tells of no bases: what the log has is read.
+            guard reader.position == 0, now.milliseconds(since: since) > settings.longPatience else {
+                return ask(at: now)
+            }
+            goOn()
+        case .checking(let manifest):
+            guard now.milliseconds(since: since) > settings.longPatience else { return check(manifest, at: now) }
+            refuse(manifest, "the log does not have the message that it follows", at: now)
+        case .reading(let manifest, let count, _):
+            guard now.milliseconds(since: since) > settings.longPatience else {
+                next = now + settings.patience
+                return actions.append(.ask(.read(of: manifest.id, from: count)))
+            }
+            refuse(manifest, "its pieces do not come", at: now)
+        }
+    }
+
+    public mutating func take(_ answer: BaseAnswer, _ reader: LogReader, at now: MonotonicTime) {
+        switch (answer, phase) {
+        case (.list(let stored, let extent), .asking): choose(stored, extent, reader, at: now)
+        case (.message(let message?, let position), .checking(let base)) where position == base.reader.position:
+            checked(base, message, at: now)
+        case (.pieces(let pieces, let id, let from), .reading(let manifest, let count, let joiner)):
+            guard id == manifest.id, from <= count else { return }
+            guard !pieces.isEmpty else { return refuse(manifest, "piece \(from) is missing", at: now) }
+            let new = Array(pieces.dropFirst(count - from))
+            // Behind an answer that was lost the engine gives the pieces from the first one on.
+            guard !new.isEmpty else {
+                return actions.append(.ask(.read(of: id, from: from + pieces.count)))
+            }
+            load(new, manifest, count, joiner, at: now)
+        default: break
+        }
+    }
+
+    private mutating func choose(
+        _ stored: [StoredBase], _ extent: LogExtent, _ reader: LogReader, at now: MonotonicTime
+    ) {
+        let isBehind = extent.first > reader.position + 1
+        // Behind the first message there is nothing to choose; an empty folder takes a base where it can have one.
+        guard isBehind || reader.position == 0 else { return goOn() }
+        let usable = StoredBase.usable(stored, cluster: reader.cluster, epoch: reader.epoch)
+        let base = usable.last { base in
+            base.reader.position > reader.position && base.reader.position >= extent.first - 1
+                && !refused.contains(base.id)
+        }
+        if let base {
+            since = now
+            return check(base, at: now)
+        }
+        guard isBehind else { return goOn() }
+        guard now.milliseconds(since: since) > settings.longPatience else {
+            next = now + min(.seconds(1), settings.patience)
+            return
+        }
+        phase = .idle
+        actions.append(
+            .stop(
+                "the log begins with message \(extent.first), this node has read \(reader.position), and no whole base holds what is between"
+            ))
+    }
+
+    /// Asks whether it is a base of this log.
+    private mutating func check(_ base: BaseManifest, at now: MonotonicTime) {
+        phase = .checking(base)
+        next = now + min(.seconds(1), settings.patience)
+        actions.append(.ask(.message(at: base.reader.position)))
+    }
+
+    private mutating func checked(_ base: BaseManifest, _ message: [UInt8], at now: MonotonicTime) {
+        guard base.follows(message) else {
+            return refuse(base, "the message that it follows is another one in the log", at: now)
+        }
+        since = now
+        phase = .reading(base, count: 0, BaseJoiner())
+        next = now + settings.patience
+        actions.append(.begin(base))
+        actions.append(.ask(.read(of: base.id, from: 0)))
+    }
+
+    private mutating func load(
+        _ pieces: [[UInt8]], _ manifest: BaseManifest, _ before: Int, _ joiner: BaseJoiner, at now: MonotonicTime
+    ) {
+        var (count, joiner) = (before, joiner)
+        for piece in pieces.prefix(manifest.pieceCount - before) {
+            guard let chunks = joiner.add(piece) else {
+                return refuse(manifest, "piece \(count) is not one of a snapshot", at: now)
+            }
+            for chunk in chunks { actions.append(.chunk(chunk)) }
+            count += 1
+        }
+        since = now
+        next = now + settings.patience
+        guard count == manifest.pieceCount else {
+            phase = .reading(manifest, count: count, joiner)
+            return actions.append(.ask(.read(of: manifest.id, from: count)))
+        }
+        guard joiner.checksum == manifest.checksum, joiner.isAtEnd else {
+            return refuse(manifest, "its checksum is another one", at: now)
+        }
+        phase = .installing
+        next = .distantFuture
+        actions.append(.install(manifest, manifest.reader.beginningHere))
+    }
+
+    private mutating func refuse(_ manifest: BaseManifest, _ why: String, at now: MonotonicTime) {
+        if refused.count < Self.refusedLimit { refused.insert(manifest.id) }
+        let text = "the base of message \(manifest.reader.position) is not used: \(why)"
+        if text != told { actions.append(.warn(text)) }
+        told = text
+        since = now
+        ask(at: now)
+    }
+
+    private mutating func goOn() {
+        phase = .idle
+        next = .distantFuture
+        actions.append(.goOn)
+    }
+
+    /// The local copy is the base, and the replica was told.
+    public mutating func installed() {
+        phase = .idle
+        next = .distantFuture
+    }
+
+    /// The local copy cannot be the base: another one is looked for.
+    public mutating func failed(_ manifest: BaseManifest, _ why: String, at now: MonotonicTime) {
+        // Chunks of it that wait are of no use.
+        actions = []
+        refuse(manifest, why, at: now)
+    }
+}

@@ -1,0 +1,175 @@
+internal import Replication
+internal import TelltaleModel
+
+/// The requests about bases, and the meaning of their answers. One is under way at a time; an answer counts by the number in its
+/// subject.
+///
+/// A list takes three of them: the manifests, how many pieces there are of each base, and where the log begins.
+struct BaseDialogue {
+    let names: Names
+    private var requests: [Request] = []
+    private var events: [LogEvent] = []
+    private var count: Int64 = 0
+    private var open = Open.none
+    /// Where the next pieces of a base stand in the stream.
+    private var cursor: (id: String, number: Int, sequence: Int64) = ("", 0, 1)
+
+    private enum Open {
+        case none
+        case manifests([StoredBase])
+        case pieceCounts([StoredBase])
+        case extent([StoredBase])
+        case store(number: Int, id: String)
+        case finish(String)
+        case pieces([[UInt8]], id: String, from: Int)
+        case message(at: Int64)
+    }
+
+    /// So many pieces are asked for at once.
+    private static let pieceCount = 8
+    private static let baseLimit = 256
+
+    init(names: Names) { self.names = names }
+
+    mutating func takeRequests() -> [Request] {
+        defer { requests = [] }
+        return requests
+    }
+
+    mutating func takeEvents() -> [LogEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    private mutating func ask(_ subject: String, _ bytes: [UInt8], _ next: Open) {
+        count += 1
+        open = next
+        requests.append(Request(lane: .base, subject: subject, answer: "x\(count)", expected: nil, bytes: bytes))
+    }
+
+    mutating func ask(_ request: BaseRequest) {
+        switch request {
+        case .list:
+            ask(
+                "$JS.API.DIRECT.GET.\(names.base)", Array("{\"multi_last\":[\"\(names.manifestSubjects)\"]}".utf8),
+                .manifests([]))
+        case .store(let piece, let number, let id):
+            ask(names.pieceSubject(of: id), piece, .store(number: number, id: id))
+        case .finish(let manifest, let id): ask(names.manifestSubject(of: id), manifest, .finish(id))
+        case .read(let id, let from):
+            guard Self.isName(id) else { return }
+            if cursor.id != id || cursor.number != from { cursor = (id, 0, 1) }
+            let text =
+                "{\"seq\":\(cursor.sequence),\"next_by_subj\":\"\(names.pieceSubject(of: id))\",\"batch\":\(Self.pieceCount),\"max_bytes\":\(Dialogue.chunkBytes)}"
+            ask("$JS.API.DIRECT.GET.\(names.base)", Array(text.utf8), .pieces([], id: id, from: cursor.number))
+        case .message(let position):
+            ask("$JS.API.DIRECT.GET.\(names.log)", Array("{\"seq\":\(position)}".utf8), .message(at: position))
+        case .remove(let id):
+            guard Self.isName(id) else { return }
+            remove(names.base, "{\"filter\":\"\(names.allSubjects(of: id))\"}")
+        case .purge(let before): remove(names.log, "{\"seq\":\(before)}")
+        }
+    }
+
+    private mutating func remove(_ stream: String, _ text: String) {
+        requests.append(
+            Request(
+                lane: .removal(stream + text), subject: "$JS.API.STREAM.PURGE.\(stream)", answer: nil, expected: nil,
+                bytes: Array(text.utf8)))
+    }
+
+    /// Of a subject: digits, letters and hyphens.
+    private static func isName(_ id: String) -> Bool {
+        (1...64).contains(id.utf8.count)
+            && id.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "-")
+            }
+    }
+
+    // MARK: Answers
+
+    mutating func received(_ message: Incoming, number: Int64) {
+        guard number == count else { return }
+        switch open {
+        case .none: break
+        case .manifests(let bases): takeManifest(message, bases)
+        case .pieceCounts(let bases): takeCounts(message, bases)
+        case .extent(let bases): takeExtent(message, bases)
+        case .store(let piece, let id):
+            guard isStored(message) else { return }
+            tell(.stored(number: piece, of: id))
+        case .finish(let id):
+            guard isStored(message) else { return }
+            tell(.finished(id))
+        case .pieces(let pieces, let id, let from): take(message, pieces, id, from)
+        case .message(let position):
+            let isThere = message.status == 0 && message.sequence == position
+            guard isThere || message.status == 404 else { return }
+            tell(.message(isThere ? message.bytes : nil, at: position))
+        }
+    }
+
+    private mutating func giveUp() { open = .none }
+
+    private func isStored(_ message: Incoming) -> Bool {
+        message.status == 0 && Answer(message.bytes)?.position(in: names.base) != nil
+    }
+
+    private mutating func tell(_ answer: BaseAnswer) {
+        open = .none
+        events.append(.base(answer))
+    }
+
+    private mutating func takeManifest(_ message: Incoming, _ bases: [StoredBase]) {
+        guard message.status != 0 else {
+            guard bases.count < Self.baseLimit, message.sequence > 0 else { return }
+            var bases = bases
+            // Its id is in it; one that cannot be read is no base.
+            if let manifest = try? BaseManifest(decoding: message.bytes) {
+                bases.append(StoredBase(id: manifest.id, manifest: message.bytes, pieceCount: 0))
+            }
+            open = .manifests(bases)
+            return
+        }
+        // 204 ends them, and 404 says that there are none.
+        guard message.status == 204 || message.status == 404 else { return giveUp() }
+        ask(
+            "$JS.API.STREAM.INFO.\(names.base)", Array("{\"subjects_filter\":\"\(names.pieceSubjects)\"}".utf8),
+            .pieceCounts(bases))
+    }
+
+    private mutating func takeCounts(_ message: Incoming, _ bases: [StoredBase]) {
+        guard message.status == 0, let state = Answer(message.bytes)?["state"]?.object else { return giveUp() }
+        var bases = bases
+        for member in state["subjects"]?.object ?? JSONObject() {
+            guard let id = names.base(ofPieces: member.name), let count = member.value.integer else { continue }
+            if let place = bases.firstIndex(where: { $0.id == id }) {
+                bases[place].pieceCount = Int(clamping: count)
+            } else if bases.count < Self.baseLimit {
+                bases.append(StoredBase(id: id, manifest: nil, pieceCount: Int(clamping: count)))
+            }
+        }
+        ask("$JS.API.STREAM.INFO.\(names.log)", [], .extent(bases))
+    }
+
+    private mutating func takeExtent(_ message: Incoming, _ bases: [StoredBase]) {
+        guard message.status == 0, let state = Answer(message.bytes)?["state"]?.object,
+            let first = state["first_seq"]?.integer, let byteCount = state["bytes"]?.integer
+        else { return giveUp() }
+        tell(.list(bases, LogExtent(first: max(1, first), byteCount: max(0, byteCount))))
+    }
+
+    private mutating func take(_ message: Incoming, _ pieces: [[UInt8]], _ id: String, _ from: Int) {
+        switch message.status {
+        case 0 where message.sequence >= cursor.sequence && message.sequence < .max:
+            cursor = (id, cursor.number + 1, message.sequence + 1)
+            open = .pieces(pieces + [message.bytes], id: id, from: from)
+        case 204: tell(.pieces(pieces, of: id, from: from))
+        case 404 where pieces.isEmpty: tell(.pieces([], of: id, from: from))
+        default:
+            open = .none
+            cursor = ("", 0, 1)
+        }
+    }
+}

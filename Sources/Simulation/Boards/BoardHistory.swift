@@ -1,0 +1,240 @@
+import Hub
+import Journal
+import TelltaleModel
+
+/// The boards of a run, by the records that became durable.
+final class BoardHistory {
+    /// A board after a commit.
+    private struct Version {
+        var sequence: Int64
+        var board: ReferenceBoard
+    }
+
+    struct Effect {
+        var verdict: String
+        var rev: Int64
+    }
+
+    /// Every request that was ever sent, by its event id.
+    private var deeds: [String: TileDeed] = [:]
+    /// The verdicts and the revs of the requests that were taken.
+    private(set) var effects: [String: Effect] = [:]
+    private var versions: [String: [Version]] = [:]
+    /// Of each widget, the newest commit that changed it.
+    private var widgetRevs: [String: Int64] = [:]
+    /// The kinds of widgets in force.
+    private(set) var kinds: Set<String> = []
+    /// The newest commit that changed kinds, or forgot a widget: rows of tiles may take its rev.
+    private(set) var upheaval: Int64 = 0
+    /// The newest commit.
+    private(set) var sequence: Int64 = 0
+    /// The newest time of a record, in milliseconds. A daemon draws nothing as of a moment before it.
+    private(set) var time: Int64 = 0
+    private(set) var kindsChangedAt: Int64 = 0
+    let suggestions = SuggestionNames()
+    /// The widgets that the kinds in force suggest, in the order of their keys.
+    private(set) var suggestedWidgets: [String] = []
+    /// Kept tiles that were removed, and are not forgotten yet.
+    private(set) var removedKept: Set<String> = []
+    /// The keys of all stacks that there were.
+    private(set) var formerStacks: Set<String> = []
+    /// Tiles that were forgotten: a suggestion of such a key knows nothing of the tile's rev.
+    private(set) var forgotten: Set<String> = []
+    /// How much each of those widgets mattered, by the commit that changed it.
+    private(set) var standings: [String: [Standing]] = [:]
+
+    struct Standing {
+        var sequence: Int64
+        var relevance: ReferenceRelevance
+    }
+
+    func willSend(_ deed: TileDeed) { deeds[deed.eid] = deed }
+
+    func board(_ name: String) -> ReferenceBoard { versions[name]?.last?.board ?? ReferenceBoard() }
+    var names: [String] { versions.keys.sorted() }
+    func isThere(_ kind: Substring) -> Bool { kinds.contains(String(kind)) }
+
+    // MARK: Records
+
+    /// Takes the clock of a record, and what a record of kinds says.
+    func begin(_ record: JournalRecord) {
+        (sequence, time) = (record.sequence, max(time, record.time.milliseconds))
+        guard record.entity.isEmpty, let readable = ReadableRecord(record), readable.type == "kinds" else { return }
+        (upheaval, kindsChangedAt) = (record.sequence, record.sequence)
+        let names = readable.tail["kinds"]?.array?.compactMap(\.string) ?? []
+        kinds = Set(names.map { String($0.prefix { $0 != " " }) })
+        suggestedWidgets = names.flatMap(SimulatedWidgets.suggested).sorted()
+    }
+
+    /// - Parameter tail: What the record tells.
+    /// - Returns: The fault of the record, if it has one.
+    func take(
+        _ record: HistoryRecord, of key: String, tail: JSONObject, widgets: WidgetHistory
+    ) -> (promise: String, what: String)? {
+        guard SimulatedBoards.isTile(key) else {
+            if record.type == "pruned" { upheaval = record.sequence }
+            if record.rev == record.sequence { widgetRevs[key] = record.rev }
+            note(key, widgets)
+            return nil
+        }
+        // A tile that is forgotten had been removed before.
+        if record.type == "pruned" {
+            removedKept.remove(key)
+            forgotten.insert(key)
+            return nil
+        }
+        guard record.type == "placed", let eid = tail["eid"]?.string, let deed = deeds[eid], deed.key == key else {
+            return ("P1", "\(key) has a record that nobody caused: \(record.type)")
+        }
+        if effects[eid] != nil { return ("P6", "\(deed.line) is recorded twice") }
+        effects[eid] = Effect(verdict: record.verdict, rev: record.rev)
+        // A tile that was kept before stays as it is.
+        let isKept = deed.action == .keep && record.verdict == "noop"
+        if let fault = isKept ? nil : Self.fault(of: tail, by: deed) { return ("boards", "\(deed.line) \(fault)") }
+        let (name, id) = (deed.board, deed.id)
+        var board = board(name)
+        let refusals = refusals(of: deed, on: board, kinds: kinds) { [standings] widget in
+            standings[widget]?.last?.relevance.standing(at: record.heard) != nil
+        }
+        if let code = refusals.sorted().first {
+            return ("boards", "\(deed.line) is taken, and is to be refused: \(code)")
+        }
+        let kept = board.tiles.keys.filter(SuggestionNames.isID)
+        formerStacks.formUnion(board.stacks.keys.map { "\(name)/\($0)" })
+        let changed = board.apply(deed, at: record.heard, sequence: record.sequence)
+        for id in kept where !board.isThere(id) { removedKept.insert("\(name)/\(id)") }
+        versions[name, default: []].append(Version(sequence: record.sequence, board: board))
+        let verdict = changed.isEmpty ? "noop" : "applied"
+        if record.verdict != verdict { return ("boards", "\(deed.line) is \(record.verdict), and not \(verdict)") }
+        if record.state != board.state(of: id) {
+            return ("boards", "\(key) is \(record.state) after \(deed.line), and not \(board.state(of: id))")
+        }
+        return nil
+    }
+
+    /// A record tells the words of its request.
+    private static func fault(of tail: JSONObject, by deed: TileDeed) -> String? {
+        func differs(_ name: String, _ wanted: String?) -> Bool { tail[name]?.string != wanted }
+        if differs("do", deed.action.rawValue) { return "is recorded as \(tail["do"]?.string ?? "nothing")" }
+        switch deed.action {
+        case .add, .configure:
+            let isNone = deed.stack == "none" || deed.stack == nil
+            // A widget without parameters stays what it is.
+            let isNamed = deed.action == .add || deed.parameter != nil
+            if isNamed, differs("widget", deed.widget) { return "is recorded with another widget" }
+            if differs("stack", isNone ? nil : deed.stack) { return "is recorded with another stack" }
+        case .move: if differs("stack", deed.stack) { return "is recorded with another stack" }
+        case .stack:
+            if tail["smart"]?.bool != deed.isSmart { return "is recorded with another smart=" }
+            return tail["suggest"]?.bool == deed.suggests ? nil : "is recorded with another suggest="
+        case .keep:
+            if let widget = tail["widget"]?.string, widget != deed.origin?.widget {
+                return "is recorded with another widget"
+            }
+        case .pin, .unpin, .show, .remove: break
+        }
+        return tail["pos"]?.integer == deed.position.map { Int64($0) } ? nil : "is recorded with another pos="
+    }
+
+    /// Whether a key was that of a stack, and is or was that of a tile later: a device that was away is not told that what
+    /// the stack suggested is gone.
+    func isReused(_ stack: String, on name: String) -> Bool {
+        formerStacks.contains("\(name)/\(stack)") && (versions[name] ?? []).contains { $0.board.tiles[stack] != nil }
+    }
+
+    // MARK: Answers
+
+    /// The fault of an `OK`, if it has one.
+    func fault(ofAnswer deed: TileDeed, verdict: String, rev: Int64) -> (promise: String, what: String)? {
+        guard let effect = effects[deed.eid] else {
+            return ("P1", "\(deed.line) is acknowledged, and is not on the disk")
+        }
+        if effect.rev != rev { return ("P6", "\(deed.line) is acknowledged with rev \(rev), and was \(effect.rev)") }
+        guard verdict != "duplicate", verdict != effect.verdict else { return nil }
+        return ("P1", "\(deed.line) is acknowledged as \(verdict), and was written as \(effect.verdict)")
+    }
+
+    /// The fault of a refusal, if it has one: it is to be right by some state of the board since the request was sent.
+    ///
+    /// - Parameters:
+    ///   - moments: From when it was sent to when it was refused, in milliseconds.
+    ///   - isRepeated: It was sent again behind that: then the other one may have been taken.
+    func fault(
+        ofRefusal deed: TileDeed, code: String, sentAt: Int64, moments: ClosedRange<Int64>, isRepeated: Bool
+    ) -> (promise: String, what: String)? {
+        if effects[deed.eid] != nil, !isRepeated {
+            return ("P6", "\(deed.line) was taken, and is refused later: \(code)")
+        }
+        // A row that kinds gave a rev may be seen as newer than the tile.
+        if code == "stale_rev", let seen = deed.seen, seen < upheaval { return nil }
+        if code == "unknown_kind", kindsChangedAt > sentAt || kindsChangedAt == 0 { return nil }
+        let all = versions[deed.board] ?? []
+        let first = (all.lastIndex { $0.sequence <= sentAt }).map { all[$0].board } ?? ReferenceBoard()
+        let candidates = [first] + all.filter { $0.sequence > sentAt }.map(\.board)
+        if isAboutSuggestion(deed), kindsChangedAt > sentAt { return nil }
+        // The kinds may have been others when it was decided, and the widgets too.
+        let isRight = [kinds, kinds.union(["hours", "trip"])].contains { kinds in
+            candidates.contains { board in
+                [true, false].contains { wanted in
+                    refusals(of: deed, on: board, kinds: kinds) { widget in
+                        mayHaveMattered(widget, wanted, since: sentAt, in: moments) ? wanted : !wanted
+                    }.contains(code)
+                }
+            }
+        }
+        return isRight ? nil : ("boards", "\(deed.line) is refused, and may be taken: \(code)")
+    }
+
+    // MARK: Rows
+
+    /// The look of a board in a view from now on.
+    func look(_ name: String, view: String, device: BoardDevice, widgets: WidgetHistory) -> BoardLook {
+        let board = board(name)
+        let relevance = board.tiles.compactMapValues { tile in
+            self.relevance(ofPlaced: tile.widget, on: device, widgets)
+        }
+        var look = BoardLook(name, board, view: view, relevance: relevance, names: suggestions)
+        if device.seesSuggestions, view != "watch" { look.candidates = candidates(in: look, on: device) }
+        return look
+    }
+
+    /// The fault of the rev of a tile's row, if it has one: it is the newer one of the tile's and its widget's.
+    ///
+    /// - Parameter suggested: The widget, where the id is that of a stack that suggests it: then the stack's counts.
+    func fault(ofRev rev: Int64, tile id: String, on name: String, suggested: String? = nil) -> String? {
+        let board = board(name)
+        guard let own = board.revs[id], let widget = suggested ?? board.tiles[id]?.widget else {
+            return "has a row, and is not there"
+        }
+        let due = max(own, widgetRevs[widget] ?? 0)
+        // A widget that counts orders, or shows one, has no records of its own.
+        let isCounted = widget == SimulatedWidgets.queue || SimulatedWidgets.order(ofStatus: widget) != nil
+        let isExact = !isCounted && due > upheaval
+        if rev == due || !isExact && rev > due && rev <= sequence { return nil }
+        if isCounted, rev >= own { return nil }
+        return "has rev \(rev), and that of its tile is \(own), of its widget \(widgetRevs[widget] ?? 0)"
+    }
+
+    /// Whether a tile is to be drawn as one whose widget is not there.
+    func isUnavailable(_ widget: String, widgets: WidgetHistory) -> Bool {
+        if !isThere(widget.prefix { $0 != "/" }) { return true }
+        guard SimulatedWidgets.isPosted(widget), let reference = widgets.current[widget] else { return false }
+        return reference.hasEnded
+    }
+
+    /// Notes how much a widget matters that stacks may suggest.
+    private func note(_ widget: String, _ widgets: WidgetHistory) {
+        guard SimulatedWidgets.isPosted(widget), let relevance = suggestedRelevance(of: widget, isOnWay: true, widgets)
+        else { return }
+        var known = standings[widget] ?? []
+        if known.count > 40 { known.removeFirst(20) }
+        known.append(Standing(sequence: sequence, relevance: relevance))
+        standings[widget] = known
+    }
+
+    /// Whether a person may see a board; `nil` = a device that sees every account's.
+    func isVisible(_ name: String, to account: String?) -> Bool {
+        guard let owner = board(name).account, let account else { return true }
+        return owner == account
+    }
+}

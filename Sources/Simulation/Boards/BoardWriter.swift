@@ -1,0 +1,132 @@
+import TelltaleWire
+
+/// A person who arranges boards: places widgets, stacks, turns, moves, pins and removes them, and asks at times for what no
+/// board takes.
+///
+/// A request without an answer is sent again with its event id, whatever has happened to the connection or to the daemon.
+final class BoardWriter: ConnectedClient {
+    private struct Sent {
+        var deed: TileDeed
+        /// The newest commit when it was sent last.
+        var sentAt: Int64 = 0
+        /// The daemon's moment then, in milliseconds.
+        var moment: Int64 = 0
+        var answer: (verdict: String, rev: Int64)?
+    }
+
+    unowned let world: any Environment
+    let index: Int
+    let account: String
+    let source: String
+    private var composer: TileComposer
+    private var random: SimulationRandom
+    var connection = ClientConnection()
+    private var sent: [Sent] = []
+    private var requests = RequestQueue(letter: "b", window: 20)
+
+    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
+        self.world = world
+        self.index = index
+        var random = random
+        account = ["alice", "bob", "alice"][number % 3]
+        source = "arranger-\(number)"
+        composer = TileComposer(
+            account: account, number: number, keeps: world.climate.retention >= 3_000, random: random.fork())
+        self.random = random
+    }
+
+    var isWaiting: Bool { requests.isOwed }
+    var untilNextMove: Int64 { random.pick(100...4_000) }
+
+    var introduction: String { "HELLO client=\(source) account=\(account)" }
+
+    /// The requests that were taken, with the rev that was told.
+    var acknowledged: [Acknowledgement] {
+        sent.compactMap { each in each.answer.map { Acknowledgement(line: each.deed.line, rev: $0.rev) } }
+    }
+
+    // MARK: Moves
+
+    func move() {
+        guard link != nil else { return connect() }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets) { return vanish() }
+        guard let boards = world.chronicle?.boards else { return }
+        for _ in 0...random.below(3) {
+            world.countInput()
+            let deed = composer.next(on: boards)
+            boards.willSend(deed)
+            sent.append(Sent(deed: deed))
+            requests.append(sent.count - 1)
+            // A reply may be lost on the way: the same request comes again.
+            if random.chance(world.climate.duplicates) {
+                sent.append(Sent(deed: deed))
+                requests.append(sent.count - 1)
+            }
+        }
+        flush()
+    }
+
+    func doLater(_ what: Int) { flush() }
+
+    func calmDown() { if link == nil { connect() } else { flush() } }
+
+    func connect() {
+        let link = connection.open(world.connect(self))
+        world.send("\(introduction) id=hello\n", on: link)
+        requests.reconnect()
+        flush()
+    }
+
+    private var moment: Int64 { (world as? World)?.drawnMoment ?? world.daemonTime }
+
+    private func flush() {
+        guard let link else { return }
+        while let number = requests.next(at: world.now) {
+            sent[number].sentAt = world.chronicle?.boards?.sequence ?? 0
+            sent[number].moment = moment
+            world.send("\(sent[number].deed.line.withID(requests.id(of: number)))\n", on: link)
+        }
+    }
+
+    // MARK: Replies
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard let lines = connection.read(bytes, on: link)?.lines else { return }
+        for line in lines where line.verb == "OK" || line.verb == "ERR" {
+            switch requests.take(line) {
+            case .greeting: break
+            case .answer(let number): answered(number, line)
+            case .unexpected: world.violated("protocol", "\(source) is answered out of order: \(line)")
+            }
+        }
+        flush()
+    }
+
+    private func answered(_ number: Int, _ line: ServerLine) {
+        guard let boards = world.chronicle?.boards else { return }
+        let deed = sent[number].deed
+        let code = line["code"] ?? ""
+        if line.verb == "ERR", line["retry"] == "later", code != "limit_tiles" {
+            world.ledger.errors[code, default: 0] += 1
+            if requests.postpone(number, at: world.now) {
+                world.scheduleLater(0, for: self, after: RequestQueue.retryDelay)
+            }
+            return
+        }
+        let fault: (promise: String, what: String)?
+        if line.verb == "OK" {
+            let (verdict, rev) = (line["verdict"] ?? "", line.integer("rev") ?? -1)
+            world.ledger.verdicts[verdict, default: 0] += 1
+            sent[number].answer = (verdict, rev)
+            fault = boards.fault(ofAnswer: deed, verdict: verdict, rev: rev)
+        } else {
+            world.ledger.errors[code, default: 0] += 1
+            let moments = sent[number].moment...max(sent[number].moment, moment)
+            fault = boards.fault(
+                ofRefusal: deed, code: code, sentAt: sent[number].sentAt, moments: moments,
+                isRepeated: sent[(number + 1)...].contains { $0.deed.eid == deed.eid })
+        }
+        if let fault { world.violated(fault.promise, "\(source): \(fault.what)") }
+    }
+}

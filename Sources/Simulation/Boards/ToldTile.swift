@@ -1,0 +1,95 @@
+import TelltaleModel
+
+/// The row of a tile, as a device reads it: where it stands, and how its stack turns without a word.
+struct ToldTile {
+    let content: WidgetRowCheck
+    let widget: String
+    let order: Int
+    let orders: [(date: Int64, order: Int)]
+    let stack: String?
+    let position: Int?
+    let isTop: Bool
+    let turns: [(date: Int64, key: String)]
+    let pinned: Int?
+    let isUnavailable: Bool
+    let isSuggested: Bool
+
+    /// `nil` for what is no row of a tile.
+    init?(_ text: [UInt8]) {
+        guard let content = WidgetRowCheck(text), let widget = content.body["widget"]?.string,
+            let order = content.body["order"]?.integer
+        else { return nil }
+        let body = content.body
+        (self.content, self.widget, self.order) = (content, widget, Int(order))
+        stack = body["stack"]?.string
+        position = body["position"]?.integer.map { Int($0) }
+        isTop = body["top"]?.bool ?? true
+        pinned = body["pinned"]?.integer.map { Int($0) }
+        isUnavailable = body["unavailable"]?.bool ?? false
+        isSuggested = body["suggested"]?.bool ?? false
+        turns = (body["turns"]?.array ?? []).map { ($0["date"]?.integer ?? 0, $0["key"]?.string ?? "") }
+        orders = (body["orders"]?.array ?? []).map { ($0["date"]?.integer ?? 0, Int($0["order"]?.integer ?? 0)) }
+    }
+
+    func order(at time: Int64) -> Int { orders.last { $0.date <= time }?.order ?? order }
+
+    /// Whether a device draws it at a moment.
+    func draws(_ key: String, at time: Int64) -> Bool {
+        order(at: time) > 0 && isTop(key, at: time) && content.entry(at: time).drawn != .nothing
+    }
+
+    /// Whether it is on top of its stack at a moment.
+    func isTop(_ key: String, at time: Int64) -> Bool { turns.last { $0.date <= time }.map { $0.key == key } ?? isTop }
+
+    /// The fault of the row, if it has one: where its tile stands, and that it turns as the rules say.
+    ///
+    /// - Parameters:
+    ///   - now: The moment at which it is looked at.
+    ///   - isTelling: The row is of that moment: what it tells of later ones is looked at too.
+    func fault(of key: String, in look: BoardLook, at now: Int64, isTelling: Bool) -> String? {
+        if isSuggested { return fault(ofSuggested: key, in: look, at: now, isTelling: isTelling) }
+        let id = SimulatedBoards.parts(of: key).id
+        guard let tile = look.board.tiles[id], look.shown.contains(id) else {
+            return "is told, and the view does not show it"
+        }
+        if widget != tile.widget { return "shows \(widget), and it is on \(tile.widget)" }
+        if pinned != tile.pinned { return "is pinned at \(Self.text(pinned)), and it is at \(Self.text(tile.pinned))" }
+        let own = look.view == "watch" ? nil : look.board.stack(of: id)
+        if stack != own { return "stands in \(stack ?? "no stack"), and it is in \(own ?? "none")" }
+        if let own, position != look.board.position(of: id) {
+            return "is number \(Self.text(position)) of \(own), and it is \(look.board.position(of: id))"
+        }
+        return fault(ofTurns: key, id, of: own, in: look, at: now, isTelling: isTelling)
+    }
+
+    /// The fault of what it tells of the turns of its stack, or of its place on a watch.
+    ///
+    /// - Parameters:
+    ///   - id: Of the tile, or the name of the suggestion.
+    ///   - own: Its stack.
+    func fault(
+        ofTurns key: String, _ id: String, of own: String?, in look: BoardLook, at now: Int64, isTelling: Bool
+    ) -> String? {
+        let isOnWatch = look.view == "watch"
+        let place = own ?? id
+        if max(turns.count, orders.count) > BoardLook.turnLimit { return "tells \(turns.count + orders.count) turns" }
+        let moments = isTelling ? Set(look.moments + turns.map(\.date) + orders.map(\.date)).filter { $0 > now } : []
+        let end = isTelling && (isOnWatch || own != nil) ? look.horizon(of: own, from: now) ?? .max : .max
+        for time in [now] + moments.sorted() where time <= end {
+            let due = look.order(of: isOnWatch ? id : place, at: time)
+            if order(at: time) != due { return "has the place \(order(at: time)) at \(time), where it is \(due)" }
+            guard let own else { continue }
+            // Where nothing is on top, none of its tiles is drawn.
+            guard let top = look.top(of: own, at: time) else { continue }
+            if isTop(key, at: time) != (top == id) {
+                return "is \(top == id ? "not " : "")on top at \(time), where \(top) is"
+            }
+            if let turn = turns.last(where: { $0.date <= time }), !look.isKey(turn.key, of: top, in: own) {
+                return "turns to \(turn.key) at \(time), where \(top) is on top"
+            }
+        }
+        return nil
+    }
+
+    static func text(_ number: Int?) -> String { number.map(String.init) ?? "no place" }
+}

@@ -1,0 +1,84 @@
+import Replication
+
+/// The bases of a simulated engine. Whole ones stay whole, but for one at a time.
+struct SimulatedBases {
+    private var stored: [String: (pieces: [[UInt8]], manifest: [UInt8]?)] = [:]
+    /// The base that was damaged.
+    private(set) var damaged: String?
+
+    /// - Returns: `nil` for what nothing answers.
+    mutating func answer(_ request: BaseRequest, _ extent: LogExtent) -> BaseAnswer? {
+        switch request {
+        case .list:
+            let bases = stored.map { StoredBase(id: $0, manifest: $1.manifest, pieceCount: $1.pieces.count) }
+            return .list(bases.sorted { $0.id < $1.id }, extent)
+        case .store(let piece, let number, let id):
+            stored[id, default: ([], nil)].pieces.append(piece)
+            return .stored(number: number, of: id)
+        case .finish(let manifest, let id):
+            stored[id, default: ([], nil)].manifest = manifest
+            return .finished(id)
+        case .read(let id, let from):
+            return .pieces(Array((stored[id]?.pieces ?? []).dropFirst(from).prefix(3)), of: id, from: from)
+        case .remove(let id):
+            stored[id] = nil
+            if damaged == id { damaged = nil }
+        case .purge, .message: break
+        }
+        return nil
+    }
+
+    /// As a manifest would have it.
+    func checksum(of id: String) -> UInt64 { BaseCutter.checksum(of: stored[id]?.pieces ?? []) }
+
+    /// The whole bases, oldest first, but for the damaged one.
+    var whole: [BaseManifest] {
+        stored.compactMap { id, base in
+            guard id != damaged, !id.hasSuffix("-7-1"), !id.hasSuffix("-7-2"), let bytes = base.manifest,
+                let manifest = try? BaseManifest(decoding: bytes),
+                manifest.pieceCount == base.pieces.count
+            else { return nil }
+            return manifest
+        }.sorted { $0.reader.position < $1.reader.position }
+    }
+
+    /// Damages the newest base where the one before it is whole, or adds one that is not of this history.
+    ///
+    /// - Parameter messages: Of the log.
+    mutating func suffer(_ random: inout SimulationRandom, epoch: UInt64?, _ messages: [[UInt8]]) -> String {
+        guard let newest = whole.last, var base = stored[newest.id] else { return "stays as it is" }
+        if random.chance(400) {
+            var manifest = newest
+            let reader = newest.reader
+            manifest.reader = LogReader(
+                cluster: reader.cluster, epoch: (epoch ?? 0) ^ 1, position: reader.position + 3,
+                digests: reader.digests, chain: reader.chain, leader: reader.leader)
+            manifest.id = "\(manifest.reader.position)-7-1"
+            stored[manifest.id] = (base.pieces, manifest.encoded())
+            return "of another epoch is stored"
+        }
+        if random.chance(300) {
+            var manifest = newest
+            let reader = newest.reader
+            // Behind a leader that says the same twice it is as good a base as the other one.
+            let place = Int(reader.position)
+            if place < messages.count, place > 0, messages[place] == messages[place - 1] { return "stays as it is" }
+            manifest.reader = LogReader(
+                cluster: reader.cluster, epoch: reader.epoch, position: reader.position + 1,
+                digests: reader.digests, chain: reader.chain, leader: reader.leader)
+            manifest.id = "\(manifest.reader.position)-7-2"
+            stored[manifest.id] = (base.pieces, manifest.encoded())
+            return "tells another place: \(manifest.id)"
+        }
+        guard damaged == nil, whole.count >= 2 else { return "stays as it is" }
+        damaged = newest.id
+        let place = random.below(base.pieces.count)
+        if random.chance(500) {
+            base.pieces.remove(at: place)
+        } else {
+            base.pieces[place][random.below(base.pieces[place].count)] ^= 0x10
+        }
+        stored[newest.id] = base
+        return "is damaged: \(newest.id)"
+    }
+}

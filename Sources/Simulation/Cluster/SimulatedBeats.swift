@@ -1,0 +1,49 @@
+import Cluster
+import Replication
+import TelltaleModel
+
+/// The stream of beats, with a replica for each node, which may be behind.
+struct SimulatedBeats {
+    private var newest: [Beat?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
+    private var views: [[Beat?]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
+    private var behindUntil: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
+    /// When each node's newest beats as a leader were stored.
+    private var leading: [[Int64]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
+    /// The newest claim of each node, by its process and token.
+    private var claims: [[Int64]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
+
+    mutating func store(_ beat: Beat, by index: Int, _ areWhole: [Bool], at now: Int64) {
+        newest[index] = beat
+        leading[index] = beat.role == .leading ? leading[index].suffix(7) + [now] : []
+        for place in views.indices where areWhole[place] && !isBehind(place, at: now) { views[place] = newest }
+    }
+
+    func isBehind(_ index: Int, at now: Int64) -> Bool { now < behindUntil[index] }
+
+    /// The beats that a node reads, by the nodes' places.
+    func view(of index: Int) -> [Beat?] { views[index].isEmpty ? newest.map { _ in nil } : views[index] }
+
+    mutating func fallBehind(_ index: Int, until time: Int64) { behindUntil[index] = max(behindUntil[index], time) }
+
+    mutating func catchUp() { behindUntil = behindUntil.map { _ in 0 } }
+
+    /// A node appends: where that is a claim to lead, the leader that it knows has been silent.
+    mutating func claims(
+        _ bytes: [UInt8], _ token: Int64, by node: ClusterNode, _ truth: LogReader, isWhole: Bool,
+        _ cluster: SimulatedCluster
+    ) {
+        guard node.member?.replica.role == .campaigning, isWhole,
+            claims[node.index] != [Int64(node.generation), token],
+            (try? LogMessage(decoding: bytes))?.term == truth.term + 1
+        else { return }
+        claims[node.index] = [Int64(node.generation), token]
+        // Its view is two beats old at most.
+        let settings = ReplicaSettings()
+        let seen = (cluster.now - settings.lease.count + 50)...(cluster.now - 2 * settings.beat.count - 50)
+        guard !truth.hasResigned, node.member?.replica.reader.leader == truth.leader,
+            let leader = cluster.nodes.first(where: { $0.name == truth.leader?.node && $0.index != node.index }),
+            leader.isLeading, leading[leader.index].contains(where: seen.contains)
+        else { return }
+        cluster.violated("P7", "\(node.name) tries to lead, and \(leader.name) lives and leads in term \(truth.term)")
+    }
+}

@@ -1,0 +1,77 @@
+import Hub
+import Journal
+import Replication
+
+/// Cuts a snapshot into the pieces of a base on a thread of its own, no more than some pieces ahead.
+final class BaseThread: Sendable {
+    private struct State {
+        var pieces: [[UInt8]] = []
+        var isOver = false
+        var isCancelled = false
+        /// Called with the next piece, or with `nil` at the end.
+        var asker: (@Sendable ([UInt8]?) -> Void)?
+    }
+
+    private struct Cancelled: Error {}
+
+    private let state = Monitor(State())
+    private static let capacity = 8
+
+    init(_ snapshot: HubSnapshot) {
+        let state = state
+        startThread(isBackground: true) {
+            var cutter = BaseCutter()
+            do throws(Cancelled) {
+                try snapshot.forEachChunk { (chunk) throws(Cancelled) in
+                    for piece in cutter.add(chunk) { try Self.put(piece, state) }
+                }
+                if let last = cutter.end() { try Self.put(last, state) }
+                Self.end(state)
+            } catch {}
+        }
+    }
+
+    private static func put(_ piece: [UInt8], _ state: Monitor<State>) throws(Cancelled) {
+        let asker = state.take({ $0.isCancelled || $0.asker != nil || $0.pieces.count < capacity }) { state in
+            if state.asker == nil { state.pieces.append(piece) }
+            return state.asker.take()
+        }
+        guard !state.take({ _ in true }, { $0.isCancelled }) else { throw Cancelled() }
+        asker?(piece)
+    }
+
+    private static func end(_ state: Monitor<State>) {
+        let asker = state.take({ _ in true }) { state in
+            state.isOver = true
+            return state.asker.take()
+        }
+        asker?(nil)
+    }
+
+    /// Calls once, at once or on the thread: with the next piece, or with `nil` where that was all.
+    func next(_ body: @escaping @Sendable ([UInt8]?) -> Void) {
+        let found: [UInt8]?? = state.take({ _ in true }) { state in
+            guard state.pieces.isEmpty else { return .some(state.pieces.removeFirst()) }
+            guard !state.isOver else { return .some(nil) }
+            state.asker = body
+            return nil
+        }
+        if let found { body(found) }
+    }
+
+    func cancel() {
+        state.change {
+            ($0.isCancelled, $0.pieces, $0.asker) = (true, [], nil)
+        }
+    }
+}
+
+/// A word about bases, of another thread.
+enum BaseWord: Sendable {
+    /// Of the thread that cuts; another one means nothing any more.
+    case piece([UInt8]?, BaseThread)
+    /// The local copy has the chunk.
+    case loaded
+    /// The local copy is the base.
+    case installed(RecoveredHub)
+}

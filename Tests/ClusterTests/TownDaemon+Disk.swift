@@ -1,0 +1,33 @@
+import Cluster
+import Hub
+import Journal
+import TelltaleModel
+import Testing
+
+// The disk of a daemon, in memory.
+extension TownDaemon {
+    func recoveredHub() throws -> Hub? {
+        guard journal?.mark != nil else { return nil }
+        var hub = Hub(configuration: HubConfiguration(), epoch: journal?.epoch ?? 0)
+        if let journal, journal.snapshot != nil {
+            for chunk in journal.contents.snapshotChunks { try hub.load(chunk) }
+            hub.finishLoading()
+        }
+        for record in journal?.contents.records ?? [] { try hub.replay(record) }
+        return hub
+    }
+
+    func takeBaseSteps() {
+        for _ in 0..<baseSteps { member?.baseStepTaken(at: town.time) }
+        baseSteps = 0
+        if isInstalling {
+            isInstalling = false
+            expectNoError { if let hub = try recoveredHub() { member?.baseInstalled(hub, at: town.time) } }
+        }
+        performMember()
+    }
+
+    func expectNoError(_ body: () throws -> Void) {
+        do { try body() } catch { Issue.record("\(name): \(error)") }
+    }
+}

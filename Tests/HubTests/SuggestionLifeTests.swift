@@ -1,0 +1,231 @@
+import Surfaces
+import TelltaleModel
+import TestSupport
+import Testing
+
+@testable import Hub
+
+// Suggestions across restarts, refusals and kinds, and by other requests than SUB.
+extension SuggestionTests {
+    @Test("W42: the journal gives the same suggestions again, with and without a snapshot", arguments: [false, true])
+    func replay(fromSnapshot: Bool) throws {
+        stack(2)
+        post("tip/main", [(0, nil), (60, 1), (120, nil)])
+        post("walk/main", [(0, 1)])
+        let before = try Car(house).rows
+        let hash = house.hub.stateHash
+        #expect(before.count == 4)
+        try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
+        #expect(try Car(house).rows == before)
+        // Keys of suggestions are no state.
+        let other = try house.recovered()
+        #expect(house.hub.stateHash == other.stateHash && hash != 0)
+    }
+
+    @Test("A keep that the disk refuses leaves the suggestion")
+    func fullDisk() throws {
+        stack(1)
+        post("tip/main", [(0, 1), (600, 0)])
+        let (car, tip) = (try Car(house), try id("tip/main"))
+        house.isFull = true
+        #expect(reply("TILE @car/\(tip) do=keep").contains("storage_full"))
+        house.isFull = false
+        #expect(try car.read() == [])
+        #expect(reply("TILE @car/\(tip) do=keep pos=1").hasPrefix("OK verdict=applied"))
+        try car.read()
+        #expect(car.rows[tip]?["position"] == 1 && car.rows["t0"]?["position"] == 2)
+    }
+
+    @Test("A suggestion is kept and nothing else; a tile of its id that was taken off does not come again at once")
+    func arranged() throws {
+        stack(1)
+        post("tip/main", [(0, 1)])
+        let tip = try id("tip/main")
+        for action in ["show", "pin pos=1", "remove", "configure scale=80", "move pos=1"] {
+            #expect(reply("TILE @car/\(tip) do=\(action)").contains("not_offered"), "\(action)")
+        }
+        #expect(reply("TILE @car/\(tip) do=add widget=tip").contains("bad_key"))
+        #expect(reply("TILE @car/~0 do=stack").contains("bad_key"))
+        #expect(reply("TILE @car/t9 do=add widget=tip stack=~0").contains("bad_key"))
+        #expect(reply("TILE @car/~0 do=keep").contains("unknown_key"))
+        let car = try Car(house)
+        #expect(reply("HISTORY @car/\(tip)").contains("unknown_key"))
+        #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=applied"))
+        #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=duplicate"))
+        #expect(reply("TILE @car/\(tip) do=remove").hasPrefix("OK verdict=applied"))
+        try car.read()
+        #expect(car.rows.keys.sorted() == ["t0"] && car.deletions.last?.contains("why=removed") == true)
+    }
+
+    @Test("GET, LIST and OPEN give a suggestion; a view without a device has none")
+    func reads() throws {
+        stack(1)
+        post("tip/main", [(0, 1), (600, 0)])
+        let tip = try id("tip/main")
+        #expect(reply("GET @car/\(tip) view=carplay").contains(#""suggested":true"#))
+        #expect(house.send("LIST @car/* view=carplay", from: phone).contains { $0.contains(tip) })
+        #expect(reply("GET @car/\(tip) view=full").contains("not_offered"))
+        let full = house.send("SUB @car/* view=full", from: phone)
+        #expect(!full.contains { $0.contains(tip) })
+        house.advance(by: .seconds(600))
+        #expect(reply("GET @car/\(tip) view=carplay").contains("not_offered"))
+        #expect(!house.lines(of: phone).contains { $0.contains(tip) })
+    }
+
+    @Test("Kinds that come, change or go bring and take suggestions")
+    func kindChanges() throws {
+        let house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales])
+        let phone = house.connect(as: "alice")
+        house.send("TILE @car/left do=stack smart=yes suggest=yes", from: phone)
+        house.send(#"TILE @car/t0 do=add widget=sales stack=left {"configuration":{"shop":"a"}}"#, from: phone)
+        let car = try Car(house)
+        try house.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })
+        house.turn()
+        #expect(try car.read() == [])
+        let second = house.time.milliseconds / 1_000
+        house.send(
+            #"EVT tip/main type=timeline {"entries":[{"date":\#(second),"content-state":{},"relevance":{"score":1}}]}"#,
+            from: phone)
+        let tip = try id("tip/main")
+        #expect(try car.read() == ["t0", tip].sorted())
+        try house.hub.adopt(try [HubHarness.coffee, WidgetTests.sales].map { try HubHarness.kind($0) })
+        house.turn()
+        #expect(try car.read().contains("-\(tip)"))
+        #expect(car.rows["t0"]?["top"] == true)
+    }
+
+    @Test("W42: the deletion of a suggestion is no older than its row", arguments: ["remove", "stack suggest=no"])
+    func deletionRev(action: String) throws {
+        stack(1)
+        post("tip/main", [(0, 1)])
+        let (tip, car) = (try id("tip/main"), house.connect(as: "alice"))
+        func rev(_ lines: [String]) -> Int? {
+            lines.first { $0.contains(" key=@car/\(tip) ") }.flatMap { HubHarness.attribute("rev", of: $0) }
+                .flatMap { Int($0) }
+        }
+        let told = try #require(rev(house.send("SUB @car/* view=carplay", from: car)))
+        #expect(reply("TILE @car/left do=\(action)").hasPrefix("OK verdict=applied"))
+        #expect(try #require(rev(house.lines(of: car).filter { $0.hasPrefix("DEL ") })) >= told)
+    }
+
+    @Test("W42: a kept tile that was removed is suggested again once it is forgotten, and devices are told")
+    func forgotten() throws {
+        var configuration = HubConfiguration()
+        configuration.decisions.retention = .seconds(60)
+        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = house.connect(as: "alice")
+        let (car, tip, second) = (try Car(house), try id("tip/main"), house.time.milliseconds / 1_000)
+        for line in [
+            "TILE @car/left do=stack smart=yes suggest=yes",
+            #"EVT tip/main type=timeline {"entries":[{"date":\#(second),"content-state":{"n":"1"},"relevance":{"score":1}}]}"#,
+            "TILE @car/\(tip) do=keep pos=1", "TILE @car/t0 do=add widget=sales/a stack=left",
+            "TILE @car/\(tip) do=remove",
+        ] { house.send(line, from: phone) }
+        try car.read()
+        #expect(car.rows[tip] == nil)
+        for _ in 0..<8 { house.advance(by: .seconds(10)) }
+        try car.read()
+        #expect(car.rows[tip]?["suggested"] == true)
+        #expect(car.rows["t0"]?["top"] == false)
+    }
+
+    @Test("W42: a device that resumes is told of a deletion that is no older than the row that it holds")
+    func deletionRevAtResume() throws {
+        stack(1)
+        post("tip/main", [(0, 1)])
+        let (tip, car) = (try id("tip/main"), house.connect(as: "alice"))
+        let row = try #require(house.send("SUB @car/* view=carplay", from: car).first { $0.contains("@car/\(tip) ") })
+        let cursor = try house.cursor(of: "SUB @car/* view=carplay", from: house.connect(as: "alice"))
+        house.disconnect(car)
+        #expect(reply("TILE @car/left do=remove").hasPrefix("OK verdict=applied"))
+        let lines = house.send("SUB @car/* view=carplay from=\(cursor)", from: house.connect(as: "alice"))
+        let deletion = try #require(lines.first { $0.hasPrefix("DEL ") && $0.contains("key=@car/\(tip) ") })
+        let revs = try [row, deletion].map { try #require(HubHarness.attribute("rev", of: $0).flatMap { Int($0) }) }
+        #expect(revs[1] >= revs[0])
+    }
+
+    @Test("A widget that is not for the account is not suggested")
+    func audience() throws {
+        let mine = """
+            {"kind":"mine","type":"widget","version":1,"app":"com.example.coffee","title":"Mine","families":["systemSmall"],
+             "source":{"one":"coffee-order/1"},"suggest":true,"relevance":[{"score":"content.n"}],
+             "views":{"systemSmall":{"title":"{{content.n}}"}}}
+            """
+        let house = try HubHarness(kinds: [HubHarness.coffee, mine])
+        let anybody = house.connect()
+        house.send("TILE @hall/left do=stack smart=yes suggest=yes", from: anybody)
+        house.send(#"EVT coffee-order/1 type=start for=alice {"content-state":{"n":1}}"#, from: anybody)
+        #expect(try Car(house, "alice", pattern: "@hall/*").suggested.count == 1)
+        #expect(try Car(house, "bob", pattern: "@hall/*").suggested.isEmpty)
+    }
+
+    @Test("A board that nobody looks at has no keys of suggestions, and a change of their widget does not look at it")
+    func unfollowed() throws {
+        stack(1)
+        for number in 0..<20 { reply("TILE @b\(number)/left do=stack suggest=yes") }
+        post("tip/main", [(0, 1)])
+        #expect(house.hub.store.suggestions.isEmpty)
+        let car = try Car(house)
+        #expect(house.hub.store.suggestions.boardNumbers.count == 1)
+        let count = house.hub.store.entities.count
+        house.disconnect(car.client)
+        post("tip/main", [(0, 2)])
+        #expect(house.hub.store.suggestions.isEmpty && house.hub.store.entities.count == count - 2)
+    }
+
+    @Test("SUB * of an account has the suggestions of its boards; without one those of boards that are everybody's")
+    func everything() throws {
+        stack(1)
+        house.send("TILE @hall/left do=stack suggest=yes", from: house.connect())
+        post("tip/main", [(0, 1)])
+        let keys = try ["@car", "@hall"].map { "\($0)/\(try id("tip/main"))" }
+        for (account, expected) in [("alice", keys), ("bob", [keys[1]]), ("", [keys[1]])] {
+            let client = account.isEmpty ? house.connect() : house.connect(as: account)
+            house.send("HELLO caps=widgets", from: client)
+            for request in ["SUB * view=carplay", "LIST * view=carplay"] {
+                let lines = house.send(request, from: client).filter { $0.contains(#""suggested":true"#) }
+                let told = lines.compactMap { HubHarness.attribute("key", of: $0) }
+                #expect(told.sorted() == expected, "\(account) \(request)")
+            }
+            // A stack does not turn to a tile that is not told.
+            for request in account == "bob" ? [] : ["SUB * view=carplay", "LIST * view=carplay"] {
+                let row = house.send(request, from: client).first { $0.contains(" key=@car/t0 ") } ?? "-"
+                #expect(row.contains(#""top":\#(account.isEmpty)"#), "\(account) \(request): \(row)")
+            }
+        }
+    }
+
+    @Test(
+        "A car without a connection shows at each minute of a day what the server suggests, while nothing else happens",
+        arguments: 0..<4)
+    func everyMinute(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        stack(Int(seed))
+        for widget in ["tip/main", "walk/main", "sales/s0"] {
+            var (second, entries): (Int64, [(Int64, Double?)]) = (0, [])
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                entries.append((second, [nil, 0, 1, 2, 3].randomElement(using: &generator) ?? nil))
+                second += 60 * Int64.random(in: 1...400, using: &generator)
+            }
+            post(widget, entries)
+        }
+        let car = try Car(house, "alice", "ahead=64")
+        let (tip, walk) = (try id("tip/main"), try id("walk/main"))
+        for minute in 0..<1_440 {
+            house.time = start + .minutes(Int64(minute))
+            house.turn()
+            var top: String?
+            for name in ["t0", "t1", "t2", tip, walk] {
+                let line = WidgetTests.reply(house, "GET @car/\(name) view=carplay", phone).first
+                let body = try ServerText(try #require(line)).body
+                if body?["top"] == true { top = name }
+                guard name == tip || name == walk else { continue }
+                let drawn = body?["entries"]?.array?.first?["view"]?["title"]?.string
+                #expect(drawn == car.drawn(name, at: house.time), "minute \(minute): \(name)")
+            }
+            if top != nil { #expect(car.top(at: house.time) == top, "minute \(minute)") }
+        }
+        // Nothing came but the ends of what was suggested.
+        #expect(try car.read().allSatisfy { $0.hasPrefix("-") })
+    }
+}

@@ -1,0 +1,335 @@
+"""The board of a device: it is drawn as the device shows it, and two persons arrange it at once."""
+
+import hashlib
+import json
+import os
+import time
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+COUNT = iter(range(1000))
+
+
+def put(gateway, key, **body):
+    answer = gateway.post(f"/v1/entities/{key}/tile?account=alice", body)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+@pytest.fixture
+def board(gateway):
+    """A board of its own: a tile, a stack of two, another tile."""
+    name = f"@board{next(COUNT)}-phone"
+    put(gateway, f"{name}/one", do="add", widget="sales/Hoegi")
+    put(gateway, f"{name}/left", do="stack", smart=True)
+    put(gateway, f"{name}/a", do="add", widget="sales/Central", stack="left")
+    put(gateway, f"{name}/b", do="add", widget="shop-hours", stack="left")
+    put(gateway, f"{name}/two", do="add", widget="kitchen", configuration={"shop": "Hoegi"})
+    return name
+
+
+def open_board(page, gateway, board, surface="phone"):
+    page.goto(f"{gateway.url}/boards/{board}?account=alice&as={surface}")
+    page.wait_for_selector('body[data-live="true"]')
+
+
+def places(page):
+    return [key.split("/")[1] for key in page.locator("[data-testid=tile]").evaluate_all("tiles => tiles.map(tile => tile.dataset.key)")]
+
+
+def wait_for_places(page, *ids):
+    page.wait_for_function(
+        "ids => JSON.stringify([...document.querySelectorAll('[data-testid=tile]')].map(tile => tile.dataset.key.split('/')[1])) === JSON.stringify(ids)", arg=list(ids))
+
+
+def grip(page, board, name):
+    return page.locator(f'[data-testid=tile][data-key="{board}/{name}"] .grip')
+
+
+def act(page, name):
+    page.locator(f"[data-testid=inspector] [data-act={name}]").click()
+
+
+def full(gateway, key):
+    return gateway.get(f"/v1/entities/{key}?view=full&account=alice").json["row"]
+
+
+def test_a_stack_is_one_place_and_turns_at_its_date_without_a_row(page, gateway):
+    name = f"@turns{next(COUNT)}-phone"
+    put(gateway, f"{name}/left", do="stack", smart=True)
+    put(gateway, f"{name}/a", do="add", widget="sales/Turning", stack="left")
+    put(gateway, f"{name}/b", do="add", widget="shop-hours", stack="left")
+    put(gateway, f"{name}/b", do="show")
+    # On top for a quarter of an hour, by what a person chose; the page's clock is moved behind it.
+    gateway.post("/v1/entities/sales/Turning/events/timeline", {
+        "entries": [{"date": int(time.time()), "content-state": {"sold": "99"}, "relevance": {"score": 5}}], "policy": "never"})
+    open_board(page, gateway, name)
+    tile = page.locator("[data-testid=tile]")
+    page.wait_for_function("() => document.querySelector('[data-testid=tile]')?.dataset.tile.endsWith('/b')")
+    assert tile.count() == 1 and tile.locator(".dots i").count() == 2
+    assert "Stack left, 2 of 2" in tile.locator(".grip").get_attribute("aria-label")
+    page.evaluate("""async () => {
+        const { clock } = await import(document.querySelector('script[type=module]').src.replace('main.js', 'clock.js'));
+        clock.hold(Date.now() + 16 * 60_000);
+    }""")
+    page.wait_for_function("() => document.querySelector('[data-testid=tile]').dataset.tile.endsWith('/a')")
+    assert "99 cups" in tile.text_content()
+
+
+def test_places_are_those_of_the_rows(page, gateway, board):
+    open_board(page, gateway, board)
+    wait_for_places(page, "one", "left", "two")
+    for key in ("one", "two"):
+        row = gateway.get(f"/v1/entities/{board}/{key}?surface=phone&account=alice").json["row"]
+        texts = [text for text in row["entries"][0]["view"].values() if isinstance(text, str)]
+        drawn = page.locator(f'[data-key="{board}/{key}"] .widget').text_content()
+        symbols = row["entries"][0]["view"].get("symbol")
+        assert all(text in drawn for text in texts if text != symbols and text != row["entries"][0]["view"].get("tint"))
+
+
+def test_a_placeholder_has_room_and_no_text(page, gateway):
+    name = f"@empty{next(COUNT)}-phone"
+    put(gateway, f"{name}/w", do="add", widget="weather")
+    open_board(page, gateway, name)
+    page.wait_for_selector(".widget[data-placeholder] .block")
+    assert page.locator(".widget").text_content() == "" and page.locator(".widget svg, .widget .letter").count() == 0
+
+
+def test_a_widget_is_placed_and_configured_with_the_gallery(page, gateway):
+    name = f"@new{next(COUNT)}-car"
+    open_board(page, gateway, name, "carplay")
+    page.wait_for_selector("text=Nothing stands on this board yet")
+    page.locator("#place-kind").select_option("kitchen")
+    page.locator("#place-shop").fill("Central")
+    page.get_by_role("button", name="Place it").click()
+    wait_for_places(page, "t1")
+    page.wait_for_selector("[data-testid=inspector] #configure-shop")
+    assert full(gateway, f"{name}/t1")["widget"] == "kitchen/Central"
+    page.locator("#configure-shop").fill("Hoegi")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_selector("[data-testid=inspector] >> text=kitchen/Hoegi")
+    assert full(gateway, f"{name}/t1")["configuration"] == {"shop": "Hoegi"}
+
+
+def test_buttons_move_stack_show_pin_and_remove(page, gateway, board):
+    open_board(page, gateway, board)
+    grip(page, board, "two").click()
+    act(page, "earlier")
+    wait_for_places(page, "one", "two", "left")
+    page.locator("#onto").select_option(f"{board}/left")
+    act(page, "stack")
+    wait_for_places(page, "one", "left")
+    page.wait_for_selector("[data-testid=inspector] [data-act=show]")
+    assert full(gateway, f"{board}/two")["stack"] == "left"
+    act(page, "show")
+    page.wait_for_function(f"() => document.querySelector('[data-key=\"{board}/left\"]').dataset.tile === '{board}/two'")
+    act(page, "pin")
+    page.wait_for_selector("[data-testid=inspector] [data-act=unpin]")
+    act(page, "unpin")
+    page.wait_for_selector("[data-testid=inspector] [data-act=pin]")
+    act(page, "out")
+    wait_for_places(page, "one", "left", "two")
+    grip(page, board, "left").click()
+    page.get_by_label("Smart: turns to what is relevant").uncheck()
+    page.wait_for_function("() => !document.querySelector('.refusal').textContent")
+    assert page.locator(".members button").count() == 2
+    for _ in range(50):
+        if full(gateway, f"{board}/left")["smart"] is False:
+            break
+        page.wait_for_timeout(20)
+    assert full(gateway, f"{board}/left")["smart"] is False
+    act(page, "remove")
+    wait_for_places(page, "one", "two")
+    assert page.locator("[data-testid=inspector]").is_hidden()
+
+
+def test_a_keyboard_arranges(page, gateway, board):
+    open_board(page, gateway, board)
+    wait_for_places(page, "one", "left", "two")
+    grip(page, board, "one").focus()
+    page.keyboard.press("ArrowRight")
+    focused = "document.activeElement.closest('.board-tile')?.dataset.key.split('/')[1]"
+    assert page.evaluate(focused) == "left"
+    page.keyboard.press("Alt+ArrowLeft")
+    wait_for_places(page, "left", "one", "two")
+    page.wait_for_function(f"() => {focused} === 'left'")
+    page.keyboard.press("Alt+ArrowRight")
+    wait_for_places(page, "one", "left", "two")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"() => {focused} === 'two'")
+    page.keyboard.press("Delete")
+    wait_for_places(page, "one", "left")
+    grip(page, board, "one").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.activeElement.id === 'inspected'")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.act") == "earlier"
+
+
+def drag(page, start, end, at):
+    """Drags one grip to a place of another one: across from 0 to 1."""
+    a, b = start.bounding_box(), end.bounding_box()
+    page.mouse.move(a["x"] + a["width"] / 2, a["y"] + a["height"] / 2)
+    page.mouse.down()
+    for part in (0.3, 0.7, 1):
+        x, y = b["x"] + b["width"] * at, b["y"] + b["height"] / 2
+        page.mouse.move(a["x"] + a["width"] / 2 + (x - a["x"] - a["width"] / 2) * part, a["y"] + a["height"] / 2 + (y - a["y"] - a["height"] / 2) * part)
+    page.mouse.up()
+
+
+def test_a_pointer_moves_a_tile_and_makes_a_stack(page, gateway, board):
+    open_board(page, gateway, board)
+    wait_for_places(page, "one", "left", "two")
+    drag(page, grip(page, board, "two"), grip(page, board, "one"), 0.1)
+    wait_for_places(page, "two", "one", "left")
+    drag(page, grip(page, board, "two"), grip(page, board, "left"), 0.9)
+    wait_for_places(page, "one", "left", "two")
+    drag(page, grip(page, board, "one"), grip(page, board, "two"), 0.5)
+    wait_for_places(page, "left", "s1")
+    assert full(gateway, f"{board}/one")["stack"] == full(gateway, f"{board}/two")["stack"] == "s1"
+    drag(page, grip(page, board, "s1"), grip(page, board, "left"), 0.5)
+    page.wait_for_timeout(50)
+    assert len(places(page)) == 2
+
+
+def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
+    open_board(page, gateway, board)
+    grip(page, board, "two").click()
+    page.locator("#configure-shop").fill("Central")
+    put(gateway, f"{board}/two", do="configure", configuration={"shop": "Jongno"})
+    page.wait_for_selector("text=It was arranged meanwhile; your values are kept")
+    assert page.locator("#configure-shop").input_value() == "Central"
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_selector("[data-testid=refusal]:has-text('arranged meanwhile')")
+    assert full(gateway, f"{board}/two")["widget"] == "kitchen/Jongno"
+    # The other person's value is shown now, and may be changed.
+    page.wait_for_function("() => document.querySelector('#configure-shop').value === 'Jongno'")
+    page.locator("#configure-shop").fill("Central")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_selector("[data-testid=inspector] >> text=kitchen/Central")
+    assert page.locator("[data-testid=inspector] [data-testid=refusal]").text_content() == ""
+
+
+def test_a_tile_that_another_person_arranged_while_it_was_dragged_stays(page, gateway, board):
+    open_board(page, gateway, board)
+    wait_for_places(page, "one", "left", "two")
+    start, end = grip(page, board, "two").bounding_box(), grip(page, board, "one").bounding_box()
+    page.mouse.move(start["x"] + 40, start["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 60, start["y"] + 60)
+    put(gateway, f"{board}/two", do="configure", configuration={"shop": "Jongno"})
+    page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2)
+    page.mouse.up()
+    page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:has-text('arranged meanwhile')")
+    # Nothing is left behind of the stack that was to be.
+    stacks = [one["key"] for one in gateway.get(f"/v1/entities?pattern={board}/*&view=full&account=alice").json["entities"] if one["row"]["state"] == "stack"]
+    assert (stacks, places(page)) == ([f"{board}/left"], ["one", "left", "two"])
+
+
+def test_a_refusal_stands_where_it_belongs(page, gateway, board):
+    open_board(page, gateway, board)
+    grip(page, board, "two").click()
+    page.locator("#configure-shop").fill("")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:not(:empty)")
+    assert page.locator("#configure-shop").get_attribute("aria-invalid") == "true"
+    assert page.evaluate("document.activeElement.id") == "configure-shop"
+
+
+def test_what_a_device_does_not_show_is_told_beside_it(page, gateway, board):
+    put(gateway, f"{board}/wide", do="add", widget="kitchen/Hoegi", family="systemMedium")
+    open_board(page, gateway, board, "carplay")
+    page.wait_for_selector(".elsewhere button")
+    assert page.locator(".elsewhere button").all_text_contents() == ["Kitchen (wide)"]
+    page.locator(".elsewhere button").click()
+    page.wait_for_selector("[data-testid=inspector] >> text=not shown on this device")
+    act(page, "remove")
+    page.wait_for_function("() => document.querySelector('.elsewhere').hidden")
+
+
+def test_no_tile_covers_another_one(page, gateway, board):
+    for family in ("accessoryInline", "accessoryCircular", "accessoryRectangular"):
+        for widget in ("sales/Hoegi", "kitchen/Hoegi", "shop-hours"):
+            gateway.post(f"/v1/entities/{board}/{family[9:]}-{widget.split('/')[0]}/tile?account=alice", {"do": "add", "widget": widget, "family": family})
+    put(gateway, f"{board}/wide", do="add", widget="kitchen/Hoegi", family="systemMedium")
+    for surface in ("phone", "pad", "desktop", "carplay", "standby"):
+        open_board(page, gateway, board, surface)
+        page.wait_for_selector("[data-testid=tile]")
+        boxes = page.locator("[data-testid=tile]").evaluate_all("tiles => tiles.map(tile => { const { left, right, top, bottom } = tile.getBoundingClientRect(); return [left, right, top, bottom]; })")
+        covered = [(a, b) for index, a in enumerate(boxes) for b in boxes[:index] if a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]]
+        assert covered == [], surface
+    assert page.locator("[data-family=accessoryInline]").count() == 0
+
+
+def test_a_suggestion_has_a_place_while_it_has_a_picture(page, gateway):
+    page.goto(f"{gateway.url}/boards")
+    counts = page.evaluate("""async () => {
+        const { placesOf } = await import('/assets/test/places.js');
+        const row = (top, more) => ({ presentation: "systemSmall", widget: "a/b", order: 1, stack: "s", top, turns: [{ date: 10, key: "@b/~1" }, { date: 20, key: "@b/a" }], ...more });
+        const rows = new Map([
+            ["@b/a", { key: "@b/a", rev: 1, row: row(true, { position: 1, entries: [{ date: 0, view: {} }] }) }],
+            ["@b/~1", { key: "@b/~1", rev: 1, row: row(false, { position: 2, suggested: true, entries: [{ date: 0, view: null }, { date: 10, view: {} }, { date: 20, view: null }] }) }]]);
+        return [5, 15, 25].map(now => placesOf(rows, new Map(), now).map(place => [place.tiles.length, place.top.key]));
+    }""")
+    assert counts == [[[1, "@b/a"]], [[2, "@b/~1"]], [[1, "@b/a"]]]
+
+
+def test_the_boards_of_an_account_are_listed(page, gateway, board):
+    page.goto(f"{gateway.url}/boards?account=alice")
+    cell = page.locator("[data-testid=board]", has_text=board)
+    cell.wait_for()
+    assert "4 tiles, 1 stack" in cell.text_content()
+    cell.click()
+    page.wait_for_selector("[data-testid=tile]")
+    page.goto(f"{gateway.url}/boards?account=bob")
+    page.wait_for_selector("text=No board is there yet")
+
+
+def test_a_token_that_may_not_arrange_is_told_what_it_needs(page, world):
+    secrets = {name: f"tt_{name}_" + "A" * 43 for name in ("readerxx", "personxx")}
+    principals = {"version": 1, "principals": [
+        {"name": name, "scopes": scopes, "account": "alice",
+         "tokens": [{"id": name, "sha256": hashlib.sha256(secrets[name].encode()).hexdigest()}]}
+        for name, scopes in [("readerxx", ["read:*"]), ("personxx", ["read:*", "act:*"])]]}
+    path = world.file("principals.json", json.dumps(principals))
+    os.chmod(path, 0o600)
+    world.daemon("--auth", path)
+    gateway = world.gateway()
+    placed = gateway.post("/v1/entities/@alice-phone/t1/tile", {"do": "add", "widget": "kitchen/Hoegi"}, {"Authorization": f"Bearer {secrets['personxx']}"})
+    assert placed.status == 200
+    page.goto(f"{gateway.url}/login")
+    page.get_by_label("Token").fill(secrets["readerxx"])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_selector('body[data-live="true"]')
+    page.goto(f"{gateway.url}/boards/@alice-phone")
+    grip(page, "@alice-phone", "t1").click()
+    act(page, "remove")
+    page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:has-text('This token may not arrange the board')")
+    assert places(page) == ["t1"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("surface", ["phone", "carplay", "watch"])
+def test_axe_finds_nothing_serious(page, gateway, board, scheme, surface):
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    open_board(page, gateway, board, surface)
+    page.wait_for_function("() => document.querySelector('#place-kind').options.length > 0")
+    if surface != "watch":
+        page.locator(".grip").first.click()
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], [node["html"][:160] + " | " + node["failureSummary"][:200] for node in one["nodes"][:3]])
+            for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("width", [360, 720])
+def test_a_phone_needs_no_sideways_scrolling(page, gateway, board, width):
+    put(gateway, f"{board}/wide", do="add", widget="kitchen/Hoegi", family="systemMedium")
+    page.set_viewport_size({"width": width, "height": 800})
+    for surface in ("phone", "pad", "carplay", "desktop", "vision"):
+        open_board(page, gateway, board, surface)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        clipped = page.evaluate(
+            "[...document.querySelectorAll('.board-tile, .panel-of-page, .board-screen')].filter(one => one.getBoundingClientRect().right > innerWidth + 1).length")
+        assert clipped == 0

@@ -1,0 +1,62 @@
+internal import TelltaleModel
+
+/// A board as operators see it, of rows of the full view: its places in their order, and the tiles of each stack below it.
+struct BoardOutline {
+    private let name: String
+    private let cards: [(card: Card, place: TilePlace)]
+
+    static func all(of cards: [Card], at now: Timestamp) -> [BoardOutline] {
+        let tiles = cards.compactMap { card in TilePlace(card, at: now).map { (card: card, place: $0) } }
+        return Dictionary(grouping: tiles, by: \.place.board).map(BoardOutline.init)
+            .sorted { $0.name < $1.name }
+    }
+
+    private init(_ name: String, _ cards: [(card: Card, place: TilePlace)]) {
+        self.name = name
+        // A stack, the tiles in it, and tiles of stacks that no row tells of at the end.
+        let orders = Dictionary(
+            cards.filter(\.card.isStack).map { ($0.place.id, $0.place.order ?? .max) },
+            uniquingKeysWith: { first, _ in first })
+        func rank(_ card: (card: Card, place: TilePlace)) -> (Int, String, Int, String) {
+            let place = card.place
+            guard let stack = place.stack else { return (place.order ?? .max, place.id, -1, place.id) }
+            return (orders[stack] ?? .max, stack, place.position, place.id)
+        }
+        self.cards = cards.sorted { rank($0) < rank($1) }
+    }
+
+    func draw(width: Int) -> Block {
+        let inner = max(8, width - 4)
+        let lines = cards.map { card, place in line(card, place).fitted(to: inner) }
+        let padded = lines.map { line -> Line in
+            var padded = Line(" ")
+            padded.append(line)
+            padded.append(" ")
+            return padded
+        }
+        return Block(padded, width: inner + 2).framed(.rounded, title: Line(name, Ink(.cyan)))
+    }
+
+    private func line(_ card: Card, _ place: TilePlace) -> Line {
+        let number = place.stack == nil ? place.order.map { "\($0)" } ?? "" : "\(place.position)"
+        var line = Line(place.stack == nil ? "" : "   ")
+        line.append(number + String(repeating: " ", count: max(1, 3 - number.count)), .dim)
+        line.append(place.id, .bold)
+        var words = [card.isStack ? "stack" : card.row["widget"]?.string ?? "", place.family]
+        if card.isStack {
+            words.append(card.row["smart"]?.bool == true ? "smart" : "")
+        } else {
+            words += (card.row["configuration"]?.object ?? JSONObject()).map {
+                "\($0.name) \($0.value.string ?? $0.value.description)"
+            }
+        }
+        words.append(card.row["placement"]?.string ?? "")
+        if place.stack != nil, !cards.contains(where: { $0.card.isStack && $0.place.id == place.stack }) {
+            words.append("in \(place.stack ?? "")")
+        }
+        if let pinned = place.pinned { words.append("pinned \(pinned)") }
+        if place.isSuggested { words.append("suggested") }
+        line.append("  " + words.filter { !$0.isEmpty }.joined(separator: " · "))
+        return line
+    }
+}
