@@ -9,6 +9,11 @@ static inline int clibsqlite_keep_wal(sqlite3 *connection) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
 }
 
+/* Every allocation is counted otherwise, under a lock of the process. Must come before the first connection. */
+static inline int clibsqlite_count_no_memory(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static inline int clibsqlite_bind_empty_text(sqlite3_stmt *statement, int parameter) {
     return sqlite3_bind_text(statement, parameter, "", 0, SQLITE_STATIC);
 }

@@ -218,7 +218,7 @@ public struct JournalRepair {
         insert.bind(block.word(1), 2)
         let result = unsafe block.withBytes(0) { name in
             unsafe block.withBytes(2) { bytes in
-                unsafe insert.bind(text: name.assumingMemoryBound(to: UInt8.self), 1)
+                unsafe insert.bind(text: name, 1)
                 unsafe insert.bind(blob: bytes, 3)
                 return Swift.Result { () throws(JournalError) in try insert.run(what) }
             }
@@ -288,7 +288,7 @@ public struct JournalRepair {
         insert.bind(row.checksum, 7)
         let entity = record.entity.utf8.span
         let body = record.body.span
-        try unsafe entity.withUnsafeBufferPointer { entity throws(JournalError) in
+        try unsafe entity.withUnsafeBytes { entity throws(JournalError) in
             try unsafe body.withUnsafeBytes { body throws(JournalError) in
                 unsafe insert.bind(text: entity, 3)
                 unsafe insert.bind(blob: body, 5)

@@ -35,8 +35,12 @@ internal import TelltaleModel
     /// for long.
     private static let busyTimeout = Milliseconds.seconds(10)
 
+    /// Once in a process, before its first connection. Another user of SQLite may have come before; then it changes nothing.
+    private static let isUncounted: Bool = clibsqlite_count_no_memory() == SQLITE_OK
+
     /// - Parameter fileSystem: The name of an SQLite VFS; `nil` for the operating system's.
     init(_ path: String, _ access: Access, fileSystem: String? = nil) throws(JournalError) {
+        _ = Self.isUncounted
         var opened: OpaquePointer?
         let name = access == .withoutLog ? Self.immutable(path) : path
         if access == .create { try OwnFile.make(path) }

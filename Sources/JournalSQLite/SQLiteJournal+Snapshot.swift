@@ -140,7 +140,7 @@ extension SQLiteJournal {
         let id = try (connection.integer("SELECT max(id) FROM block") ?? 0) + 1
         let row = try connection.prepare("INSERT INTO block VALUES(?1, ?2, ?3, ?4)")
         let name = block.name.utf8.span
-        return try unsafe name.withUnsafeBufferPointer { name throws(JournalError) in
+        return try unsafe name.withUnsafeBytes { name throws(JournalError) in
             try unsafe block.bytes.span.withUnsafeBytes { bytes throws(JournalError) in
                 let checksum = unsafe Checksum.block(id: id, body: bytes)
                 row.bind(id, 1)

@@ -18,6 +18,7 @@ public final class SQLiteJournal: Journal {
     let options: Options
     let connection: SQLiteConnection
     let statements: Statements
+    let rowBuffer = RowBuffer()
     /// The durable head.
     var head: Head
     /// The head after the batch being written, in an open transaction.
@@ -70,6 +71,7 @@ public final class SQLiteJournal: Journal {
         let begin: SQLiteStatement
         let commit: SQLiteStatement
         let append: SQLiteStatement
+        let appendMany: SQLiteStatement
         let writeHead: SQLiteStatement
         let readAfter: SQLiteStatement
         let readAt: SQLiteStatement
@@ -78,7 +80,8 @@ public final class SQLiteJournal: Journal {
         init(_ connection: SQLiteConnection) throws(JournalError) {
             begin = try connection.prepare(SQLiteConnection.beginning)
             commit = try connection.prepare(SQLiteConnection.committing)
-            append = try connection.prepare("INSERT INTO record VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+            append = try connection.prepare(RowBuffer.insertion(ofRows: 1))
+            appendMany = try connection.prepare(RowBuffer.insertion(ofRows: RowBuffer.rowCount))
             writeHead = try connection.prepare(Head.writing)
             readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
             readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
@@ -123,11 +126,7 @@ public final class SQLiteJournal: Journal {
         let what = "could not write \(next.sequence - head.sequence + Int64(part.count)) records"
         try attempt { () throws(JournalError) in
             if batch == nil { try beginBatch(what) }
-            for record in part {
-                precondition(record.sequence == next.sequence + 1, "a gap before record \(record.sequence)")
-                next.checksum = try insert(record, link: next.checksum, what)
-                next.sequence = record.sequence
-            }
+            try append(part, to: &next, what)
             options.observer?(.partWritten)
         }
         batch = next
@@ -176,28 +175,6 @@ public final class SQLiteJournal: Journal {
 
     /// The journal is no copy of a log any more.
     func released() { mark = nil }
-
-    private func insert(_ record: JournalRecord, link: UInt64, _ what: String) throws(JournalError) -> UInt64 {
-        let statement = statements.append
-        let entity = record.entity.utf8.span
-        let body = record.body.span
-        return try unsafe entity.withUnsafeBufferPointer { entity throws(JournalError) in
-            try unsafe body.withUnsafeBytes { body throws(JournalError) in
-                let checksum = unsafe Checksum.record(
-                    link: link, sequence: record.sequence, time: record.time.milliseconds, previous: record.previous,
-                    entity: UnsafeRawBufferPointer(entity), body: body)
-                statement.bind(record.sequence, 1)
-                statement.bind(record.time.milliseconds, 2)
-                unsafe statement.bind(text: entity, 3)
-                statement.bind(record.previous, 4)
-                unsafe statement.bind(blob: body, 5)
-                statement.bind(link, 6)
-                statement.bind(checksum, 7)
-                try statement.run(what)
-                return checksum
-            }
-        }
-    }
 
     /// Runs one transaction and handles its failure.
     func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {

@@ -33,15 +33,12 @@ internal import Journal
     }
 
     /// As ``bind(blob:_:)``, for UTF-8.
-    func bind(text bytes: UnsafeBufferPointer<UInt8>, _ parameter: CInt) {
+    func bind(text bytes: UnsafeRawBufferPointer, _ parameter: CInt) {
         guard let start = bytes.baseAddress, bytes.count > 0 else {
             unsafe clibsqlite_bind_empty_text(raw, parameter)
             return
         }
-        let count = CInt(bytes.count)
-        unsafe start.withMemoryRebound(to: CChar.self, capacity: bytes.count) { start in
-            _ = unsafe sqlite3_bind_text(raw, parameter, start, count, nil)
-        }
+        unsafe sqlite3_bind_text(raw, parameter, start.assumingMemoryBound(to: CChar.self), CInt(bytes.count), nil)
     }
 
     /// - Returns: Whether there is a row.

@@ -166,13 +166,22 @@ public struct BinaryReader: Sendable {
     }
 
     public mutating func readUInt64() throws(BinaryError) -> UInt64 {
-        var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+        // Each text begins with a number, and most of these are one byte.
+        guard offset < bytes.count else { throw failure("ends early") }
+        let first = bytes[offset]
+        offset += 1
+        return first < 0x80 ? UInt64(first) : try readRest(of: UInt64(first & 0x7F))
+    }
+
+    /// The rest of a number whose first seven bits were read.
+    private mutating func readRest(of first: UInt64) throws(BinaryError) -> UInt64 {
+        var value = first
+        for shift in stride(from: UInt64(7), to: 64, by: 7) {
             let byte = try readByte()
             let part = UInt64(byte & 0x7F)
             guard shift < 63 || part <= 1 else { throw failure("number over 64 bits") }
             // A value has exactly one encoding, so that equal values have equal bytes.
-            guard byte != 0 || shift == 0 else { throw failure("number longer than it must be") }
+            guard byte != 0 else { throw failure("number longer than it must be") }
             value |= part << shift
             if byte < 0x80 { return value }
         }

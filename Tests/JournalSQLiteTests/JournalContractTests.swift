@@ -55,6 +55,20 @@ struct JournalContractTests {
         }
     }
 
+    @Test("Long records among short ones, and empty ones, come back as they are", arguments: Subject.allCases)
+    func longAmongShort(_ subject: Subject) throws {
+        try subject.run { journal, reopen in
+            var all = records(1..<101)
+            for (place, count) in [(3, 70_000), (20, 40_000), (25, 40_000), (50, 65_536), (70, 0), (99, 200_000)] {
+                all[place].body = Array(repeating: UInt8(place), count: count)
+            }
+            all[60].entity = ""
+            try journal.append(all)
+            #expect(try journal.readAll() == all)
+            #expect(try reopen(journal).readAll() == all)
+        }
+    }
+
     @Test("A batch written in parts is there as a whole, and not before", arguments: Subject.allCases)
     func parts(_ subject: Subject) throws {
         try subject.run { journal, reopen in
