@@ -1,6 +1,7 @@
 """How much the page loads, what that costs, and what 500 living cards cost.
 
-The bounds are bytes, requests and processor time, which are the same on a busy machine, and the time of the quickest load.
+The bounds are bytes, requests, and processor time as a multiple of what a plain page costs in the same run: a slow or a busy machine
+changes both.
 """
 
 import os
@@ -14,6 +15,7 @@ CARDS = 500
 CHANGES = 200  # a second
 SECONDS = 5
 FRAMES = 60  # a second
+USUAL_PLAIN = 0.19  # See plain_seconds: on the machine where the promise of the page was first kept.
 
 
 class PageThread:
@@ -26,6 +28,32 @@ class PageThread:
     def seconds(self):
         metrics = self.session.send("Performance.getMetrics")["metrics"]
         return {one["name"]: one["value"] for one in metrics}["TaskDuration"]
+
+
+PLAIN = """async () => {
+    document.body.innerHTML = "<style>p{display:grid;grid-template-columns:1fr auto;margin:4px;padding:4px;border:1px solid;border-radius:6px}</style>";
+    for (let index = 0; index < 150; index++) {
+        const box = document.createElement("p");
+        for (const part of ["order", index, "ready"]) box.append(Object.assign(document.createElement("span"), {textContent: part}));
+        document.body.append(box);
+    }
+    for (let frame = 0; frame < 20; frame++) {
+        await new Promise(requestAnimationFrame);
+        for (const box of document.querySelectorAll("p")) box.children[1].textContent = frame;
+        scrollBy(0, 12);
+    }
+}"""
+
+
+def plain_seconds(page):
+    """What boxes that are made, laid out and changed cost a page's thread here and now: a measure of the machine."""
+    other = page.context.new_page()
+    thread = PageThread(other)
+    other.goto("about:blank")
+    other.evaluate(PLAIN)
+    seconds = thread.seconds()
+    other.close()
+    return seconds
 
 
 def processor_seconds(process):
@@ -49,31 +77,34 @@ def test_the_wall_is_small_and_soon_there(page, gateway):
     page.goto(f"{gateway.url}/{key}")
     page.wait_for_selector("[data-testid=wall-standby]")
     took = []
-    of_page, of_gateway = [], processor_seconds(gateway.process)
+    of_page, plain, of_gateway = [], [], processor_seconds(gateway.process)
     for _ in range(loads):
+        plain.append(plain_seconds(page))
         session.send("Network.clearBrowserCache")
         sizes.clear()
         page.goto(f"{gateway.url}/{key}", wait_until="commit")
         page.wait_for_selector("[data-testid=wall-standby]")
         took.append(page.evaluate("() => new Promise(done => requestAnimationFrame(() => done(performance.now())))"))
         of_page.append(thread.seconds())
-    of_page = sum(of_page) / loads
+    of_page, plain = sum(of_page) / loads, sum(plain) / loads
     of_gateway = (processor_seconds(gateway.process) - of_gateway) / loads
     print(f"the wall: {sum(sizes) / 1024:.0f} KB in {len(sizes)} answers; processor time of the page {of_page * 1000:.0f} ms, "
-          f"of the gateway {of_gateway * 1000:.0f} ms; drawn after {min(took):.0f} ms")
+          f"of the gateway {of_gateway * 1000:.0f} ms, of a plain page {plain * 1000:.0f} ms; drawn after {min(took):.0f} ms")
     assert sum(sizes) <= 150 * 1024
     assert 0 < len(sizes) <= 30
-    assert 0 < of_page and of_page + of_gateway < 0.2
-    # The promise of the page, held by the quickest of eight loads. Where others have the processors, it says nothing of the page.
+    assert 0 < of_page and of_page + of_gateway < 1.2 * plain
+    # The promise of the page is 300 ms on a machine of usual speed, held by the quickest of eight loads. Where others have the
+    # processors, it says nothing of the page.
     if os.getloadavg()[0] > 2 * os.cpu_count():
         print("the machine is busy: the time until it is drawn is not held")
         return
-    assert min(took) < 300
+    assert min(took) < 300 * max(1, plain / USUAL_PLAIN)
 
 
 def test_500_living_cards(page, gateway, daemon):
     """The processor time of the page's thread for an amount of work that is always the same: what 200 changes a second and 60
     frames of scrolling a second are in 5 s."""
+    plain = [plain_seconds(page) for _ in range(4)]
     line = Line(daemon.port)
     for index in range(CARDS):
         assert line.ask(f"EVT parcel/{index:04} type=purchased").startswith("OK")
@@ -102,8 +133,10 @@ def test_500_living_cards(page, gateway, daemon):
     page.wait_for_function(f"() => window.frames === {SECONDS * FRAMES}")
     share, elapsed = (thread.seconds() - before) / SECONDS, time.monotonic() - start
     line.close()
-    print(f"500 cards, {CHANGES * SECONDS} changes and {SECONDS * FRAMES} frames of scrolling: {share:.0%} of a core for {SECONDS} s, in {elapsed:.1f} s")
-    assert 0 < share < 0.5
+    plain = sum(plain + [plain_seconds(page) for _ in range(4)]) / 8
+    print(f"500 cards, {CHANGES * SECONDS} changes and {SECONDS * FRAMES} frames of scrolling: {share:.0%} of a core for {SECONDS} s, in {elapsed:.1f} s; "
+          f"a plain page {plain * 1000:.0f} ms")
+    assert 0 < share * SECONDS < 11.5 * plain
 
 
 def test_the_playground_follows_at_once(page, gateway):
