@@ -52,6 +52,9 @@ public struct PatternIndex: Sendable {
         !allWithWidgets.isEmpty || byKind[kind] != nil || byKey[entity.rawValue] != nil
     }
 
+    /// Whether any subscription follows all of a board, whose name has this number.
+    public func hasFollowers(ofBoard number: Int32) -> Bool { !allWithWidgets.isEmpty || byKind[number] != nil }
+
     /// Appends every subscription that follows `entity`, which is of `kind`, to `followers`, in no particular order.
     public func appendFollowers(
         of entity: EntityIndex, _ kind: Int32, isWidget: Bool = false, to followers: inout [SubscriptionIndex]

@@ -75,9 +75,9 @@ public struct Hub: ~Copyable {
         subscriptions.freeRetired(&store)
         commit.begin(
             limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
-            reloadShare: configuration.limits.keysPerLook)
+            walkShare: configuration.limits.keysPerLook)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
-        originate()
+        originate(at: now)
         commit.noteOwnRecords()
         fireDeadlines()
     }
@@ -158,6 +158,8 @@ public struct Hub: ~Copyable {
         for step in batch.sessionUndo.reversed() { takeBack(step, error) }
         store.rollBack(to: commit.durableSequence)
         providers.unalignAll()
+        // Durable changes are told, however long the disk is full.
+        subscriptions.goOnLookingAtBoards(&store, &renderer, to: &sessions)
         for id in batch.sessions {
             guard let session = sessions[id] else { continue }
             session.staged.refuseCommitted(error)
@@ -180,7 +182,7 @@ public struct Hub: ~Copyable {
     // MARK: What the hub originates
 
     /// Settings, kinds, restarts and provider changes go first in a batch.
-    private mutating func originate() {
+    private mutating func originate(at now: HubTime) {
         if let settings = commit.takeSettings() { _ = try? record(.settings(settings.json)) }
         let kinds = commit.takeKinds()
         if let kinds {
@@ -190,7 +192,8 @@ public struct Hub: ~Copyable {
         for entry in commit.takeEntries() { _ = try? record(entry) }
         // They come of the kinds, and not again by themselves: with a batch that is taken back they would pile up.
         if kinds != nil { for entry in store.consequencesOfKinds { _ = try? record(entry) } }
-        for kind in providers.takeUnaligned() { align(kind) }
+        // After a full disk it is not tried again with each request: a request that needs it for its key has it done for that one.
+        if now.monotonic >= commit.retryTime { goOnAligning() }
     }
 
     /// Fires what is due by the hub's clocks, in the order of its dates: after a full disk too, because an event that is
@@ -216,6 +219,11 @@ public struct Hub: ~Copyable {
 
     private mutating func fire(_ entity: EntityIndex, due: Timestamp) {
         guard let key = store[entity].key else { return }
+        if providers.hasUnaligned {
+            // The end of an operation may ask the provider for the next one.
+            align(key)
+            guard store.due(of: entity) != nil else { return }
+        }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
         _ = try? record(store.entry(ofDeadline: due, at: entity, key))

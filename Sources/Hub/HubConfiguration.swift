@@ -48,6 +48,8 @@ public struct Limits: Hashable, Sendable {
     public var keysFilledAtOnce = 1_024
     /// Keys that are looked at for one session in one turn, where nothing is written for most of them.
     public var keysPerLook = 1_024
+    /// Boards that are looked at in one batch because of what comes and goes for everybody.
+    public var boardsPerBatch = 64
     /// Milestones and alerts that wait for one connection, in bytes of memory.
     public var announcementBytes = 1_048_576
     /// Names of sources of event ids (`src=`), whose ids are remembered.

@@ -19,8 +19,9 @@ struct Batch: ~Copyable, Sendable {
     var requestCount = 0
     private let requestLimit: Int
     private let byteLimit: Int
-    /// How many keys `RELOAD` of patterns may still look at.
-    private(set) var reloadShare: Int
+    /// How many keys `RELOAD` of patterns may still go through, and how many may be told which provider acts for them.
+    var reloadShare: WalkShare
+    var alignShare: WalkShare
     /// The hub's own entries in it; they come again when it cannot be written.
     var ownEntries: [JournalEntry] = []
     /// Kinds and settings that take effect with it, and else must come again.
@@ -52,11 +53,12 @@ struct Batch: ~Copyable, Sendable {
     ///   - limit: Of how many records a part is.
     ///   - requestLimit: How many requests may be decided for all of it.
     ///   - byteLimit: ``Limits/batchBytes``
-    ///   - reloadShare: How many keys `RELOAD` of patterns may look at, all of them together.
-    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, reloadShare: Int) {
+    ///   - walkShare: On how many keys each kind of walk may do something, all walks of the kind together.
+    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, walkShare: Int) {
         self.requestLimit = requestLimit
         self.byteLimit = byteLimit
-        self.reloadShare = reloadShare
+        reloadShare = WalkShare(keys: walkShare)
+        alignShare = WalkShare(keys: walkShare)
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }
@@ -99,7 +101,6 @@ struct Batch: ~Copyable, Sendable {
     }
 
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
-    mutating func takeReloadShare() { reloadShare -= 1 }
     mutating func append(_ tap: DecidedTap) { taps.append(tap) }
 
     /// The records so far are the hub's own.

@@ -20,7 +20,7 @@ struct GroupCommit: ~Copyable {
 
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
-    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, reloadShare: 0)
+    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, walkShare: 0)
     /// The batch before, until there is time to free what it held.
     private var settledBatch: Batch?
     /// The newest record that is durable.
@@ -51,7 +51,9 @@ struct GroupCommit: ~Copyable {
     var isFull: Bool { !batch.hasRoom || batch.room == 0 }
     var hasRoomForDeadlines: Bool { batch.hasRoomForDeadlines }
     /// Whether the batch has room for what another key of a `RELOAD` makes.
-    var mayReloadMore: Bool { batch.reloadShare > 0 && batch.hasRoom }
+    var mayReloadMore: Bool { !batch.reloadShare.isUsedUp && batch.hasRoom }
+    /// The same of what another key makes that is told which provider acts for it.
+    var mayAlignMore: Bool { !batch.alignShare.isUsedUp && batch.hasRoom }
     /// How many requests were decided for the batch.
     var requestCount: Int { batch.requestCount }
     /// How many requests may still be decided for it; `nil` = there is none.
@@ -91,19 +93,20 @@ struct GroupCommit: ~Copyable {
 
     /// Begins a batch.
     ///
-    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:reloadShare:)``.
-    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, reloadShare: Int = .max) {
+    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:walkShare:)``.
+    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, walkShare: Int = .max) {
         phase = .deciding
         batch = Batch(
             expecting: lastRecordCount, limit: limit, requestLimit: requestLimit, byteLimit: byteLimit,
-            reloadShare: reloadShare)
+            walkShare: walkShare)
     }
 
     /// Records that are appended from now on are of this principal; `nil` = of the hub.
     mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }
-    mutating func takeReloadShare() { batch.takeReloadShare() }
+    mutating func changeReloadShare(_ body: (inout WalkShare) -> Void) { body(&batch.reloadShare) }
+    mutating func changeAlignShare(_ body: (inout WalkShare) -> Void) { body(&batch.alignShare) }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
     mutating func append(_ tap: DecidedTap) { batch.append(tap) }
@@ -168,7 +171,7 @@ struct GroupCommit: ~Copyable {
 
     private mutating func takeBatch() -> Batch {
         phase = .idle
-        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, reloadShare: 0)
+        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, walkShare: 0)
         swap(&taken, &batch)
         return taken
     }

@@ -27,11 +27,12 @@ struct AudienceHistory: Hashable, Sendable {
         changes[0].accounts = []
     }
 
-    /// Whether it was for `account` at `sequence`, or since.
-    func contains(_ account: String, after sequence: Int64) -> Bool {
+    /// Whether it was for `account` at `sequence`, or since; `nil` = for everybody.
+    func contains(_ account: String?, after sequence: Int64) -> Bool {
         changes.contains { change in
             change.commit > sequence
-                && (change.accounts.isEmpty || change.accounts.contains { $0.utf8.elementsEqual(account.utf8) })
+                && (change.accounts.isEmpty
+                    || account.map { own in change.accounts.contains { $0.utf8.elementsEqual(own.utf8) } } == true)
         }
     }
 }

@@ -43,6 +43,13 @@ extension EntityStore {
         }
     }
 
+    /// Whether `account` could see what stood behind the key at `sequence`, or can now. What is other accounts' is not
+    /// even told to be gone.
+    func mayHaveKnown(_ entity: EntityIndex, account: String?, at sequence: Int64) -> Bool {
+        guard let account, !isAddressed(entity, to: account) else { return true }
+        return entities.audienceHistories[entity]?.contains(account, after: sequence) == true
+    }
+
     /// Whether the devices of `account` may show it; without an account everything is visible.
     func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
         guard let account else { return true }
@@ -66,6 +73,7 @@ extension EntityStore {
         let candidates: [EntityIndex]
         switch (selector, account) {
         case (.key(let entity), _): candidates = [entity]
+        case (.kind(let number), _) where entities.kindNumbers.isBoard(number): candidates = tiles(onBoard: number)
         case (.all, let account?), (.allWithWidgets, let account?):
             candidates = accounts.visible(to: account, kind: nil)
         case (.kind(let kind), let account?): candidates = accounts.visible(to: account, kind: kind)
@@ -77,10 +85,17 @@ extension EntityStore {
         }
     }
 
+    /// All tiles of a board, also those that come by themselves, in the order of the table: few, however many keys there are.
+    private func tiles(onBoard number: Int32) -> [EntityIndex] {
+        (boards.items(onBoard: number) + suggestions.keys(onBoard: number)).sorted()
+    }
+
     /// How many keys ``visible(to:followedBy:)`` looks at.
     func candidateCount(for account: String?, followedBy selector: PatternIndex.Selector) -> Int {
         switch (selector, account) {
         case (.key, _): 1
+        case (.kind(let number), _) where entities.kindNumbers.isBoard(number):
+            boards.items(onBoard: number).count + suggestions.keys(onBoard: number).count
         case (.all, let account?), (.allWithWidgets, let account?): accounts.visibleCount(to: account, kind: nil)
         case (.kind(let kind), let account?): accounts.visibleCount(to: account, kind: kind)
         case (.all, nil), (.allWithWidgets, nil), (.kind, nil): entities.indexCount
@@ -123,16 +138,8 @@ extension EntityStore {
     }
 
     /// Whether a provider acts for it: a control, or a widget that is asked for.
-    private func isServed(_ entity: EntityIndex) -> Bool { isControl(entity) || widget(at: entity)?.isAsked == true }
-
-    /// The keys of a kind for which its provider acts.
-    func served(of kind: String) -> [Key] {
-        entities.existing.compactMap { entity in
-            guard isServed(entity), isListed(entity), let key = entities[entity].key, key.kind == kind else {
-                return nil
-            }
-            return key
-        }
+    func isServed(_ entity: EntityIndex) -> Bool {
+        (isControl(entity) || widget(at: entity)?.isAsked == true) && isListed(entity)
     }
 
     /// The operation that a control's provider performs, and the one that waits for it.

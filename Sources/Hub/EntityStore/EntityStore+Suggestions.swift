@@ -160,11 +160,13 @@ extension EntityStore {
     /// The keys that may have been suggestions since a commit, and are none any more: of stacks that changed since, and of kinds
     /// that are gone.
     mutating func formerSuggestions(
-        since sequence: Int64, onBoards numbers: [Int32], followedBy selector: PatternIndex.Selector
+        since sequence: Int64, onBoards numbers: [Int32], followedBy selector: PatternIndex.Selector,
+        by account: String?
     ) -> [EntityIndex] {
         guard !kinds.everSuggested.isEmpty else { return [] }
         var stacks = numbers.flatMap { boards.items(onBoard: $0) }.filter { boardItem(at: $0)?.stack?.suggests == true }
         stacks += changed(after: sequence).filter { boardItem(at: $0)?.stack != nil && follows(selector, $0) }
+        stacks.removeAll { !mayHaveKnown($0, account: account, at: sequence) }
         var keys: [Key: Int64] = [:]
         for stack in stacks {
             guard let key = entities[stack].key else { continue }

@@ -74,6 +74,14 @@ extension EntityStore {
         return boards.items(onBoard: number).isEmpty ? [] : [number]
     }
 
+    /// Whether a widget comes and goes by itself for everybody, or did until now.
+    func isVisitorOfEverybody(_ member: EntityIndex) -> Bool { widget(at: member)?.accounts.isEmpty != false }
+
+    /// Whether some board may look different since a widget of everybody's came, changed or went.
+    func mayBeOnBoards(_ member: EntityIndex) -> Bool {
+        suggestions.isHeld(member) || visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
+    }
+
     /// Gives the visits of a board their keys, from now on until nobody follows it.
     mutating func lookAtVisits(onBoard number: Int32) {
         guard !suggestions.isVisited(number) else { return }
@@ -116,7 +124,7 @@ extension EntityStore {
                 let account = boardItem(at: first).map(\.account), account == nil || viewer == nil || account == viewer
             else { continue }
             let older = visitors.newest(Visitors.limit + changed.count, for: account).dropFirst(Visitors.limit)
-            for member in changed + older.map(\.entity) {
+            for member in changed.filter({ mayHaveVisited($0, account, at: sequence) }) + older.map(\.entity) {
                 guard let widget = entities[member].key, let key = Key(kind: name, id: Board.visitID(of: widget)) else {
                     continue
                 }
@@ -131,6 +139,14 @@ extension EntityStore {
             former.append(entity)
         }
         return former
+    }
+
+    /// Whether a widget was for boards of `account` at `sequence`, or is now; `nil` = those that are everybody's. What was never
+    /// there is not even told to be gone: that there was one is its account's to know.
+    private func mayHaveVisited(_ member: EntityIndex, _ account: String?, at sequence: Int64) -> Bool {
+        guard account == nil else { return mayHaveKnown(member, account: account, at: sequence) }
+        return widget(at: member)?.accounts.isEmpty == true
+            || entities.audienceHistories[member]?.contains(nil, after: sequence) == true
     }
 }
 

@@ -11,6 +11,14 @@ struct Interner: Sendable {
     /// How many names have a number.
     var count: Int { numbers.count }
 
+    /// All numbers are below it.
+    var limit: Int { names.count }
+
+    /// Whether the name of a number is that of a board.
+    func isBoard(_ number: Int32) -> Bool {
+        number >= 0 && number < names.count && names[Int(number)].utf8.first == UInt8(ascii: "@")
+    }
+
     /// The number of a name that has one.
     func known(_ name: String) -> Int32? { numbers[name] }
 

@@ -55,6 +55,9 @@ struct Suggestions: Sendable {
         return found.sorted { ($0.board, $0.key) < ($1.board, $1.key) }
     }
 
+    /// Whether a board is to be given its keys before anybody looks at it: nobody has until now.
+    func lacksKeys(onBoard number: Int32) -> Bool { keys(onBoard: number).isEmpty && !isVisited(number) }
+
     // MARK: Visits
 
     func isVisited(_ number: Int32) -> Bool { boards[number]?.isVisited == true }
@@ -64,18 +67,16 @@ struct Suggestions: Sendable {
     func key(ofVisitor member: EntityIndex, onBoard number: Int32) -> EntityIndex? { boards[number]?.visits[member] }
     func visits(onBoard number: Int32) -> [EntityIndex] { boards[number]?.visits.values.sorted() ?? [] }
 
-    /// The boards that have a key for a widget, or may have one, because it is for these accounts.
+    /// The boards that have a key for a widget, unless these are more than `limit`, or may have one, because it is for these accounts.
     ///
     /// - Complexity: O(the boards), and not of those of other accounts.
-    func boards(visitedBy member: EntityIndex, of accounts: [String]) -> [Int32] {
-        var found = holders[member] ?? []
-        if accounts.isEmpty {
-            for numbers in visited.values { found.formUnion(numbers) }
-        } else {
-            for account in accounts { found.formUnion(visited[account] ?? []) }
-        }
+    func boards(visitedBy member: EntityIndex, of accounts: [String], limit: Int) -> [Int32] {
+        var found = isHeld(member, byMoreThan: limit) ? [] : holders[member] ?? []
+        for account in accounts { found.formUnion(visited[account] ?? []) }
         return found.sorted()
     }
+
+    func isHeld(_ member: EntityIndex, byMoreThan count: Int) -> Bool { (holders[member]?.count ?? 0) > count }
 
     /// Notes that a request has read a board.
     ///
@@ -128,6 +129,9 @@ struct Suggestions: Sendable {
         visited[account]?.remove(number)
         if visited[account]?.isEmpty == true { visited[account] = nil }
     }
+
+    /// The newest record when those of a board were given.
+    func sequence(onBoard number: Int32) -> Int64 { boards[number]?.sequence ?? -1 }
 
     /// Whether those of a board were given after the record `sequence`.
     func isCurrent(_ number: Int32, at sequence: Int64) -> Bool { boards[number]?.sequence == sequence }

@@ -224,7 +224,7 @@ extension RowRenderer {
         _ store: borrowing EntityStore, to writer: inout LineWriter
     ) {
         guard let subscription = subscriptions[index] else { return }
-        let cursor = subscription.cursor(epoch: store.epoch, durable: commit)
+        let cursor = subscriptions.cursor(of: subscription, epoch: store.epoch, durable: commit)
         subscriptions.change(index) { subscription in
             subscription.isLive = true
             subscription.toldCursor = cursor.sequence

@@ -57,7 +57,7 @@ extension RowRenderer {
             if let ahead { return ahead.resuming }
             let hasChanged =
                 store.hasChanged(entity, after: sequence)
-                && subscriptions.mayHaveKnown(entity, account: account, at: sequence, store)
+                && store.mayHaveKnown(entity, account: account, at: sequence)
             let looksNew =
                 isSeen
                 && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store)

@@ -161,7 +161,8 @@ extension Hub {
         if sessions.hasWork { return true }
         // A batch that could not be written is not tried again at once.
         guard now.monotonic >= commit.retryTime else { return false }
-        return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired || store.isDeadlineDue(at: now)
+        return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired
+            || subscriptions.boardWalk.isUnderWay || store.isDeadlineDue(at: now)
     }
 
     /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it

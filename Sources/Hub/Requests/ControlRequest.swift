@@ -75,6 +75,7 @@ extension Hub {
         } catch {
             throw WireError(.staleRev, error.message, details: error.details)
         }
+        align(key)
         let result = try record(
             .tapped(
                 key, action, connection: session.id.number, sender: sender, eid: eid,
@@ -145,13 +146,28 @@ extension Hub {
             session.served.append(kind)
             commit.recordUndo(.served(kind, session.id))
         }
-        if providers.serve(kind, session.id) { align(kind) }
+        // As far as the batch goes on with it now; the rest is told by the next ones.
+        if providers.serve(kind, session.id) { goOnAligning() }
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    /// Tells the controls and the widgets of a kind which connection acts for them.
-    mutating func align(_ kind: String) {
-        for key in store.served(of: kind) { align(key) }
+    /// Goes on telling the controls and the widgets of kinds which connection acts for them, as far as the batch has room. A key
+    /// that is yet to be told is told before anything else is decided about it.
+    mutating func goOnAligning() {
+        while commit.mayAlignMore, var walk = providers.takeUnaligned() {
+            let number = store.entities.kindNumbers.known(walk.kind)
+            let end = number == nil ? 0 : store.entities.indexCount
+            while commit.mayAlignMore, let position = walk.keys.next(end: end) {
+                commit.changeAlignShare { $0.takeLook() }
+                let entity = EntityIndex(Int32(position))
+                guard store[entity].kindName == number, store.isServed(entity), let key = store[entity].key else {
+                    continue
+                }
+                commit.changeAlignShare { $0.takeKey() }
+                align(key)
+            }
+            if !walk.keys.isOver(end: end) { providers.putBack(walk) }
+        }
     }
 
     /// Tells a control which connection acts for it, where that is another one than it was told.

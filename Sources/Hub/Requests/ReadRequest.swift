@@ -41,21 +41,6 @@ extension Hub {
         sessions.rotatePostponed()
     }
 
-    /// About how many keys a request makes the hub look at.
-    private func keyCount(of command: Command) -> Int {
-        switch command {
-        case .subscribe(let subscribe):  // Follows them, and gives each up again.
-            if case .key = subscribe.pattern {
-                2
-            } else {
-                2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
-            }
-        case .help, .kinds, .kind, .stats: 16
-        case .gallery: 64
-        case _: 1
-        }
-    }
-
     private mutating func carryOut(_ request: Request, for session: Session, at now: HubTime) {
         var writer = LineWriter()
         lookAtSuggestions(request.command, session)

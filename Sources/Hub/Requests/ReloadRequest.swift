@@ -75,12 +75,13 @@ extension Hub {
                 commit.recordUndo(.reloads(session.id))
                 return stage(for: session) { _ in }
             }
-            commit.takeReloadShare()
+            commit.changeReloadShare { $0.takeLook() }
             let entity = EntityIndex(Int32(walk.next))
             walk.next += 1
             guard let key = store[entity].key, walk.pattern.matches(key), let widget = store.widget(at: entity),
                 mayReload(entity, from: session)
             else { continue }
+            commit.changeReloadShare { $0.takeKey() }
             // A timer of its own comes before.
             if !commit.hasRoomForDeadlines { fireDeadlines(of: key) }
             if let result = try? reload(widget, at: entity, key, from: session) { walk.count(result.verdict) }
@@ -109,6 +110,7 @@ extension Hub {
             statistics.count(.noop)
             return (.noop, store[entity].rev)
         }
+        align(key)
         let result = try record(.reloaded(key, isFree: session.served.contains(String(key.kind))))
         return (result.verdict, result.rev)
     }

@@ -9,6 +9,7 @@ extension Hub {
     /// Gives the suggestions of the boards that a request reads their keys.
     mutating func lookAtSuggestions(_ command: Command, _ session: Session) {
         guard !store.boards.isEmpty else { return }
+        lookAtWaiting(command)
         lookAtVisits(command, session)
         guard !store.kinds.suggested.isEmpty else { return }
         let numbers: [Int32]
@@ -19,9 +20,17 @@ extension Hub {
             numbers = session.showsWidgets ? store.boards.boardsWithSuggestions(of: session.account) : []
         case _: return
         }
-        for number in numbers where store.suggestions.keys(onBoard: number).isEmpty {
+        for number in numbers where store.suggestions.lacksKeys(onBoard: number) {
             _ = store.updateSuggestions(onBoard: number)
         }
+    }
+
+    /// Looks at the board that a request reads or follows, where it waits for that.
+    private mutating func lookAtWaiting(_ command: Command) {
+        guard subscriptions.boardWalk.isUnderWay, let name = command.boardName,
+            let number = store.entities.kindNumbers.known(String(name))
+        else { return }
+        subscriptions.lookAtWaiting(board: number, &store, &renderer, to: &sessions)
     }
 
     /// Gives what comes and goes by itself on the board that a request reads its keys.
@@ -56,5 +65,24 @@ extension Hub {
             return []
         }
         return [number]
+    }
+}
+
+extension Command {
+    /// The name of the board that it reads or follows; `nil` = it names none.
+    var boardName: Substring? {
+        let name: Substring
+        switch self {
+        case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): name = key.kind
+        case .list(.kind(let kind), _, _): name = kind[...]
+        case .subscribe(let subscribe):
+            switch subscribe.pattern {
+            case .key(let key): name = key.kind
+            case .kind(let kind): name = kind[...]
+            case .all: return nil
+            }
+        case _: return nil
+        }
+        return name.utf8.first == UInt8(ascii: "@") ? name : nil
     }
 }

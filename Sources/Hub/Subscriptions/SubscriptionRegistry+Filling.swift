@@ -40,7 +40,7 @@ extension SubscriptionRegistry {
         }
         let account = subscription.terms.account
         for entity in store.changed(after: sequence, followedBy: subscription.selector)
-        where mayHaveKnown(entity, account: account, at: sequence, store) {
+        where store.mayHaveKnown(entity, account: account, at: sequence) {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
         if subscription.terms.competes || subscription.isSituated {
@@ -102,15 +102,6 @@ extension SubscriptionRegistry {
         let end = store.entities.indexCount
         change(index) { $0.begin(TableScan(.projection(controls: redrawsControls), end: end)) }
         return true
-    }
-
-    /// Whether `account` could see what stood behind the key at `sequence`, or can now. What is other accounts' is not
-    /// even told to be gone.
-    func mayHaveKnown(
-        _ entity: EntityIndex, account: String?, at sequence: Int64, _ store: borrowing EntityStore
-    ) -> Bool {
-        guard let account, !store.isAddressed(entity, to: account) else { return true }
-        return store.entities.audienceHistories[entity]?.contains(account, after: sequence) == true
     }
 
     /// An activity that did not change looks different when a control in its view did.

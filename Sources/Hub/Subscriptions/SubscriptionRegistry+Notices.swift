@@ -32,7 +32,7 @@ extension SubscriptionRegistry {
         }
         let account = subscription.terms.account
         var changed = store.changed(after: sequence, followedBy: subscription.selector).filter {
-            mayHaveKnown($0, account: account, at: sequence, store)
+            store.mayHaveKnown($0, account: account, at: sequence)
         }
         changed += embedders(of: subscription, after: sequence, store)
         changed += store.tiles(changedAfter: sequence, followedBy: subscription.selector).filter {
@@ -67,7 +67,7 @@ extension SubscriptionRegistry {
         _ sessions: inout SessionTable
     ) {
         guard let subscription = self[index], let notice = subscription.backlog?.notice,
-            mayHaveKnown(entity, account: subscription.terms.account, at: commit - 1, store)
+            store.mayHaveKnown(entity, account: subscription.terms.account, at: commit - 1)
         else { return }
         let isNew = notice.mark(entity, first: commit, last: commit, hasBudget: store.isWidget(entity))
         if isNew { store.retain(entity) }

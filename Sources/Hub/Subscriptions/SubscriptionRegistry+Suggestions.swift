@@ -12,7 +12,7 @@ extension SubscriptionRegistry {
         let boards = store.boardsWithSuggestions(
             followedBy: subscription.selector, account: subscription.terms.account)
         // Of other boards, the next change tells the followers which suggestions have gone.
-        for board in boards where store.suggestions.keys(onBoard: board).isEmpty {
+        for board in boards where store.suggestions.lacksKeys(onBoard: board) {
             _ = store.updateSuggestions(onBoard: board)
         }
         guard subscription.terms.view == .surface(.watch) else { return }
@@ -32,7 +32,7 @@ extension SubscriptionRegistry {
         var entities = isWalk ? [] : boards.flatMap { store.suggestions.keys(onBoard: $0) }
         entities.removeAll { !store.follows(selector, $0) || !store.isVisible($0, to: account) }
         let former =
-            store.formerSuggestions(since: sequence, onBoards: boards, followedBy: selector)
+            store.formerSuggestions(since: sequence, onBoards: boards, followedBy: selector, by: account)
             + store.formerVisits(since: sequence, onBoards: visited, for: account)
         entities += former.filter { store.follows(selector, $0) }
         for entity in entities {
@@ -70,9 +70,7 @@ extension SubscriptionRegistry {
     /// The boards that take suggestions, now that a kind names some, and that a subscription follows.
     private func followedBoards(_ store: borrowing EntityStore) -> [Int32] {
         guard !store.kinds.suggested.isEmpty else { return [] }
-        return store.boards.allBoardsWithSuggestions.filter { number in
-            store.boards.items(onBoard: number).contains { patterns.hasFollowers(ofWidget: $0, number) }
-        }
+        return store.boards.allBoardsWithSuggestions.filter { isFollowed(board: $0) }
     }
 
     /// A board, or the kinds, have changed: subscribers are owed what looks different now.
@@ -82,12 +80,17 @@ extension SubscriptionRegistry {
         onBoard number: Int32, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
-        guard isFollowed(number, store) else { return drop(number, &store, &renderer) }
+        guard isFollowed(board: number) else { return drop(number, &store, &renderer) }
+        let former = store.suggestions.sequence(onBoard: number)
         let (keys, gone) = store.updateSuggestions(onBoard: number)
         for entity in keys {
             renderer.invalidate(entity)
-            // The board says nothing of what comes and goes by itself but its number.
-            let isChanged = store.boardItem(at: entity)?.tile?.isVisit != true
+            // The board says nothing of what comes and goes by itself but its number. What is everybody's may have changed since it
+            // was looked at.
+            let isChanged =
+                store.boardItem(at: entity)?.tile?.isVisit != true
+                || store.shownWidget(at: entity).map { store.isVisitorOfEverybody($0) && store[$0].rev > former }
+                    == true
             oweSuggestion(
                 entity, onBoard: number, isChanged: isChanged, commit: commit, &store, renderer, to: &sessions)
         }
@@ -136,7 +139,7 @@ extension SubscriptionRegistry {
             .map { $0.isAlike($1, from: renderer.time) } == [true, true]
         store.changeSuggestions { $0.relevance[number] = relevance }
         for (board, entity) in store.suggestions.keys(ofWidget: number) {
-            guard patterns.hasFollowers(ofWidget: entity, board) || isFollowed(board, store) else {
+            guard isFollowed(board: board) else {
                 drop(board, &store, &renderer)
                 continue
             }
@@ -184,13 +187,6 @@ extension SubscriptionRegistry {
             sessions.makeReady(slot: subscription.session)
         }
         giveBack(&followers)
-    }
-
-    /// Whether a subscription follows a board, or one of its keys.
-    func isFollowed(_ number: Int32, _ store: borrowing EntityStore) -> Bool {
-        (store.boards.items(onBoard: number) + store.suggestions.keys(onBoard: number)).contains {
-            patterns.hasFollowers(ofWidget: $0, number)
-        }
     }
 
     /// A subscriber is shown nothing of a suggestion: notes when that is looked at again.

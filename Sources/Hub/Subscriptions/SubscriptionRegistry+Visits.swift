@@ -8,20 +8,32 @@ extension SubscriptionRegistry {
     /// A widget that comes and goes by itself came, changed or went. Watches that hold it are owed a row; all that the boards of its
     /// accounts show is looked at where it matters otherwise than before.
     ///
-    /// - Complexity: O(the boards of its accounts that watches look at); of a widget that is everybody's, all of them.
+    /// Boards that look at a widget which is everybody's, or was, wait for their turn.
+    ///
+    /// - Complexity: O(the boards of its accounts that watches look at).
     mutating func publishToVisits(
         of member: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
+        if store.isVisitorOfEverybody(member) {
+            if store.mayBeOnBoards(member) { changeBoardWalk { $0.demand(since: commit) } }
+            // Told to all of them, whatever it was before.
+            if store.suggestions.visitRelevance[member] != nil {
+                store.changeSuggestions { $0.visitRelevance[member] = nil }
+            }
+            return
+        }
+        // The boards that had it while it was for everybody.
+        if store.suggestions.isHeld(member, byMoreThan: limits.boardsPerBatch) {
+            changeBoardWalk { $0.demand(since: commit) }
+        }
         let boards = store.suggestions.boards(
-            visitedBy: member, of: store.widget(at: member)?.accounts ?? [])
+            visitedBy: member, of: store.widget(at: member)?.accounts ?? [], limit: limits.boardsPerBatch)
         guard !boards.isEmpty else { return }
         let relevance = renderer.commonRelevance(ofVisitor: member, store)
         let former = store.suggestions.visitRelevance[member]
         for board in boards {
-            // Of a board without a follower of its tiles, one may wait for this very key.
-            let own = store.visitEntity(of: member, onBoard: board)
-            guard isFollowed(board, store) || own.map({ patterns.hasFollowers(ofWidget: $0, board) }) == true else {
+            guard isFollowed(board: board) else {
                 drop(board, &store, &renderer)
                 continue
             }
@@ -39,6 +51,36 @@ extension SubscriptionRegistry {
                 to: &sessions)
         }
         store.changeSuggestions { $0.visitRelevance[member] = $0.isHeld(member) ? relevance : nil }
+    }
+
+    /// Whether a subscription follows a board, or a key of it, whatever stands there.
+    func isFollowed(board number: Int32) -> Bool {
+        tileFollowers[number] != nil || patterns.hasFollowers(ofBoard: number)
+    }
+
+    /// Goes on looking at the boards that wait for it, as far as a batch does that.
+    mutating func goOnLookingAtBoards(
+        _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
+    ) {
+        var share = WalkShare(keys: limits.boardsPerBatch, looksPerKey: 64)
+        while !share.isUsedUp, let number = changeBoardWalk({ $0.next(end: store.entities.kindNumbers.limit) }) {
+            share.takeLook()
+            if lookAtWaiting(board: number, &store, &renderer, to: &sessions) { share.takeKey() }
+        }
+    }
+
+    /// Looks at a board out of turn, where it waits: somebody is to be told what stands on it now.
+    ///
+    /// - Returns: Whether it was to be looked at.
+    @discardableResult
+    mutating func lookAtWaiting(
+        board number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
+    ) -> Bool {
+        guard let since = boardWalk.since, store.suggestions.isVisited(number),
+            store.suggestions.sequence(onBoard: number) < boardWalk.newest
+        else { return false }
+        publishSuggestions(onBoard: number, commit: since, &store, &renderer, to: &sessions)
+        return true
     }
 
     /// - Returns: `false` where either is not known.

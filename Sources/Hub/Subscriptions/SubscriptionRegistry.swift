@@ -23,6 +23,10 @@ struct SubscriptionRegistry: ~Copyable {
     private var followerBuffer: [SubscriptionIndex] = []
     /// When entries of widgets that were sent are used up.
     private var timelines = TimelineWatch()
+    /// Boards that wait to be looked at.
+    private(set) var boardWalk = BoardWalk()
+    /// How many subscriptions follow single keys of each board.
+    private(set) var tileFollowers: [Int32: Int] = [:]
     /// Of subscriptions that are gone: what waited for them is given up little by little.
     private var retired: [Backlog] = []
     let limits: Limits
@@ -91,7 +95,10 @@ struct SubscriptionRegistry: ~Copyable {
 
     mutating func insert(_ subscription: Subscription, _ store: inout EntityStore) -> SubscriptionIndex {
         let index = table.insert(subscription)
-        if case .key(let entity) = subscription.selector { store.retain(entity) }
+        if case .key(let entity) = subscription.selector {
+            store.retain(entity)
+            countTileFollower(of: entity, by: 1, store)
+        }
         patterns.insert(index, subscription.selector)
         return index
     }
@@ -102,7 +109,9 @@ struct SubscriptionRegistry: ~Copyable {
         switch subscription.selector {
         case .all, .allWithWidgets: break
         case .kind(let number): store.releaseKind(number)
-        case .key(let entity): store.release(entity)
+        case .key(let entity):
+            countTileFollower(of: entity, by: -1, store)
+            store.release(entity)
         }
         for entity in subscription.backlog?.notice?.removeAll() ?? [] { store.release(entity) }
         guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return }
@@ -111,6 +120,16 @@ struct SubscriptionRegistry: ~Copyable {
             retired.append(backlog)
         }
     }
+
+    private mutating func countTileFollower(of entity: EntityIndex, by difference: Int, _ store: borrowing EntityStore)
+    {
+        let number = store[entity].kindName
+        guard store.entities.kindNumbers.isBoard(number) else { return }
+        let count = (tileFollowers[number] ?? 0) + difference
+        tileFollowers[number] = count > 0 ? count : nil
+    }
+
+    mutating func changeBoardWalk<Result>(_ body: (inout BoardWalk) -> Result) -> Result { body(&boardWalk) }
 
     var hasRetired: Bool { !retired.isEmpty }
 
@@ -221,6 +240,7 @@ struct SubscriptionRegistry: ~Copyable {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
         }
+        if boardWalk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
     }
 
     mutating func takeFollowers(
@@ -326,25 +346,5 @@ struct SubscriptionRegistry: ~Copyable {
         let others = session.announcementByteCount - byteCount
         while others + backlog.announcementByteCount > limits.announcementBytes, backlog.foldOldestAnnouncement() {}
         session.announcementByteCount = others + backlog.announcementByteCount
-    }
-}
-
-// MARK: Cursors
-
-extension Subscription {
-    /// Where it may resume, when `durable` is the newest commit.
-    func cursor(epoch: UInt64, durable: Int64) -> Cursor {
-        Cursor(epoch: epoch, sequence: cursorSequence(durable: durable), selection: selection)
-    }
-}
-
-extension SubscriptionRegistry {
-    /// The cursor, if it has advanced since it was told; it counts as told then.
-    mutating func advanceCursor(of index: SubscriptionIndex, epoch: UInt64, durable: Int64) -> Cursor? {
-        guard let subscription = self[index], subscription.isLive else { return nil }
-        let cursor = subscription.cursor(epoch: epoch, durable: durable)
-        guard cursor.sequence > subscription.toldCursor else { return nil }
-        change(index) { $0.toldCursor = cursor.sequence }
-        return cursor
     }
 }

@@ -66,7 +66,7 @@ final class World: Environment {
         configuration.limits.heartbeat = .seconds(5)
         setBudget(of: &configuration)
         configuration.limits.requestsInFlight = climate.requestsInFlight
-        if hasSmallSteps { (configuration.limits.keysFilledAtOnce, configuration.limits.keysPerLook) = (2, 3) }
+        if hasSmallSteps { configuration.limits.makeSmallSteps() }
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(

@@ -1,3 +1,5 @@
+import Hub
+
 /// Every number of a fault profile by its name, for scenario files, shrinking and reports.
 extension FaultProfile {
     struct Knob: Sendable {
@@ -116,4 +118,9 @@ extension Swarm {
         }
         return (smallest, violation)
     }
+}
+
+extension Limits {
+    /// Walks over many keys take many steps, though a run has few keys.
+    mutating func makeSmallSteps() { (keysFilledAtOnce, keysPerLook, boardsPerBatch) = (2, 3, 1) }
 }

@@ -1,0 +1,30 @@
+internal import FanOut
+internal import Surfaces
+internal import TelltaleModel
+internal import TelltaleWire
+
+// Where subscriptions may resume.
+extension Subscription {
+    /// Where it may resume, when `durable` is the newest commit.
+    func cursor(epoch: UInt64, durable: Int64) -> Cursor {
+        Cursor(epoch: epoch, sequence: cursorSequence(durable: durable), selection: selection)
+    }
+}
+
+extension SubscriptionRegistry {
+    /// Where a subscription may resume: below what its boards lack that are yet to be looked at, too.
+    func cursor(of subscription: Subscription, epoch: UInt64, durable: Int64) -> Cursor {
+        guard let since = boardWalk.since, subscription.terms.view == .surface(.watch), !subscription.followsEverything
+        else { return subscription.cursor(epoch: epoch, durable: durable) }
+        return subscription.cursor(epoch: epoch, durable: min(durable, since - 1))
+    }
+
+    /// The cursor, if it has advanced since it was told; it counts as told then.
+    mutating func advanceCursor(of index: SubscriptionIndex, epoch: UInt64, durable: Int64) -> Cursor? {
+        guard let subscription = self[index], subscription.isLive else { return nil }
+        let cursor = cursor(of: subscription, epoch: epoch, durable: durable)
+        guard cursor.sequence > subscription.toldCursor else { return nil }
+        change(index) { $0.toldCursor = cursor.sequence }
+        return cursor
+    }
+}
