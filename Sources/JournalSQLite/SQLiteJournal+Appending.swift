@@ -20,7 +20,8 @@ internal import TelltaleModel
 
     /// The statement for so many rows. A failure rolls the whole batch back, so the statement keeps no way back of its own.
     static func insertion(ofRows count: Int) -> String {
-        "INSERT OR FAIL INTO record VALUES" + Array(repeating: "(?, ?, ?, ?, ?, ?, ?)", count: count).joined(separator: ", ")
+        "INSERT OR FAIL INTO record VALUES"
+            + Array(repeating: "(?, ?, ?, ?, ?, ?, ?)", count: count).joined(separator: ", ")
     }
 
     /// Whether there is room for these records.
