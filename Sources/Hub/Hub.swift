@@ -75,7 +75,7 @@ public struct Hub: ~Copyable {
         subscriptions.freeRetired(&store)
         commit.begin(
             limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
-            walkShare: configuration.limits.keysPerLook)
+            walkShare: configuration.limits.keysPerWalk)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate(at: now)
         commit.noteOwnRecords()

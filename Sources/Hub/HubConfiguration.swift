@@ -48,6 +48,8 @@ public struct Limits: Hashable, Sendable {
     public var keysFilledAtOnce = 1_024
     /// Keys that are looked at for one session in one turn, where nothing is written for most of them.
     public var keysPerLook = 1_024
+    /// Keys for which one batch makes records of `RELOAD` of many, and as many because a provider came or went.
+    public var keysPerWalk = 256
     /// Boards that are looked at in one batch because of what comes and goes for everybody.
     public var boardsPerBatch = 64
     /// Milestones and alerts that wait for one connection, in bytes of memory.

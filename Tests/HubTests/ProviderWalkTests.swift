@@ -12,7 +12,7 @@ struct ProviderWalkTests {
     /// A house with lamps of two kinds, one behind another in the table.
     private func house() throws -> HubHarness {
         var configuration = HubConfiguration()
-        configuration.limits.keysPerLook = Self.share
+        configuration.limits.keysPerWalk = Self.share
         let house = try HubHarness(
             kinds: [HubHarness.coffee, HubHarness.porchLight(), HubHarness.logCoffee()], configuration: configuration)
         let (lamps, buttons) = (house.connect(), house.connect())

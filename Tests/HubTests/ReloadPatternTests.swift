@@ -16,7 +16,7 @@ struct ReloadPatternTests {
     /// A house whose widgets were all answered once: a batch looks at `share` keys.
     private func house(share: Int = 2) throws -> (house: HubHarness, provider: HubHarness.Client) {
         var configuration = HubConfiguration()
-        configuration.limits.keysPerLook = share
+        configuration.limits.keysPerWalk = share
         let house = try HubHarness(
             kinds: [HubHarness.coffee, Self.weather, WidgetTests.sales], configuration: configuration)
         let provider = house.connect()

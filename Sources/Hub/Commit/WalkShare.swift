@@ -6,7 +6,7 @@ struct WalkShare: Sendable {
     private(set) var looks: Int
 
     /// - Parameter looksPerKey: How many are passed by at the cost of one on which something is done.
-    init(keys: Int, looksPerKey: Int = 8) {
+    init(keys: Int, looksPerKey: Int = 32) {
         self.keys = keys
         let (looks, isTooMany) = keys.multipliedReportingOverflow(by: looksPerKey)
         self.looks = isTooMany ? .max : looks

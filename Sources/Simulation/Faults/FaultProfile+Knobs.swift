@@ -122,5 +122,5 @@ extension Swarm {
 
 extension Limits {
     /// Walks over many keys take many steps, though a run has few keys.
-    mutating func makeSmallSteps() { (keysFilledAtOnce, keysPerLook, boardsPerBatch) = (2, 3, 1) }
+    mutating func makeSmallSteps() { (keysFilledAtOnce, keysPerLook, keysPerWalk, boardsPerBatch) = (2, 3, 1, 1) }
 }
