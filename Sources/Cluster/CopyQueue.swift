@@ -7,32 +7,32 @@ internal import Replication
 /// has.
 struct CopyQueue: Sendable {
     private var records: [JournalRecord] = []
-    /// So many of ``records`` go up to ``reader``.
+    /// So many of ``records`` go up to ``next``.
     private var count = 0
-    private var reader: LogReader?
-    /// The place up to which the copy has the log.
-    private var position: Int64
+    private var next: LogReader?
+    /// As the copy has it, with what was taken for it.
+    private(set) var reader: LogReader
 
-    init(position: Int64) {
-        self.position = position
+    init(_ reader: LogReader) {
+        self.reader = reader
     }
 
     mutating func append(_ more: [JournalRecord]) { if records.isEmpty { records = more } else { records += more } }
 
     /// The records so far go up to here.
     mutating func note(_ reader: LogReader) {
-        guard reader.position > position else { return }
-        self.reader = reader
+        guard reader.position > self.reader.position else { return }
+        next = reader
         count = records.count
     }
 
     /// The records that can be kept; `nil` = nothing new.
     mutating func take() -> (records: [JournalRecord], reader: LogReader)? {
-        guard let reader = reader.take() else { return nil }
+        guard let next = next.take() else { return nil }
         let kept = count == records.count ? records : Array(records.prefix(count))
         records = Array(records.dropFirst(count))
         count = 0
-        position = reader.position
-        return (kept, reader)
+        reader = next
+        return (kept, next)
     }
 }

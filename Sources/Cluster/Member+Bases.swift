@@ -154,7 +154,7 @@ extension Member {
             return settle(at: now)
         }
         standby = makeStandby(hub, snapshotSequence: reader.chain.sequence)
-        (backlog, copy) = ([], CopyQueue(position: reader.position))
+        (backlog, copy) = ([], CopyQueue(reader))
         replica.goOn(behind: reader, at: now.monotonic)
         loader.installed()
         settle(at: now)

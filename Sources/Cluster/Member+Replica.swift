@@ -50,7 +50,9 @@ extension Member {
             actions.append(.settle(.full))
         case .standDown(let reason): standDown(reason, at: now)
         case .warn(let text): actions.append(.warn(text))
-        case .stop(let reason): stop(reason)
+        case .stop(let reason, let isLoss):
+            if isLoss { keepWitness(reason) }
+            stop(reason)
         case .refuse(let namesake): end(with: .refuse(namesake: namesake))
         }
     }
@@ -105,6 +107,13 @@ extension Member {
         guard !hasStopped else { return }
         hasStopped = true
         actions.append(action)
+    }
+
+    /// The folder remembers what the log has lost: a process that is started again is not to take another node's word for it.
+    private mutating func keepWitness(_ loss: String) {
+        flushCopy()
+        guard !hasStopped, copy.reader.position > 0, let epoch = copy.reader.epoch else { return }
+        actions.append(.keep([], mark: copy.reader.witnessing(loss).mark, epoch: epoch))
     }
 
     private mutating func flushCopy() {

@@ -132,7 +132,7 @@ public struct Member: ~Copyable {
         _ replica: consuming Replica, hub: consuming Hub?, snapshotSequence: Int64, configuration: MemberConfiguration,
         at now: MonotonicTime
     ) {
-        copy = CopyQueue(position: replica.reader.position)
+        copy = CopyQueue(replica.reader)
         self.configuration = configuration
         self.replica = replica
         lastSign = now

@@ -13,7 +13,8 @@ public final class InMemoryJournal: Journal {
         public var snapshotChunks: [[UInt8]] = []
         public var pruning = Pruning()
         public var mark: [UInt8]?
-        /// Of the record that a base ended with, where one was installed.
+        public var formerMark: [UInt8]?
+        /// Of the record that a base or the newest snapshot ended with, where one was installed or records were pruned.
         public var baseLink = BaseLink()
         public var isClosed = false
 
@@ -80,7 +81,7 @@ public final class InMemoryJournal: Journal {
         return record.sequence == sequence ? record : nil
     }
 
-    /// Counted from the beginning, or from the base: the tests' journals are short.
+    /// Counted from the beginning, the base or the newest snapshot: the tests' journals are short.
     public func link(at sequence: Int64) throws(JournalError) -> UInt64? {
         var (last, link) = (contents.baseLink.sequence, contents.baseLink.checksum)
         guard sequence >= last else { return nil }
@@ -101,6 +102,7 @@ public final class InMemoryJournal: Journal {
     }
 
     public var mark: [UInt8]? { contents.mark }
+    public var formerMark: [UInt8]? { contents.formerMark }
 
     public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
         try checkWritable(dropping: [])
@@ -110,7 +112,8 @@ public final class InMemoryJournal: Journal {
     public func release() throws(JournalError) {
         precondition(batch.isEmpty && batchMark == nil, "a batch is being written")
         try checkWritable("could not release the history")
-        contents.mark = nil
+        guard let mark = contents.mark.take() else { return }
+        contents.formerMark = mark
     }
 
     public func commit() throws(JournalError) {
@@ -195,6 +198,7 @@ public final class InMemoryJournal: Journal {
         for head in due {
             for record in try readChain(endingAt: head, limit: .max) { doomed.insert(record.sequence) }
         }
+        if let link = try link(at: covered) { contents.baseLink = BaseLink(sequence: covered, checksum: link) }
         contents.records.removeAll { $0.sequence <= through || doomed.contains($0.sequence) }
         contents.prunedThrough = max(contents.prunedThrough, through, doomed.max() ?? 0)
         contents.pruning.chains.removeAll { $0 <= covered }

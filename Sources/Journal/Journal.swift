@@ -61,7 +61,11 @@ public protocol Journal: AnyObject {
     /// then the history gets it.
     func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
 
-    /// Removes ``mark``: the journal is no copy of a log any more, and its history goes on here. It is durable.
+    /// The last ``mark`` of a journal that is no copy of a log any more; `nil` for one that never was, and by default. Another log
+    /// that is to have this history begins behind the terms of that one.
+    var formerMark: [UInt8]? { get }
+
+    /// Makes ``mark`` the ``formerMark``: the journal is no copy of a log any more, and its history goes on here. It is durable.
     ///
     /// - Precondition: No batch is being written.
     func release() throws(JournalError)
@@ -123,6 +127,7 @@ public protocol Journal: AnyObject {
 extension Journal {
     public var isImmediate: Bool { false }
     public var mark: [UInt8]? { nil }
+    public var formerMark: [UInt8]? { nil }
     public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
         throw .unusable(
             what: "could not write how far a log is here", cause: "this journal is no copy of one",

@@ -36,7 +36,8 @@ enum JournalSchema {
     static let blockTable = "CREATE TABLE block(id INTEGER PRIMARY KEY, name TEXT, checksum INTEGER, body BLOB)"
 
     /// Version 3 has this table as well. A journal gets it with the first mark that it stores: it is then a node's copy of a
-    /// replicated log, and the mark says of how much of it. One row, about the record of that sequence.
+    /// replicated log, and the mark says of how much of it. Row 1 is about the record of that sequence; row 2 is the last mark of a
+    /// journal that left its log.
     static let replicaTable =
         "CREATE TABLE replica(id INTEGER PRIMARY KEY, mark BLOB, sequence INTEGER, checksum INTEGER)"
 

@@ -56,7 +56,10 @@ extension SQLiteJournal {
     public func release() throws(JournalError) {
         guard mark != nil else { return }
         let what = "could not end the copy of a log"
-        try write(what) { () throws(JournalError) in try connection.execute("DELETE FROM replica", what) }
+        try write(what) { () throws(JournalError) in
+            try connection.execute("DELETE FROM replica WHERE id <> 1", what)
+            try connection.execute("UPDATE replica SET id = 2 WHERE id = 1", what)
+        }
         released()
     }
 
@@ -64,16 +67,35 @@ extension SQLiteJournal {
     static func readMark(
         of connection: SQLiteConnection, _ folder: JournalFolder, _ head: Head
     ) throws(JournalError) -> [UInt8]? {
+        guard let found = try readMark(1, of: connection) else { return nil }
+        guard found.isWhole, found.sequence == head.sequence else {
+            throw .corrupt(
+                place: "\(folder.database): the mark of record \(found.sequence) does not fit record \(head.sequence)",
+                advice: "move the folder away: the node then reads the whole log again")
+        }
+        return found.mark
+    }
+
+    /// - Returns: ``formerMark``.
+    static func readFormerMark(
+        of connection: SQLiteConnection, _ folder: JournalFolder
+    ) throws(JournalError) -> [UInt8]? {
+        guard let found = try readMark(2, of: connection) else { return nil }
+        guard found.isWhole else {
+            throw .corrupt(
+                place: "\(folder.database): the mark of the log that it left", advice: JournalAdvice.repair)
+        }
+        return found.mark
+    }
+
+    private static func readMark(
+        _ id: Int64, of connection: SQLiteConnection
+    ) throws(JournalError) -> (mark: [UInt8], sequence: Int64, isWhole: Bool)? {
         guard try JournalSchema.hasReplica(connection) else { return nil }
-        let row = try connection.prepare("SELECT mark, sequence, checksum FROM replica WHERE id = 1")
+        let row = try connection.prepare("SELECT mark, sequence, checksum FROM replica WHERE id = \(id)")
         guard try row.step() else { return nil }
         let mark = unsafe row.withBytes(0) { unsafe [UInt8]($0) }
         let checksum = unsafe mark.withUnsafeBytes { bytes in unsafe Checksum.block(id: row.integer(1), body: bytes) }
-        guard checksum == row.word(2), row.integer(1) == head.sequence else {
-            throw .corrupt(
-                place: "\(folder.database): the mark of record \(row.integer(1)) does not fit record \(head.sequence)",
-                advice: "move the folder away: the node then reads the whole log again")
-        }
-        return mark
+        return (mark, row.integer(1), checksum == row.word(2))
     }
 }

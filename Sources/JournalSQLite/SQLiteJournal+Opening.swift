@@ -9,6 +9,7 @@ struct OpenedJournal {
     var head: Head
     var snapshot: JournalSnapshot?
     var mark: [UInt8]?
+    var formerMark: [UInt8]?
     var opening: JournalOpening
     /// Whether the log could not restart because another connection reads it.
     var needsFreshLog: Bool
@@ -75,6 +76,7 @@ extension SQLiteJournal {
         return OpenedJournal(
             connection: connection, statements: statements, syncMarker: syncMarker, head: head,
             snapshot: found.snapshot, mark: try readMark(of: connection, folder, found.head),
+            formerMark: try readFormerMark(of: connection, folder),
             opening: opening, needsFreshLog: needsFreshLog)
     }
 

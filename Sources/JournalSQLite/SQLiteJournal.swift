@@ -24,6 +24,7 @@ public final class SQLiteJournal: Journal {
     /// The head after the batch being written, in an open transaction.
     var batch: Head?
     public internal(set) var mark: [UInt8]?
+    public private(set) var formerMark: [UInt8]?
     /// That of the batch being written.
     var batchMark: [UInt8]?
     var hasReplicaTable: Bool
@@ -112,7 +113,7 @@ public final class SQLiteJournal: Journal {
         head.sync = options.sync
         opening = opened.opening
         snapshot = opened.snapshot
-        mark = opened.mark
+        (mark, formerMark) = (opened.mark, opened.formerMark)
         hasReplicaTable = opened.mark != nil
         files = OpenFiles(folder)
     }
@@ -174,7 +175,7 @@ public final class SQLiteJournal: Journal {
     }
 
     /// The journal is no copy of a log any more.
-    func released() { mark = nil }
+    func released() { (mark, formerMark) = (nil, mark) }
 
     /// Runs one transaction and handles its failure.
     func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {

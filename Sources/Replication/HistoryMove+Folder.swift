@@ -38,6 +38,22 @@ extension HistoryMove {
             snapshot: snapshot, chain: RecordChain(sequence: snapshot.sequence, link: link, time: time))
     }
 
+    /// The newest term of the logs that the folder was a copy of; 0 = none.
+    static func newestTerm(of journal: any Journal) throws(Refusal) -> Int64 {
+        var term: Int64 = 0
+        for mark in [journal.mark, journal.formerMark] {
+            guard let mark else { continue }
+            do throws(BinaryError) {
+                term = max(term, try LogReader(mark: mark).term)
+            } catch {
+                throw Refusal(
+                    kind: .configuration, reason: "the folder does not say of which log it is, or was, a copy: \(error)"
+                )
+            }
+        }
+        return term
+    }
+
     /// How much of its log the folder has.
     static func reader(of journal: any Journal, _ cluster: String) throws(Refusal) -> LogReader {
         guard let mark = journal.mark else {

@@ -17,6 +17,8 @@ public struct HistoryMove {
     public enum Direction: Hashable, Sendable {
         /// The log gets the folder's records, under this epoch, and the folder becomes a copy of the log.
         case intoLog(epoch: UInt64)
+        /// The same, of a history that begins anew: it gets this epoch, or the one that an interrupted run has given it.
+        case anew(epoch: UInt64)
         /// The folder gets what it does not have, the log is sealed, and the folder is a copy no more.
         case outOfLog
     }
@@ -90,7 +92,7 @@ public struct HistoryMove {
         let reader: LogReader
         var epoch: UInt64 = 0
         switch direction {
-        case .intoLog(let wanted):
+        case .intoLog(let wanted), .anew(let wanted):
             beginning = try Self.beginning(of: journal)
             let chain = beginning?.chain
             reader = LogReader(cluster: cluster, epoch: nil, chain: chain ?? RecordChain(), origin: chain)
@@ -103,8 +105,8 @@ public struct HistoryMove {
         start = now
         // No address: clients cannot go to it.
         replica = Replica(
-            node: node, address: "", release: release, reader: reader, newEpoch: epoch, instance: instance,
-            settings: settings, at: now)
+            node: node, address: "", release: release, reader: reader, newEpoch: epoch,
+            formerTerm: try Self.newestTerm(of: journal), instance: instance, settings: settings, at: now)
     }
 
     /// When ``tick(at:)`` has something to do.
@@ -188,10 +190,18 @@ public struct HistoryMove {
     /// Refuses a log that is not the beginning of the folder's history.
     private mutating func look() {
         let reader = replica.reader
-        guard case .intoLog(let epoch) = direction, reader.position > 0, replica.role != .stopped else { return }
+        guard direction != .outOfLog, reader.position > 0, replica.role != .stopped else { return }
         let found = "the log has \(reader.position) messages"
-        guard reader.epoch == epoch else {
-            return refuse(.configuration, "\(found) of another history: \(Self.emptying)")
+        switch direction {
+        case .intoLog(let epoch) where epoch == reader.epoch: break
+        case .anew where reader.epoch == journal.epoch:
+            return refuse(
+                .configuration,
+                "\(found) of the folder's own epoch: if it was restored already, start telltaled; else \(Self.emptying)"
+            )
+        // An interrupted run has begun it, if all in it is of this node and of this folder, as is seen below.
+        case .anew where reader.epoch != nil: break
+        case _: return refuse(.configuration, "\(found) of another history: \(Self.emptying)")
         }
         guard reader.chain.sequence <= journal.lastSequence else {
             return refuse(
@@ -231,7 +241,7 @@ public struct HistoryMove {
         case .standDown(let reason):
             if phase == .ending, replica.reader.hasResigned || replica.reader.isSealed { return hasAll() }
             refuse(.failure, "\(reason); see that no node runs, and run it again")
-        case .stop(let reason): stopped(because: reason)
+        case .stop(let reason, _): stopped(because: reason)
         case .refuse(let namesake):
             refuse(
                 .configuration,
@@ -246,7 +256,7 @@ public struct HistoryMove {
     }
 
     private mutating func replayed(_ records: [JournalRecord]) {
-        guard case .intoLog = direction else {
+        guard direction != .outOfLog else {
             kept += records
             actions.append(.progress(replica.reader.position, of: end))
             return
@@ -281,7 +291,7 @@ public struct HistoryMove {
 
     private mutating func goOn(at now: MonotonicTime) {
         guard phase == .writing else { return }
-        guard case .intoLog = direction else {
+        guard direction != .outOfLog else {
             phase = .ending
             replica.seal(at: now)
             return
@@ -314,11 +324,13 @@ public struct HistoryMove {
     private mutating func hasAll() {
         do throws(JournalError) {
             switch direction {
-            case .intoLog(let epoch):
-                try journal.write(mark: replica.reader.mark, epoch: epoch)
+            case .intoLog(let epoch), .anew(let epoch):
+                try journal.write(mark: replica.reader.mark, epoch: replica.reader.epoch ?? epoch)
                 try journal.commit()
             case .outOfLog:
-                try journal.append(kept)
+                try journal.write(kept)
+                try journal.write(mark: replica.reader.mark, epoch: journal.epoch)
+                try journal.commit()
                 try journal.release()
             }
             phase = .over

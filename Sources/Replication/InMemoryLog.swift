@@ -46,6 +46,15 @@ public final class InMemoryLog {
         for each in nodes { each.node?.tell(.read([bytes], from: end - 1, end: end)) }
     }
 
+    /// Loses its newest messages, as an engine must not.
+    ///
+    /// - Returns: Those that are lost.
+    public func lose(_ count: Int) -> [[UInt8]] {
+        let lost = Array(messages.suffix(count))
+        messages.removeLast(lost.count)
+        return lost
+    }
+
     /// Forgets the messages before this one.
     public func purge(before position: Int64) { first = max(first, min(position, end + 1)) }
 

@@ -2,8 +2,8 @@ public import TelltaleModel
 
 // The part of a reader that a local copy keeps, so that a node that is started again goes on where it was.
 extension LogReader {
-    /// Since 2 a mark tells where the copy begins.
-    private static let version: UInt8 = 2
+    /// Since 2 a mark tells where the copy begins, and since 3 why its node stopped.
+    private static let version: UInt8 = 3
 
     /// Everything but the parts of a batch that is not whole.
     ///
@@ -32,6 +32,7 @@ extension LogReader {
             writer.write(origin.link)
             writer.write(origin.time)
         }
+        writer.write(loss) { $0.write($1) }
         return writer.take()
     }
 
@@ -63,9 +64,13 @@ extension LogReader {
             origin = RecordChain(
                 sequence: try reader.readInt64(), link: try reader.readUInt64(), time: try reader.readTimestamp())
         }
-        guard chain.sequence >= 0, reader.isAtEnd else { throw reader.failure("more than a mark") }
+        var loss: String?
+        if version > 2, try reader.readByte() != 0 { loss = try reader.readString() }
+        guard chain.sequence >= 0, reader.isAtEnd, (leader?.term ?? 0) <= Self.highestTerm else {
+            throw reader.failure("more than a mark")
+        }
         self.init(
             cluster: cluster, epoch: epoch, position: position, digests: digests, chain: chain, leader: leader,
-            hasResigned: hasResigned, isSealed: isSealed, origin: origin)
+            hasResigned: hasResigned, isSealed: isSealed, origin: origin, loss: loss)
     }
 }

@@ -60,6 +60,9 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var isSealed: Bool
     /// The record behind which the local copy begins, because it began with a base; `nil` = it has the first record.
     public private(set) var origin: RecordChain?
+    /// Why the node of the local copy stopped, where the log was not the one that it had read: the folder is the witness of that, also
+    /// when the log does not show it any more. `nil` = it was, or is again.
+    public internal(set) var loss: String?
     private var parts: Parts?
 
     private struct Parts: Hashable {
@@ -76,7 +79,7 @@ public struct LogReader: Hashable, Sendable {
     public init(
         cluster: String, epoch: UInt64?, position: Int64 = 0, digests: [UInt64] = [],
         chain: RecordChain = RecordChain(), leader: Leader? = nil, hasResigned: Bool = false, isSealed: Bool = false,
-        origin: RecordChain? = nil
+        origin: RecordChain? = nil, loss: String? = nil
     ) {
         self.cluster = cluster
         self.epoch = epoch
@@ -86,7 +89,19 @@ public struct LogReader: Hashable, Sendable {
         self.leader = leader
         (self.hasResigned, self.isSealed) = (hasResigned, isSealed)
         self.origin = origin
+        self.loss = loss
     }
+
+    /// The same, of a local copy whose node has stopped.
+    ///
+    /// - Parameter loss: Why; at most 400 characters are kept.
+    public func witnessing(_ loss: String?) -> LogReader {
+        var reader = self
+        reader.loss = loss.map { String($0.prefix(Self.lossLength)) }
+        return reader
+    }
+
+    private static let lossLength = 400
 
     /// The same, of a local copy that begins here.
     var beginningHere: LogReader {
@@ -94,6 +109,9 @@ public struct LogReader: Hashable, Sendable {
         reader.origin = chain
         return reader
     }
+
+    /// So high counts no cluster: what says more is no term, and counting never overflows.
+    static let highestTerm = Int64.max / 2
 
     /// The newest term; 0 before the first.
     public var term: Int64 { leader?.term ?? 0 }
@@ -166,8 +184,9 @@ public struct LogReader: Hashable, Sendable {
                 return .broken(
                     "message \(position): \(shown(message.node)) takes term \(term), which another node has")
             }
-            // A node takes the term behind the newest that it has read.
-            guard message.term - 1 == term else {
+            // A node takes the term behind the newest that it has read. The first term of a log follows those of the log that its
+            // history was in before.
+            guard leader == nil ? message.term <= Self.highestTerm : message.term - 1 == term else {
                 return .broken(
                     "message \(position) begins term \(message.term), and the history here is in term \(term)")
             }

@@ -26,7 +26,7 @@ extension Replica {
         case .part, .renewal: break
         case .term(let leader): followed(leader, at: now)
         case .resigned: election.leaderGone(at: now, successor: reader.successor)
-        case .sealed: stop(Self.sealed)
+        case .sealed: stop(Self.sealed, isLoss: false)
         case .void(let text): actions.append(.warn(text))
         case .broken(let text): stop(text)
         }
@@ -86,7 +86,7 @@ extension Replica {
             standDown("it has resigned", at: now)
             // Another node leads, if there is one: this one is about to end.
             election.leaderBegan(at: now)
-        case .sealed: stop(Self.sealed)
+        case .sealed: stop(Self.sealed, isLoss: false)
         case .part, .void, .broken: break
         }
     }
@@ -189,7 +189,8 @@ extension Replica {
             let moment = election.moment(position: reader.position, skew: skew), now >= moment
         else { return }
         role = .campaigning
-        send(message(.term(address: address, release: release), term: term + 1).encoded(), at: now)
+        let newest = reader.leader?.term ?? formerTerm
+        send(message(.term(address: address, release: release), term: newest + 1).encoded(), at: now)
     }
 
     /// A server of the engine says that it does not sync before it acknowledges, or all say again that they do.
@@ -214,11 +215,11 @@ extension Replica {
         actions.append(.standDown(reason))
     }
 
-    mutating func stop(_ reason: String) {
+    mutating func stop(_ reason: String, isLoss: Bool = true) {
         if role == .leading { actions.append(.standDown(reason)) }
         leave()
         role = .stopped
-        actions.append(.stop(reason))
+        actions.append(.stop(reason, isLoss: isLoss))
     }
 
     /// Ends for the sake of the process at this address, which has the same name.

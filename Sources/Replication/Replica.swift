@@ -35,7 +35,9 @@ public struct Replica: Sendable {
         /// Close all connections, drop what was decided, and go on from the local copy.
         case standDown(String)
         /// Decide and replay nothing more.
-        case stop(String)
+        ///
+        /// - Parameter isLoss: The log has lost or changed what this node has read. Its folder is to remember it.
+        case stop(String, isLoss: Bool)
         /// An operator should know.
         case warn(String)
         /// The log begins behind what this node has read, with this message or a later one: a base is needed.
@@ -93,22 +95,27 @@ public struct Replica: Sendable {
     public var skew = Milliseconds.zero
     /// A new history needs a name: told by the performer, from a random source.
     let newEpoch: UInt64
+    /// The newest term of a log that the history was in before: terms count on, and clients take a lower one for that of a leader
+    /// that was deposed.
+    let formerTerm: Int64
     /// Of this process: see ``LogMessage/instance``.
     public let instance: UInt64
 
     /// - Parameters:
     ///   - reader: As the local copy has it.
     ///   - newEpoch: The lineage of a history that begins with this node, where the log is empty.
+    ///   - formerTerm: The newest term of a log that the history was in before; 0 = none.
     ///   - instance: A number that no other process has, from a random source.
     public init(
-        node: String, address: String, release: String, reader: LogReader, newEpoch: UInt64, instance: UInt64,
-        settings: ReplicaSettings = ReplicaSettings(), at now: MonotonicTime
+        node: String, address: String, release: String, reader: LogReader, newEpoch: UInt64, formerTerm: Int64 = 0,
+        instance: UInt64, settings: ReplicaSettings = ReplicaSettings(), at now: MonotonicTime
     ) {
         self.node = node
         self.address = address
         self.release = release
         self.reader = reader
         self.newEpoch = newEpoch
+        self.formerTerm = formerTerm
         self.instance = instance
         self.settings = settings
         appender = Appender(pace: settings.pace)
@@ -120,7 +127,11 @@ public struct Replica: Sendable {
         if reader.hasResigned { election.leaderGone(at: now) }
         // All that is remembered: a node that was stopped by a log that was set back may have read on behind it before.
         actions = [.read(from: max(0, reader.position - Int64(max(1, reader.digests.count))))]
-        if reader.isSealed { stop(Self.sealed) }
+        if reader.isSealed { stop(Self.sealed, isLoss: false) }
+    }
+
+    private static func purgedSince(_ loss: String) -> String {
+        "this node stopped before, because \(loss); the log was purged since, and does not show any more what became of that. Either this folder is right: telltale cluster restore. Or the log is: begin with an empty folder"
     }
 
     static let sealed = "this log is sealed: its history goes on in one node's folder"
@@ -230,6 +241,8 @@ public struct Replica: Sendable {
             // A leader that is deposed so finds out by what it appends.
             guard role != .leading else { return }
             hasReadToEnd = false
+            // A base of a log that was set back holds what replaced the messages that this node has read.
+            if let loss = reader.loss { return stop(Self.purgedSince(loss), isLoss: false) }
             return actions.append(.beginsLater(first: from + 1))
         }
         let known = Int(clamping: reader.position - from)
@@ -244,6 +257,8 @@ public struct Replica: Sendable {
             guard role != .stopped else { return }
             read(bytes, at: now)
         }
+        // The log has the newest messages of this copy, as it has them.
+        if isSeen, role != .stopped { reader.loss = nil }
         if isSeen, let position = unconfirmedTerm, from <= position - 2 { lead(at: now) }
         hasReadToEnd = (isSeen || hasReadToEnd) && reader.position >= end
         volunteer(at: now)

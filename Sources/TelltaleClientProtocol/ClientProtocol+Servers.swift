@@ -14,7 +14,7 @@ extension ClientProtocol {
     /// Leaves a server that does not lead.
     ///
     /// - Returns: Whether to stay.
-    mutating func isServed(by greeting: ServerGreeting) -> Bool {
+    mutating func isServed(by greeting: ServerGreeting, at now: Timestamp) -> Bool {
         let name = greeting.node ?? "this server"
         guard configuration.goesToLeader else { return true }
         guard greeting.isServing else {
@@ -22,15 +22,34 @@ extension ClientProtocol {
             leaveForLeader(greeting.leader, "\(name) does not lead\(leader)")
             return false
         }
-        guard let term = greeting.term else { return true }
-        if let newest = newestTerm, newest.epoch == greeting.epoch, term < newest.term {
+        guard let term = greeting.term else {
+            (newestTerm, lowerTermSince) = (nil, nil)
+            return true
+        }
+        if let newest = newestTerm, newest.epoch == greeting.epoch, term < newest.term,
+            !isTermStill(lowerSince: now)
+        {
             // It was cut off, and has not noticed yet that another one leads.
             leaveForLeader(
                 nil, "\(name) leads no more: it has term \(term), and there is a leader of term \(newest.term)")
             return false
         }
-        newestTerm = (greeting.epoch, term)
+        (newestTerm, lowerTermSince) = ((greeting.epoch, term), nil)
         return true
+    }
+
+    /// A leader that was deposed is gone long before: a lower term that is still the answer then is that of a log that was set back.
+    private static let lowerTermPatience = Milliseconds.seconds(60)
+
+    /// A leader of a lower term was met.
+    ///
+    /// - Returns: Whether no other one was for so long that it counts.
+    private mutating func isTermStill(lowerSince now: Timestamp) -> Bool {
+        guard let since = lowerTermSince, since <= now else {
+            lowerTermSince = now
+            return false
+        }
+        return now - since >= Self.lowerTermPatience
     }
 
     mutating func leaveForLeader(_ leader: String?, _ reason: String) {

@@ -65,6 +65,7 @@ public struct ClientProtocol {
     var notLeader: NotLeader?
     /// The newest leader that was met, with the history that it leads.
     var newestTerm: (epoch: String, term: Int64)?
+    var lowerTermSince: Timestamp?  // Since when only leaders of lower terms were met.
     private var lastReceived = Timestamp.distantPast
     var lastSent = Timestamp.distantPast
     /// The time at which `HELLO` was answered; `nil` before.
@@ -288,7 +289,7 @@ public struct ClientProtocol {
         }
         self.greeting = greeting
         grantedHeartbeat = nil
-        guard isServed(by: greeting) else { return }
+        guard isServed(by: greeting, at: now) else { return }
         var hello = Hello()
         hello.client = configuration.name
         hello.surface = configuration.surface

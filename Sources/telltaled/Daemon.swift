@@ -55,6 +55,8 @@ final class Daemon {
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
         case base(BaseWord)
+        /// The local copy has all that it was given, and the process ends.
+        case stopped
     }
 
     /// - Parameter exit: Is told the exit status, once, when everything is done.
@@ -174,6 +176,7 @@ final class Daemon {
         case .recovered(let recovered):
             if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
         case .base(let word): cluster?.take(word)
+        case .stopped: stopAtOnce()
         }
         perform()
     }

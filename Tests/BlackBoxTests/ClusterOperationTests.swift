@@ -123,6 +123,15 @@ struct ClusterOperationTests {
             let sealed = try cluster("init", data)
             #expect(sealed.status == 78)
             #expect(sealed.error.contains("n1 has left with the history of this log"), "\(sealed.error)")
+            // Another one does, and its terms count on: clients would leave a leader of a lower one.
+            try FileManager.default.removeItem(atPath: folder.appending(path: "log").path)
+            let back = try cluster("init", data)
+            #expect(back.status == 0, "\(back.error)")
+            let again = try node()
+            let peer = try Peer(port: port)
+            guard case .line(let greeting) = peer.next() else { return }
+            #expect(greeting.contains(" term=5"), "\(greeting)")
+            stop(again)
         }
     }
 
@@ -138,7 +147,9 @@ struct ClusterOperationTests {
             }
             let early = try cluster("restore", data)
             #expect(early.status == 78)
-            #expect(early.error.contains("of another history: the log is to be empty"), "\(early.error)")
+            #expect(
+                early.error.contains("if it was restored already, start telltaled; else the log is to be empty"),
+                "\(early.error)")
             try FileManager.default.removeItem(atPath: folder.appending(path: "log").path)
             let restored = try cluster("restore", data)
             #expect(restored.status == 0, "\(restored.error)")

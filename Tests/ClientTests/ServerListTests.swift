@@ -101,6 +101,34 @@ struct ServerListTests {
         #expect(script.client.isReady)
     }
 
+    @Test func `a lower term counts where it is still the answer a minute later, or behind a server by itself`() {
+        var script = script()
+        script.introduce(greeting: Self.standby + " role=leader term=7")
+        func isLeft() -> Bool {
+            script.dropAndWait()
+            script.client.connected(at: script.now)
+            script.server(Self.standby + " role=leader term=2")
+            return script.client.wantsClose
+        }
+        // Each is 20 s later.
+        for _ in 0..<3 { #expect(isLeft()) }
+        #expect(!isLeft())
+        // It is the newest now.
+        script.dropAndWait()
+        script.introduce(greeting: Self.standby + " role=leader term=3")
+        #expect(script.client.isReady)
+        #expect(isLeft())
+        // A higher one begins the minute anew.
+        script.dropAndWait()
+        script.introduce(greeting: Self.standby + " role=leader term=3")
+        script.pass(.seconds(61))
+        #expect(isLeft())
+        // The history has left its log.
+        script.dropAndWait()
+        script.introduce()
+        #expect(!isLeft())
+    }
+
     @Test func `a leader that stands down says where to, and when`() throws {
         var script = script()
         script.introduce()

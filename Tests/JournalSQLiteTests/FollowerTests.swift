@@ -114,13 +114,15 @@ struct FollowerTests {
         let folder = TemporaryFolder()
         try write(folder)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
+        #expect(journal?.formerMark == nil)
         try journal?.release()
-        #expect(journal?.mark == nil)
+        #expect(journal?.mark == nil && journal?.formerMark == Array("mark 10".utf8))
         try journal?.close()
         journal = nil
         journal = try SQLiteJournal(folder.path)
         #expect(journal?.epoch == Self.epoch && journal?.opening == JournalOpening(ending: .clean))
         #expect(journal?.mark == nil && journal?.lastSequence == 10)
+        #expect(journal?.formerMark == Array("mark 10".utf8))
         try journal?.append(records(11..<12))
         journal = nil
         #expect(try SQLiteJournal(folder.path).epoch == Self.epoch)
@@ -130,5 +132,9 @@ struct FollowerTests {
         journal = nil
         journal = try SQLiteJournal(folder.path, Self.options)
         #expect(journal?.mark == [5] && journal?.epoch == 0xF0 && journal?.lastSequence == 11)
+        #expect(journal?.formerMark == Array("mark 10".utf8))
+        try journal?.release()
+        journal = nil
+        #expect(try SQLiteJournal(folder.path).formerMark == [5])
     }
 }

@@ -91,7 +91,7 @@ final class TestNode {
                 isAppending = false
             case .full: (isFull, isAppending) = (true, false)
             case .standDown: (standDowns, isAppending) = (standDowns + 1, false)
-            case .stop(let text): stop = text
+            case .stop(let text, _): stop = text
             case .refuse(let namesake): stop = "\(namesake) has its name"
             case .warn(let text): warnings.append(text)
             case .lead, .beginsLater: break

@@ -200,6 +200,68 @@ struct HistoryMoveTests {
         } throws: { "\($0)".contains("the folder is a copy of the log of bank, not of shop") }
     }
 
+    @Test func `terms count on where a history leaves its log and goes into another one`() throws {
+        let (log, journal) = try Self.stopped(5)
+        try HistoryMover(.outOfLog, journal, log, instance: 8).run()
+        // The term of the move itself counts.
+        #expect(journal.mark == nil && Self.contents(of: log).reader.term == 2)
+        try journal.append([Self.record(6)])
+        let next = InMemoryLog()
+        let move = try HistoryMover(.intoLog(epoch: Self.epoch), journal, next, instance: 9)
+        move.run()
+        #expect(move.isDone, "\(String(describing: move.refusal))")
+        let (reader, records) = Self.contents(of: next)
+        #expect(reader.term == 3 && reader.epoch == Self.epoch && records.count == 6)
+        #expect(try Self.mark(of: journal) == reader)
+        // A history that begins anew counts on, too: a provider that has seen a term does not ask for the epoch.
+        let anew = InMemoryLog()
+        try HistoryMover(.anew(epoch: 0xF0), journal, anew, instance: 10).run()
+        #expect(Self.contents(of: anew).reader.term == 4)
+    }
+
+    @Test func `a restore that dies at any place goes on when it is run again, under the epoch that it has begun`()
+        throws
+    {
+        for appends in 0..<5 {
+            let (_, journal) = try Self.stopped(10_000)
+            let before = try Self.mark(of: journal)
+            let log = InMemoryLog()
+            let first = try HistoryMover(.anew(epoch: 0xF0), journal, log, instance: 8)
+            first.appendsLeft = appends
+            first.run()
+            #expect(!first.isDone)
+            #expect(try Self.mark(of: journal) == before, "the folder changes last")
+            // Each run draws an epoch of its own.
+            let second = try HistoryMover(.anew(epoch: 0xF1), journal, log, instance: 9)
+            second.run()
+            #expect(second.isDone, "\(appends): \(String(describing: second.refusal))")
+            let (reader, records) = Self.contents(of: log)
+            #expect(records == journal.contents.records && records.count == 10_000)
+            #expect(reader.epoch == (appends == 0 ? 0xF1 : 0xF0) && journal.epoch == reader.epoch)
+            #expect(try Self.mark(of: journal) == reader)
+        }
+    }
+
+    @Test func `a restore that was done already, and one into another history's log, change nothing`() throws {
+        let (_, journal) = try Self.stopped(5)
+        let log = InMemoryLog()
+        try HistoryMover(.anew(epoch: 0xF0), journal, log, instance: 8).run()
+        let (end, mark) = (log.end, journal.mark)
+        let again = try HistoryMover(.anew(epoch: 0xF1), journal, log, instance: 9)
+        again.run()
+        #expect(again.refusal?.reason.contains("if it was restored already, start telltaled") == true)
+        #expect(again.refusal?.kind == .configuration && log.end == end && journal.mark == mark)
+
+        let other = InMemoryJournal(epoch: 0xE9)
+        try other.append([Self.record(1), Self.record(2, "another")])
+        let theirs = InMemoryLog()
+        try HistoryMover(.intoLog(epoch: 0xE9), other, theirs).run()
+        let wrong = try HistoryMover(.anew(epoch: 0xF2), journal, theirs, instance: 9)
+        wrong.run()
+        #expect(wrong.refusal?.reason.hasPrefix("the log has another history") == true)
+        #expect(theirs.end == 3 && journal.mark == mark)
+    }
+
     @Test func `a copy begins another log anew, under another epoch`() throws {
         let (_, journal) = try Self.stopped(5)
         let log = InMemoryLog()

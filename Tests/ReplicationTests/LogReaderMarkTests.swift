@@ -47,6 +47,38 @@ struct LogReaderMarkTests {
         #expect(try LogReader(mark: reader.mark).isSealed)
     }
 
+    @Test func `why its node stopped is remembered`() throws {
+        var reader = LogReader(cluster: "shop", epoch: nil)
+        _ = reader.read(message(.term(address: "a:1", release: "1"), term: 1, after: reader.chain))
+        #expect(try LogReader(mark: reader.mark).loss == nil)
+        let witness = reader.witnessing(String(repeating: "lost ", count: 1_000))
+        #expect(try LogReader(mark: witness.mark) == witness)
+        #expect(witness.loss?.hasPrefix("lost lost ") == true && witness.mark.count < 1_000)
+        #expect(witness != reader && witness.position == reader.position)
+    }
+
+    @Test func `the first term of a log follows those of the log before, and none is so high that counting ends`() {
+        for (term, isTerm) in [(8, true), (Int64.max / 2, true), (Int64.max / 2 + 1, false), (.max, false)] {
+            var reader = LogReader(cluster: "shop", epoch: nil)
+            let reading = reader.read(
+                message(.term(address: "a:1", release: "1"), term: term, after: reader.chain))
+            if isTerm {
+                #expect(reading == .term(.init(term: term, node: "n1", instance: 5, address: "a:1")))
+            } else if case .broken = reading {
+            } else {
+                Issue.record("\(reading)")
+            }
+            // The next one is the next one.
+            guard isTerm else { continue }
+            if case .broken = reader.read(
+                message(.term(address: "a:1", release: "1"), term: term + 2, after: reader.chain))
+            {
+            } else {
+                Issue.record("a term is missing behind \(term)")
+            }
+        }
+    }
+
     @Test func `no bytes trap, and none that are cut are a mark`() throws {
         var reader = LogReader(cluster: "shop", epoch: nil)
         _ = reader.read(message(.term(address: "a:1", release: "1"), term: 1, after: reader.chain))

@@ -32,6 +32,7 @@ struct JournalInfoCommand: ParsableCommand {
             log = [
                 "cluster": .string(reader.cluster), "messages": .integer(reader.position),
                 "term": .integer(reader.term), "sealed": .bool(reader.isSealed),
+                "lost": reader.loss.map(JSON.string) ?? .null,
             ]
         }
         return [
@@ -63,6 +64,7 @@ struct JournalInfoCommand: ParsableCommand {
         if let reader = Self.logReader(summary) {
             log =
                 "\nlog       \(reader.position) messages of the cluster \(reader.cluster.harmless), in term \(reader.term)"
+            if let loss = reader.loss { log += "\nstopped   because \(loss.harmless)" }
         }
         let snapshot =
             summary.snapshot.map { "of record \($0.sequence), \($0.byteCount) bytes in \($0.chunkCount) chunks" }

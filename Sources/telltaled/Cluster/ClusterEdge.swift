@@ -157,7 +157,7 @@ final class ClusterEdge {
         case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
-            daemon.stopAtOnce()
+            daemon.stopBehindCopy()
         case .differs(let texts):
             logger.warning(
                 "kinds or settings of this node are not those in force; SIGHUP to it brings them into force",

@@ -68,7 +68,15 @@ extension Daemon {
     /// The leader has handed over: what is left ends in order.
     func endServing() { server.stopRequested(at: clock.now) }
 
-    /// The log is not the one that this node knows: nothing more is said or written, and an operator decides.
+    /// The log is not the one that this node knows: nothing more is said, and an operator decides. It ends when the folder has what it is
+    /// to remember of that.
+    func stopBehindCopy() {
+        for connection in connections.all { connection.close() }
+        let sender = mailbox.sender
+        journal.close { _ in _ = sender.post(.stopped) }
+    }
+
+    /// Nothing more is said or written.
     func stopAtOnce(_ status: Int32 = 1) {
         for connection in connections.all { connection.close() }
         leave(status)

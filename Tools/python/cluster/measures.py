@@ -49,14 +49,17 @@ class Bench:
             print(f"  the folder is {self.folder}", flush=True)
 
     def steady(self):
-        """Everything runs, every node stands where the leader stands, and events are acknowledged. Returns the leader."""
+        """Everything runs, every node stands where the leader stands and hears the others, each server of the engine has the whole log,
+        and events are acknowledged. Returns the leader."""
         self.cluster.start_the_dead()
         oracle.level(self.cluster, slack=500)
         deadline = time.monotonic() + 90
         while not self.cluster.is_whole():
-            check(time.monotonic() < deadline, f"the engine is not whole within 90 s: {self.cluster.stream()}")
+            check(time.monotonic() < deadline, f"the engine is not whole within 90 s: {self.cluster.streams()}")
             time.sleep(0.2)
         self.acknowledged(time.monotonic())
+        # Where a node does not beat, its lease is not what the next fault measures.
+        oracle.beating(self.cluster)
         time.sleep(random.Random(self.arguments.seed).uniform(0.5, 1.5))
         self.pulse.longest = 0.0
         self.pulse.errors.clear()

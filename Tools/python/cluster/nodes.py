@@ -175,13 +175,21 @@ class Cluster:
         return stream and next(engine for engine in self.engines if engine.name == stream["leader"])
 
     def is_whole(self):
-        """Whether every server of the engine has the log: behind a cut that takes the engine up to half a minute."""
-        stream = self.stream() if self.engines else None
-        return not self.engines or (stream is not None and len(stream.get("replicas", [])) == 2 and all(
-            replica.get("current") and replica.get("active", 0) < 2_000_000_000 for replica in stream["replicas"]))
+        """Whether every server of the engine has the whole log, and the beats: behind a cut that takes the engine up to half a minute."""
+        if not self.engines:
+            return True
+        told = self.streams()
+        replicas = [told.get(stream, {}).get("replicas", []) for stream in ("LOG", "BEAT")]
+        return all(len(each) == 2 for each in replicas) and all(
+            one.get("current") and not one.get("lag") and one.get("active", 0) < 2_000_000_000 for each in replicas for one in each)
 
     def stream(self):
         """The log's stream, as the monitor of its leader tells it; `None` where none does."""
+        return self.streams().get("LOG")
+
+    def streams(self):
+        """The streams that have a leader, as the monitor of each tells it, by the last word of their names."""
+        found = {}
         for host, port in self.monitors if self.engines else []:
             try:
                 with urllib.request.urlopen(f"http://{host}:{port}/jsz?accounts=true&streams=true", timeout=1) as reply:
@@ -192,7 +200,6 @@ class Cluster:
                 for stream in account.get("stream_detail", []):
                     told = stream.get("cluster", {})
                     # Others have the leader among its replicas, and do not know which is current.
-                    is_own = told.get("leader") not in (None, "", *(each["name"] for each in told.get("replicas", [])))
-                    if stream["name"].endswith("_LOG") and is_own:
-                        return told
-        return None
+                    if told.get("leader") not in (None, "", *(each["name"] for each in told.get("replicas", []))):
+                        found[stream["name"].rsplit("_", 1)[-1]] = told
+        return found

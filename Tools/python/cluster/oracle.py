@@ -146,6 +146,28 @@ def level(cluster, seconds=60, slack=0):
     raise Failure(f"within {seconds} s the nodes did not come to one position: {places}")
 
 
+def beating(cluster, seconds=60):
+    """Waits until every node has heard a new beat of each other one, while events flow: what it tells of their positions changes."""
+    first, heard = {}, set()
+    pairs = {(name, other) for name in cluster.addresses for other in cluster.addresses if name != other}
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        cluster.check_ends()
+        for name, address in cluster.addresses.items():
+            try:
+                nodes = stats(address)["cluster"]["nodes"]
+            except (OSError, ValueError, KeyError):
+                continue
+            for node in nodes:
+                pair = (name, node["node"])
+                if first.setdefault(pair, node["position"]) != node["position"]:
+                    heard.add(pair)
+        if heard >= pairs:
+            return
+        time.sleep(0.2)
+    raise Failure(f"within {seconds} s nodes did not hear others: {sorted(pairs - heard)}")
+
+
 def hashes(cluster, telltale):
     """Ends all daemons in order, standbys first, and compares the states that their folders give."""
     leader = cluster.await_leader()

@@ -62,7 +62,7 @@ struct ClusterRestoreCommand: ParsableCommand {
             All nodes are stopped, and the engine has an empty log. DIR is the most advanced copy: `telltale journal info` \
             on each machine tells the newest record, and `telltale cluster status` names the node while nodes run. What \
             only other copies have is lost. The history gets a new epoch, so that every client gets a fresh copy. Start the \
-            node of DIR first, and the others with empty folders.
+            node of DIR first, and the others with empty folders. What was interrupted goes on when it is run again.
             """)
 
     @OptionGroup var folder: JournalFolderArgument
@@ -80,7 +80,7 @@ struct ClusterRestoreCommand: ParsableCommand {
                 )
             }
             let epoch = UInt64.random(in: 1 ... .max)
-            try ClusterMover.run(.intoLog(epoch: epoch), of: journal, engine, progress)
+            try ClusterMover.run(.anew(epoch: epoch), of: journal, engine, progress)
             return
                 "the log of \(engine.cluster) has it under a new epoch, and \(folder.path) is the copy of \(engine.node)"
         }

@@ -1,6 +1,6 @@
 """A client of several servers, of which one serves."""
 
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 import pytest
 
@@ -89,6 +89,30 @@ def test_a_leader_of_an_older_term_is_left() -> None:
     machine.deadline_reached(10)
     machine.greet(10, GREETING + " node=n2 role=leader term=7")
     assert machine.is_ready
+
+
+@behaviour("leader")
+def test_a_lower_term_counts_where_it_is_still_the_answer_a_minute_later() -> None:
+    def greeting_of(term: Optional[int]) -> str:
+        return GREETING if term is None else GREETING + f" node=n1 role=leader term={term}"
+
+    machine = Machine(LIST, greeting_of(7))
+
+    def is_left(term: Optional[int], now: float) -> bool:
+        machine.disconnected("cut", now, 0.0)
+        machine.deadline_reached(now + 100)
+        machine.connecting(now)
+        machine.connected(now)
+        machine.say(now, greeting_of(term))
+        return machine.wants_close
+
+    assert is_left(2, 100) and is_left(2, 159) and not is_left(2, 160)
+    # It is the newest now.
+    assert not is_left(3, 161) and is_left(2, 162)
+    # A higher one begins the minute anew.
+    assert not is_left(3, 200) and is_left(2, 230)
+    # A server by itself: the history has left its log.
+    assert not is_left(None, 231) and not is_left(2, 232)
 
 
 @behaviour("leader")

@@ -11,6 +11,9 @@ PAUSE = (0.1, 2.0)
 MOST_SERVERS = 16
 #: Leaders that are gone to without a pause in between.
 _MOST_HOPS = 4
+#: In seconds. A leader that was deposed is gone long before. A lower term that is still the answer then is that of a log that
+#: was set back.
+_LOWER_TERM_PATIENCE = 60.0
 
 
 class Step(Enum):
@@ -44,6 +47,8 @@ class ServerList:
         self._asked: Set[str] = set()
         self._hops = 0
         self._newest: Tuple[str, int] = ("", 0)
+        #: Since when only leaders of lower terms were met.
+        self._lower_since: Optional[float] = None
 
     @property
     def address(self) -> Optional[str]:
@@ -81,20 +86,28 @@ class ServerList:
             self._go(target)
         self._asked, self._hops = set(), 0
 
-    def elsewhere(self, greeting: Greeting) -> Optional[Tuple[NotLeader, str]]:
+    def elsewhere(self, greeting: Greeting, now: float) -> Optional[Tuple[NotLeader, str]]:
         """Where the greeting says that requests are answered elsewhere: that, and a text for people."""
         name = greeting.node or "this server"
         if greeting.role not in (None, "leader"):
             leader = f"names {greeting.leader}" if greeting.leader else "names no leader"
             return NotLeader(greeting.leader), f"{name} does not lead, and {leader}"
-        if greeting.term is not None:
+        if greeting.term is None:
+            self._newest, self._lower_since = ("", 0), None
+        else:
             epoch, term = self._newest
-            if epoch == greeting.epoch and greeting.term < term:
+            if epoch == greeting.epoch and greeting.term < term and not self._is_lower_still(now):
                 # It was cut off, and has not noticed yet that another one leads.
                 text = f"{name} leads no more: it has term {greeting.term}, and there is a leader of term {term}"
                 return NotLeader(None), text
-            self._newest = (greeting.epoch, greeting.term)
+            self._newest, self._lower_since = (greeting.epoch, greeting.term), None
         return None
+
+    def _is_lower_still(self, now: float) -> bool:
+        """A leader of a lower term was met. Whether no other one was for so long that it counts."""
+        if self._lower_since is None:
+            self._lower_since = now
+        return now - self._lower_since >= _LOWER_TERM_PATIENCE
 
     def _go(self, target: str) -> None:
         if target in self._own:

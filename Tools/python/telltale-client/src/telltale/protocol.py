@@ -283,7 +283,7 @@ class ClientProtocol:
             return self.leave(ProtocolViolation(f"the server speaks version {version} of the protocol, this client {VERSION}"))
         self.greeting = greeting(line)
         self._session.epoch = self.greeting.epoch
-        elsewhere = self._servers.elsewhere(self.greeting)
+        elsewhere = self._servers.elsewhere(self.greeting, now)
         if elsewhere is not None:
             self._not_leader, reason = elsewhere
             return self._give_up(reason)
