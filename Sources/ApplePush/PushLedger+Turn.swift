@@ -136,8 +136,7 @@ extension PushLedger {
         if let state = state(of: id, registration, &lane) {
             wake(&lane, at: now)
             actions = lane.machine.take(.changed(state), at: now)
-        } else if live.contains(registration.watch), lane.machine.wanted != nil, id.key != nil, registration.web == nil
-        {
+        } else if hasLeft(id, registration), lane.machine.wanted != nil, id.key != nil, registration.web == nil {
             wake(&lane, at: now)
             actions = lane.machine.take(.gone, at: now)
         } else {
@@ -204,9 +203,9 @@ extension PushLedger {
         if case .reload = registration.subject {
             return live.contains(registration.watch) ? newest[registration.watch].map { PushedState(rev: $0) } : nil
         }
-        guard let activity = activity(of: id, registration), activity.changedRev > 0, !activity.isPending else {
-            return nil
-        }
+        guard let activity = activity(of: id, registration), activity.changedRev > 0, !activity.isPending,
+            !activity.isGone || activity.row != nil
+        else { return nil }
         if registration.web != nil { return notice(of: activity, &lane) }
         var alert: Int64 = 0
         // The row of an alert is waited for: the alert is about it.
@@ -215,6 +214,12 @@ extension PushLedger {
             lane.alert = activity.alert
         }
         return PushedState(rev: max(activity.changedRev, alert), isEnd: activity.isEnd, alert: alert)
+    }
+
+    /// Whether the activity is not there, and no row says as of which rev: its card may be of a process before this one, which
+    /// had heard more.
+    private func hasLeft(_ id: LaneID, _ registration: PushRegistration) -> Bool {
+        live.contains(registration.watch) || activity(of: id, registration)?.isGone == true
     }
 
     /// Whether there is nothing more to notify of: the activity was there, and has left.

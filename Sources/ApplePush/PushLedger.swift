@@ -142,11 +142,16 @@ public struct PushLedger: Sendable {
         }
     }
 
-    /// The daemon has another history than the one whose states were kept.
-    public mutating func newHistory(at now: Timestamp) {
+    /// The rows are followed anew, from whole pictures: what is not among them has left while nobody followed it.
+    public mutating func forgetRows() {
         activities = [:]
         newest = [:]
         live = []
+    }
+
+    /// The daemon has another history than the one whose states were kept.
+    public mutating func newHistory(at now: Timestamp) {
+        forgetRows()
         for id in lanes.keys.sorted(by: Self.isBefore) {
             lanes[id]?.machine.absorb(.newHistory, at: now)
             changedLanes.insert(id)
@@ -204,7 +209,10 @@ public struct PushLedger: Sendable {
         let watch = registration.watch
         registrationsByWatch[watch]?.remove(id)
         broadByWatch[watch]?.remove(id)
-        if let key = registration.key { registrationsByKey[watch]?[key]?.remove(id) }
+        if let key = registration.key {
+            registrationsByKey[watch]?[key]?.remove(id)
+            if registration.web == nil { rememberAlert(of: LaneID(id, key), in: watch) }
+        }
         if registrationsByWatch[watch]?.isEmpty == true {
             registrationsByWatch[watch] = nil
             registrationsByKey[watch] = nil
@@ -247,6 +255,18 @@ public struct PushLedger: Sendable {
             alerted = max(alerted ?? 0, lane.machine.alerted)
         }
         return alerted ?? activities[watch]?[key]?.alertRev ?? 0
+    }
+
+    /// The card of a way that goes may hand in another token, which is not to tell its alert again.
+    private mutating func rememberAlert(of id: LaneID, in watch: Watch) {
+        guard let key = id.key, let alerted = lanes[id]?.machine.alerted else { return }
+        for start in (broadByWatch[watch] ?? []).sorted() {
+            guard case .start? = registrations[start]?.subject,
+                lanes[LaneID(start, key)]?.machine.alerted ?? alerted < alerted
+            else { continue }
+            lanes[LaneID(start, key)]?.machine.alerted = alerted
+            changedLanes.insert(LaneID(start, key))
+        }
     }
 
     /// An activity whose card has a token of its own is there already.

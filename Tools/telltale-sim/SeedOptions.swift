@@ -15,6 +15,8 @@ struct SeedOptions: ParsableArguments {
     var twice = false
     @Flag(help: "Plant each bug, and look for it in the seeds.")
     var bugs = false
+    @Option(help: ArgumentHelp("With --bugs: seeds to begin with, in lines COMMAND BUG SEED.", valueName: "FILE"))
+    var known: String?
     @Option(help: ArgumentHelp("One planted bug in every seed; --bugs lists them.", valueName: "NAME"))
     var bug: String?
     @Flag(help: "Print what is sent and read, of the first seed.")
@@ -26,6 +28,7 @@ struct SeedOptions: ParsableArguments {
     var workers: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
 
     func validate() throws {
+        guard known == nil || bugs else { throw ValidationError("--known belongs to --bugs") }
         guard seeds > 0, jobs ?? 1 > 0 else { throw ValidationError("--seeds and --jobs take a number from 1") }
     }
 

@@ -76,11 +76,13 @@ struct SeedRuns<Worlds: SeededSimulation> {
 
     /// Looks for each bug until a seed finds it.
     private func hunt(_ bugs: [Worlds.Bug]) throws {
-        let (first, seeds) = (options.first, options.seeds)
+        let (first, count) = (options.first, options.seeds)
+        let known = try KnownSeeds(options.known, of: command)
         let progress = SeedProgress(total: bugs.count, of: "bugs", command: command)
         let found = concurrently(bugs.count, workers: options.workers) { place, _ in
-            let result = (0..<UInt64(seeds)).lazy.compactMap { number -> Worlds.Result? in
-                let result = Worlds.run(seed: first &+ number, bug: bugs[place], trace: nil)
+            let seeds = known.order(for: bugs[place].rawValue, from: first, count: count)
+            let result = seeds.lazy.compactMap { seed -> Worlds.Result? in
+                let result = Worlds.run(seed: seed, bug: bugs[place], trace: nil)
                 // A seed that fails by itself finds no bug.
                 let isFound =
                     result.violation != nil
@@ -95,10 +97,11 @@ struct SeedRuns<Worlds: SeededSimulation> {
             let told = result.map { "seed \($0.seed): \($0.violation.map { "\($0)" } ?? "")".prefix(120) }
             Output.line(
                 "\(result == nil ? "MISSED" : "found ") \(bug.rawValue): \(bug.summary)"
-                    + (told.map { " — \($0)" } ?? ""))
+                    + (told.map { " — \($0)" } ?? "")
+                    + (result.map { known.remark(on: bug.rawValue, foundBy: $0.seed) } ?? ""))
         }
-        let count = found.count { $0 != nil }
-        Output.line("\(count) of \(bugs.count) bugs found")
-        if count < bugs.count { throw ExitCode(1) }
+        let foundCount = found.count { $0 != nil }
+        Output.line("\(foundCount) of \(bugs.count) bugs found")
+        if foundCount < bugs.count { throw ExitCode(1) }
     }
 }

@@ -98,29 +98,34 @@ struct SwarmCommand: ParsableCommand {
     /// Every bug in every seed: in how many it is found, and how.
     private func hunt() throws {
         let bugs = planted.map { [$0] } ?? SeededBug.allCases
+        let known = try KnownSeeds(options.known, of: "swarm")
         let progress = SeedProgress(total: bugs.count, of: "bugs", command: "swarm", isQuiet: json)
         SeedsAtWork.watch()
         let outcomes = concurrently(bugs.count, workers: options.workers) { [self] place, worker in
-            var violations: [Violation?] = []
-            for number in 0..<options.seeds where !once || !violations.contains(where: { $0 != nil }) {
-                SeedsAtWork.note(options.first &+ UInt64(number), worker: worker)
-                violations.append(Swarm.run(climate(options.first &+ UInt64(number)), bug: bugs[place]).violation)
+            var outcomes: [SwarmReport.Outcome] = []
+            for seed in known.order(for: bugs[place].rawValue, from: options.first, count: options.seeds)
+            where !once || !outcomes.contains(where: { $0.violation != nil }) {
+                SeedsAtWork.note(seed, worker: worker)
+                outcomes.append((seed, Swarm.run(climate(seed), bug: bugs[place]).violation))
             }
-            progress.count(failed: !violations.contains { $0 != nil })
-            return violations
+            progress.count(failed: !outcomes.contains { $0.violation != nil })
+            return outcomes
         }
         progress.end()
         if json {
             Output.line(SwarmReport.json(bugs, outcomes))
         } else {
-            Output.text(SwarmReport.text(bugs, outcomes, from: options.first))
+            Output.text(SwarmReport.text(bugs, outcomes, known))
         }
-        if outcomes.contains(where: { $0.allSatisfy { $0 == nil } }) { throw ExitCode(1) }
+        if outcomes.contains(where: { $0.allSatisfy { $0.violation == nil } }) { throw ExitCode(1) }
     }
 }
 
 /// The report of a swarm, for people and for programs.
 enum SwarmReport {
+    /// The result of one seed of a hunt.
+    typealias Outcome = (seed: UInt64, violation: Violation?)
+
     /// - Parameter again: The command that repeats a seed.
     static func text(
         _ results: [SwarmResult], again: (UInt64) -> String = { "telltale-sim swarm --seed \($0)" }
@@ -173,25 +178,26 @@ enum SwarmReport {
     }
 
     /// In how many seeds each bug was found, and how the first time.
-    static func text(_ bugs: [SeededBug], _ outcomes: [[Violation?]], from first: UInt64) -> String {
+    static func text(_ bugs: [SeededBug], _ outcomes: [[Outcome]], _ known: KnownSeeds) -> String {
         var lines: [String] = []
         for (bug, outcome) in zip(bugs, outcomes) {
-            let count = outcome.count { $0 != nil }
+            let count = outcome.count { $0.violation != nil }
             var line = count > 0 ? "found " : "MISSED"
             line += String(format: " %4d of %d  ", count, outcome.count) + bug.rawValue + ": " + bug.summary
-            if let place = outcome.firstIndex(where: { $0 != nil }), let violation = outcome[place] {
-                line += " — seed \(first &+ UInt64(place)): " + "\(violation)".prefix(140)
+            if let first = outcome.first(where: { $0.violation != nil }), let violation = first.violation {
+                line += " — seed \(first.seed): " + "\(violation)".prefix(140)
+                line += known.remark(on: bug.rawValue, foundBy: first.seed)
             }
             lines.append(line)
         }
-        let found = outcomes.count { $0.contains { $0 != nil } }
+        let found = outcomes.count { $0.contains { $0.violation != nil } }
         lines.append("\(found) of \(bugs.count) seeded bugs found")
         return lines.joined(separator: "\n")
     }
 
-    static func json(_ bugs: [SeededBug], _ outcomes: [[Violation?]]) -> String {
+    static func json(_ bugs: [SeededBug], _ outcomes: [[Outcome]]) -> String {
         let members = zip(bugs, outcomes).map { bug, outcome in
-            #"{"bug":"\#(bug.rawValue)","found":\#(outcome.count { $0 != nil }),"seeds":\#(outcome.count)}"#
+            #"{"bug":"\#(bug.rawValue)","found":\#(outcome.count { $0.violation != nil }),"seeds":\#(outcome.count)}"#
         }
         return #"{"bugs":[\#(members.joined(separator: ","))]}"#
     }

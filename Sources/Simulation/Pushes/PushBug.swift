@@ -1,7 +1,7 @@
 /// A bug that is planted in the performer of a push ledger, to see that the checks find it. The ledger's own code is unchanged.
 public enum PushBug: String, CaseIterable, Sendable {
     case sendsFirst, registrationsForgotten, lanesForgotten, livesTooEarly, silenceBelieved, silenceRepeated
-    case answerForgotten, deletionUnheard, accountMixed
+    case answerForgotten, deletionUnheard, accountMixed, rowsKept
 
     public var summary: String {
         switch self {
@@ -14,6 +14,7 @@ public enum PushBug: String, CaseIterable, Sendable {
         case .answerForgotten: "an answer of the service is dropped"
         case .deletionUnheard: "an activity that leaves the daemon is not noticed"
         case .accountMixed: "rows of one account are taken for another's"
+        case .rowsKept: "rows of subscriptions that were lost are taken for rows of now"
         }
     }
 }

@@ -135,6 +135,7 @@ final class PushSender: ConnectedClient {
 
     private func restart() {
         isDead = false
+        feed = PushFeed()
         ledger = Self.emptyLedger
         for (_, kept) in registrations.sorted(by: { $0.key < $1.key }) {
             ledger.restore(kept.registration, registeredAt: kept.at)
@@ -257,6 +258,11 @@ final class PushSender: ConnectedClient {
     func connect() {
         guard !isDead else { return }
         let link = connection.open(world.connect(self))
+        // A daemon that refuses the token for a while ends the subscriptions, and other ones begin.
+        if random.chance(300) {
+            feed = PushFeed()
+            if bug != .rowsKept { ledger.forgetRows() }
+        }
         feed.begin()
         world.send("HELLO client=telltale-push\n", on: link)
         follow()

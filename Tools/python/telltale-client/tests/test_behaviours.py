@@ -49,8 +49,8 @@ def test_requests_wait_for_a_daemon_that_starts_again(daemon: Daemon, proxy: Pro
 def test_without_a_server_the_caller_is_told_after_its_limit(start: Callable[..., Daemon]) -> None:
     daemon = start()
     daemon.stop()
-    with Telltale(daemon.url, timeout=0.2, backoff=SOON) as client:
-        with pytest.raises(Unreachable, match=f"127.0.0.1:{daemon.port} within 0.2 s: .*[Rr]efused"):
+    with Telltale(daemon.url, timeout=0.5, backoff=SOON) as client:
+        with pytest.raises(Unreachable, match=f"127.0.0.1:{daemon.port} within 0.5 s: .*[Rr]efused"):
             client.ping()
 
 
@@ -62,7 +62,7 @@ def test_a_request_without_an_answer_tells_its_eid() -> None:
         stage.hear_end()
 
     script = Script(silent)
-    with Telltale(script.url, timeout=0.2) as client:
+    with Telltale(script.url, timeout=1) as client:
         with pytest.raises(TimedOut) as caught:
             client.post("errand/1", "start", eid="e1")
         assert caught.value.sent and caught.value.eid == "e1"

@@ -42,6 +42,7 @@ actor PushDesk {
     /// - Returns: The generation of the rows that follow.
     func begin(epoch: String) throws -> Int {
         generation += 1
+        ledger.forgetRows()
         if let known = try store.epoch(), known != epoch {
             log.warning("the daemon has another history; every activity is told anew")
             ledger.newHistory(at: PushClock.now)

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from support import Line, Provider, Stream, attributes
+from support import PATIENCE, Line, Provider, Stream, attributes
 
 BEGIN = {"content-state": {"note": "a"}}
 
@@ -23,7 +23,7 @@ def test_a_daemon_that_is_not_there_yet(world):
     assert gateway.get("/healthz", port=gateway.ops).text.strip() == "ok"
     assert gateway.metrics()["telltale_up"] == "0"
     world.daemon()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while gateway.get("/readyz", port=gateway.ops).status != 200:
         assert time.monotonic() < deadline
     assert gateway.post("/errand/1/start", BEGIN).json["verdict"] == "applied"

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from support import GATEWAY, REPOSITORY, Stream
+from support import GATEWAY, PATIENCE, REPOSITORY, Stream
 
 
 def run(*arguments, extra=None):
@@ -162,7 +162,7 @@ def test_certificates_are_read_again(world):
 
     def hang_up(told):
         gateway.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while told not in gateway.log():
             assert time.monotonic() < deadline
 

@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `Tools/run-parts`: commands beside each other, each with its output whole.
+@Suite(.serialized)
+struct PartsTests {
+    private static let tool = repository.appending(path: "Tools/run-parts").path
+
+    private func start(_ arguments: [String], _ parts: String) throws -> RunningProgram {
+        try RunningProgram(URL(filePath: "/usr/bin/env"), ["python3", Self.tool] + arguments, input: parts)
+    }
+
+    /// A part that goes on until it is ended, and leaves the number of its process in a file.
+    private func endless(_ file: String) -> String { "echo $$ >\(file).new; mv \(file).new \(file); exec sleep 1000" }
+
+    private func isRunning(_ file: String) throws -> Bool {
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let number = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        return Glibc.kill(number, 0) == 0
+    }
+
+    @Test func `a part begins when those that it names have ended, and its output is shown whole`() async throws {
+        try await onOwnThread {
+            let run = try start(
+                [],
+                """
+                # A comment.
+                one: echo first; echo second >&2
+                two after one: echo third
+                three waits after one two: echo fourth
+                """)
+            let lines = run.readToEnd().filter { !$0.isEmpty && !$0.hasPrefix("==") }
+            #expect(lines == ["first", "second", "third", "fourth"])
+            #expect(run.waitForExit() == 0)
+        }
+    }
+
+    @Test(arguments: [["--at-once", "2"], ["--at-once", "1"]])
+    func `two parts of one lock, or more than may compute, never run at once`(_ arguments: [String]) async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let (place, go) = (folder.path("place"), folder.path("go"))
+            let lock = arguments[1] == "2" ? " lock place" : ""
+            let run = try start(
+                arguments,
+                """
+                one\(lock): mkdir \(place); until [ -e \(go) ]; do sleep 0.01; done; rmdir \(place)
+                two\(lock): mkdir \(place); rmdir \(place)
+                beside waits: touch \(go)
+                """)
+            #expect(run.waitForExit() == 0, "\(run.readToEnd())")
+        }
+    }
+
+    @Test func `a failure ends the other parts, and is shown last`() async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let file = folder.path("pid")
+            let run = try start(
+                ["--at-once", "2"],
+                """
+                endless: \(endless(file))
+                bad: until [ -e \(file) ]; do sleep 0.01; done; echo why; exit 7
+                never after bad: touch \(folder.path("never"))
+                """)
+            #expect(run.readToEnd().suffix(2) == ["== bad: failed (7) after 0:00", "why"])
+            #expect(run.waitForExit() == 7)
+            #expect(try !isRunning(file))
+            #expect(!FileManager.default.fileExists(atPath: folder.path("never")))
+        }
+    }
+
+    @Test func `Ctrl-C ends every part, also where it is ignored by whoever began the run`() async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let file = folder.path("pid")
+            let run = try RunningProgram(
+                URL(filePath: "/bin/sh"), ["-c", "trap '' INT; exec python3 \"$0\" --every 0.05", Self.tool],
+                input: "endless: \(endless(file))")
+            // It says now and then what runs.
+            while let line = run.readLine(), !FileManager.default.fileExists(atPath: file) {
+                #expect(line.contains("endless"))
+            }
+            run.send(SIGINT)
+            #expect(run.waitForExit() == 130)
+            #expect(try !isRunning(file))
+        }
+    }
+
+    @Test(arguments: [
+        "one", "one: ", "one after two: true\ntwo: true", "one: true\none: true", "one two: true", ": true",
+    ])
+    func `a list that cannot be run is refused`(_ parts: String) async throws {
+        try await onOwnThread {
+            let run = try start([], parts)
+            #expect(run.waitForExit() == 2)
+            #expect(run.standardError.contains("line "))
+        }
+    }
+}
