@@ -45,6 +45,25 @@ struct BoardCrowdTests {
         #expect(rest.allSatisfy { $0 <= 2 * (16_384 / 64 + 1) } && first + rest.reduce(0, +) == 1_000)
     }
 
+    @Test func `replies that wait behind a list look at no more keys in one write than a list does`() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.keysPerLook = 130
+        let house = try HubHarness(kinds: VisitTests.kinds, configuration: configuration)
+        let client = house.connect()
+        house.send("TILE @b/t0 do=add widget=sales/s0 family=accessoryRectangular", from: client)
+        house.post("LIST sales/*", from: client)
+        for number in 0..<10 { house.post("GET @b/t0 view=watch id=\(number)", from: client) }
+        for number in 10..<500 { house.post("LIST nothing/* id=\(number)", from: client) }
+        house.commit()
+        var counts: [Int] = []
+        while let id = house.hub.nextReady() {
+            var bytes: [UInt8] = []
+            _ = house.hub.output(for: id, at: house.now, to: &bytes)
+            counts.append(String(decoding: bytes, as: UTF8.self).split(separator: "\n").count { $0.hasPrefix("OK") })
+        }
+        #expect(counts.reduce(0, +) == 501 && counts[0] <= 4 && counts.allSatisfy { $0 <= 130 })
+    }
+
     @Test func `crowds of subscriptions are spread over batches, and each gets its board`() throws {
         let clients = (0..<300).map { _ in house.connect() }
         for (number, client) in clients.enumerated() { house.post("SUB @b\(number % 20)/* view=watch", from: client) }

@@ -81,8 +81,9 @@ extension Hub {
     ///
     /// - Returns: Whether all of them have left.
     mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
+        var looksLeft = configuration.limits.keysPerLook
         while let item = session.outbox.first {
-            guard writer.count < limit else { return false }
+            guard writer.count < limit, looksLeft > 0 else { return false }
             switch item {
             case .history(let cursor):
                 guard !cursor.isAwaited else { return true }
@@ -92,6 +93,7 @@ extension Hub {
                 session.outbox.removeFirst()
             case .read(let request):
                 session.outbox.removeFirst()
+                looksLeft -= keyCount(of: request.command)
                 look(request, from: session, to: &writer)
             case .gallery(let cursor):
                 session.outbox.removeFirst()
@@ -102,7 +104,8 @@ extension Hub {
                 session.outbox.removeFirst()
                 let list = writeList(
                     for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
-                    limit: limit, to: &writer)
+                    limit: limit, looks: looksLeft, to: &writer)
+                looksLeft -= Int((list.next ?? Int32(clamping: store.entities.indexCount)) - next)
                 if let next = list.next {
                     session.outbox.prepend(
                         .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
@@ -123,11 +126,11 @@ extension Hub {
     /// - Returns: Where to go on, `nil` when the list is complete; and how many rows it has so far.
     private mutating func writeList(
         for session: Session, pattern: Pattern, view: ViewName, widgets: WidgetTerms, next: Int32, count: Int,
-        limit: Int, to writer: inout LineWriter
+        limit: Int, looks: Int, to writer: inout LineWriter
     ) -> (next: Int32?, count: Int) {
         var count = count
         var position = next
-        let end = Int(next) + configuration.limits.keysPerLook
+        let end = Int(next) + looks
         while Int(position) < store.entities.indexCount {
             guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)
