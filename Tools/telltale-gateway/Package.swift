@@ -79,9 +79,9 @@ let package = Package(
             swiftSettings: settings),
         // The page for browsers, inside the program.
         .target(name: "CGzip", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CGatewayFiles"),
         .target(
-            name: "Board", dependencies: ["CGzip", crypto],
-            resources: [.embedInCode("Page"), .embedInCode("Examples")],
+            name: "Board", dependencies: ["CGatewayFiles", "CGzip", crypto], exclude: ["Page"],
             swiftSettings: settings),
         // The sockets: HTTP on Hummingbird, a pool of connections to the daemon, one more for each stream.
         .target(
@@ -95,8 +95,8 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "telltale-gateway",
-            dependencies: ["Gateway", "GatewayServer", client, argumentParser, logging, metrics],
-            resources: [.embedInCode("openapi.json")], swiftSettings: settings, linkerSettings: withFoundationInside),
+            dependencies: ["CGatewayFiles", "Gateway", "GatewayServer", client, argumentParser, logging, metrics],
+            swiftSettings: settings, linkerSettings: withFoundationInside),
         // Pushes to real devices: rows in, HTTP/2 to Apple's service out, registrations in SQLite.
         .target(
             name: "PushServer",
@@ -114,6 +114,13 @@ let package = Package(
             linkerSettings: withFoundationInside),
         .testTarget(
             name: "GatewayTests", dependencies: ["Board", "Gateway", client, push, crypto, logging, metrics],
+            swiftSettings: settings),
+        .testTarget(
+            name: "GatewayServerTests",
+            dependencies: [
+                "GatewayServer", httpTypes, lifecycle, logging, nioCore, nioPosix, nioSSL, hummingbirdCore,
+                hummingbirdHTTP2,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],

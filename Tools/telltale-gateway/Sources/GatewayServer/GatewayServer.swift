@@ -122,8 +122,13 @@ public struct GatewayServer: Service {
                 certificateChain: certificates.chain, privateKey: certificates.privateKey)
             tls.minimumTLSVersion = .tlsv12
             tls.sslContextCallback = certificates.callback
-            server = try .http2Upgrade(
-                tlsConfiguration: tls, configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http))
+            server = HTTPServerBuilder { [tls] responder in
+                PunctualChannel(
+                    base: try HTTP2UpgradeChannel(
+                        tlsConfiguration: tls,
+                        configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http),
+                        responder: responder))
+            }
         }
         let application = Application(
             responder: GatewayResponder(gateway: state), server: server,

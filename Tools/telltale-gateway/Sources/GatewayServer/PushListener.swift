@@ -6,7 +6,6 @@ internal import NIOHPACK
 internal import NIOHTTP2
 internal import NIOPosix
 internal import NIOSSL
-internal import NIOTLS
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -111,26 +110,6 @@ private final class ConnectionCount: Sendable {
     }
 
     func end() { count.withLock { $0 -= 1 } }
-}
-
-/// Closes a connection whose handshake is not done in time.
-private final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
-    private static let patience = TimeAmount.seconds(10)
-    private var deadline: Scheduled<Void>?
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { deadline?.cancel() }
-        context.fireUserInboundEventTriggered(event)
-    }
 }
 
 /// The sender of a connection, as far as its tokens tell.

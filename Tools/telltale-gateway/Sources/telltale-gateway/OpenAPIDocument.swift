@@ -1,4 +1,9 @@
+internal import CGatewayFiles
+
 /// Protocols/HTTP/openapi.json, as it was when this program was built.
 enum OpenAPIDocument {
-    static let bytes: [UInt8] = PackageResources.openapi_json
+    static let bytes: [UInt8] = {
+        let file = telltale_gateway_openapi()
+        return Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+    }()
 }

@@ -1,4 +1,5 @@
 import Board
+import Foundation
 import Gateway
 import Testing
 
@@ -14,6 +15,15 @@ struct BoardTests {
                 #expect(Board.files[String(match.2)] != nil, "\(match.2)")
             }
             #expect(!page.contains("VERSION") && !page.contains("PUSHES"))
+        }
+    }
+
+    @Test func `every file of the folder is inside, as it is there`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/Board/Page")
+        let names = try FileManager.default.contentsOfDirectory(atPath: page.path())
+        #expect(Set(names) == Set(Board.files.keys.filter { !$0.hasSuffix(".json") }).union(["page.html"]))
+        for name in names where name != "page.html" {
+            #expect(try Data(contentsOf: page.appending(path: name)) == Data(Board.files[name]?.bytes ?? []), "\(name)")
         }
     }
 
