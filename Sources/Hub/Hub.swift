@@ -219,10 +219,12 @@ public struct Hub: ~Copyable {
 
     private mutating func fire(_ entity: EntityIndex, due: Timestamp) {
         guard let key = store[entity].key else { return }
+        var due = due
         if providers.hasUnaligned {
-            // The end of an operation may ask the provider for the next one.
+            // The end of an operation may ask the provider for the next one. Another provider may be asked at another time.
             align(key)
-            guard store.due(of: entity) != nil else { return }
+            guard let next = store.due(of: entity) else { return }
+            due = next
         }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
