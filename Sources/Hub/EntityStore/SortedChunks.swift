@@ -1,0 +1,79 @@
+/// Sorted elements, each of which is there once: there may be a hundred thousand.
+///
+/// They stand in chunks, so one that comes or goes moves a chunk at most, and the first and the last ones are known at any time.
+struct SortedChunks<Element: Comparable & Sendable>: Sendable {
+    private(set) var count = 0
+    /// Sorted, each and together; none is empty.
+    private var chunks: [[Element]] = []
+
+    private static var chunkLimit: Int { 256 }
+
+    var isEmpty: Bool { chunks.isEmpty }
+
+    /// - Complexity: O(limit)
+    func first(_ limit: Int) -> [Element] {
+        var found: [Element] = []
+        for chunk in chunks {
+            guard found.count < limit else { break }
+            found += chunk.prefix(limit - found.count)
+        }
+        return found
+    }
+
+    /// The last ones, from the end.
+    ///
+    /// - Complexity: O(limit)
+    func last(_ limit: Int) -> [Element] {
+        var found: [Element] = []
+        for chunk in chunks.reversed() {
+            guard found.count < limit else { break }
+            found += chunk.reversed().prefix(limit - found.count)
+        }
+        return found
+    }
+
+    mutating func insert(_ element: Element) {
+        count += 1
+        guard !chunks.isEmpty else {
+            chunks = [[element]]
+            return
+        }
+        let index = chunk(of: element)
+        chunks[index].insert(element, at: Self.place(of: element, in: chunks[index]))
+        guard chunks[index].count > Self.chunkLimit else { return }
+        let half = chunks[index].count / 2
+        chunks.insert(Array(chunks[index][half...]), at: index + 1)
+        chunks[index].removeLast(chunks[index].count - half)
+    }
+
+    /// Takes out what is equal to `element`, where it is there.
+    mutating func remove(_ element: Element) {
+        guard !chunks.isEmpty else { return }
+        let index = chunk(of: element)
+        let place = Self.place(of: element, in: chunks[index])
+        guard place < chunks[index].count, chunks[index][place] == element else { return }
+        count -= 1
+        chunks[index].remove(at: place)
+        if chunks[index].isEmpty { chunks.remove(at: index) }
+    }
+
+    /// The last chunk that begins at `element` or before it, else the first one.
+    private func chunk(of element: Element) -> Int {
+        var (low, high) = (0, chunks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if element < chunks[middle][0] { high = middle } else { low = middle + 1 }
+        }
+        return max(0, low - 1)
+    }
+
+    /// Where an element stands, or would stand, among sorted ones.
+    private static func place(of element: Element, in sorted: [Element]) -> Int {
+        var (low, high) = (0, sorted.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if sorted[middle] < element { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
