@@ -199,8 +199,8 @@ public struct Hub: ~Copyable {
     /// Fires what is due by the hub's clocks, in the order of its dates: after a full disk too, because an event that is
     /// tried again must not overtake a timer that was due before it.
     private mutating func fireDeadlines() {
-        while commit.hasRoomForDeadlines, let next = store.popDue() { fire(next.entity, due: next.time) }
-        while commit.hasRoomForDeadlines, let next = store.popDueOnWallClock() { fire(next.entity, due: next.time) }
+        while commit.hasRoomForDeadlines, let entity = store.popDue() { fire(entity) }
+        while commit.hasRoomForDeadlines, let entity = store.popDueOnWallClock() { fire(entity) }
     }
 
     /// As many timers as a machine can have, and as many as their steps may set off: a kind whose timers go in a circle is
@@ -212,20 +212,16 @@ public struct Hub: ~Copyable {
     mutating func fireDeadlines(of key: Key) {
         guard let entity = store.index(of: key) else { return }
         for _ in 0..<Self.deadlinesOfOneKey {
-            guard let due = store.due(of: entity) else { return }
-            fire(entity, due: due)
+            guard store.due(of: entity) != nil else { return }
+            fire(entity)
         }
     }
 
-    private mutating func fire(_ entity: EntityIndex, due: Timestamp) {
+    private mutating func fire(_ entity: EntityIndex) {
         guard let key = store[entity].key else { return }
-        var due = due
-        if providers.hasUnaligned {
-            // The end of an operation may ask the provider for the next one. Another provider may be asked at another time.
-            align(key)
-            guard let next = store.due(of: entity) else { return }
-            due = next
-        }
+        // The end of an operation may ask the provider for the next one. Another provider may be asked at another time.
+        if providers.hasUnaligned { align(key) }
+        guard let due = store.due(of: entity) else { return }
         statistics.deadlinesFired += 1
         // One that is refused is not armed again before something changes, or it would be due for ever.
         _ = try? record(store.entry(ofDeadline: due, at: entity, key))

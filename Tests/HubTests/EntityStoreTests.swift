@@ -97,10 +97,10 @@ struct EntityStoreTests {
         later.time = later.time + .minutes(4)
         store.beginBatch(expecting: 1, at: later)
         var due: [Key] = []
-        while let next = store.popDue() {
-            let key = store[next.entity].key
+        while let entity = store.popDue() {
+            let (key, time) = (store[entity].key, store.due(of: entity))
             due.append(try #require(key))
-            try apply(.deadline(due[due.count - 1], due: next.time), to: &store)
+            try apply(.deadline(due[due.count - 1], due: try #require(time)), to: &store)
         }
         #expect(try due == [key("coffee-order/1"), key("coffee-order/2")])
         holds(store.popDueOnWallClock() == nil)

@@ -274,18 +274,18 @@ struct EntityStore: ~Copyable {
     }
 
     /// Takes the key whose deadline on the kinds' clock is due first; `nil` = none is due.
-    mutating func popDue() -> Deadline? {
+    mutating func popDue() -> EntityIndex? {
         while let next = deadlines.pop(by: time, in: &entities) {
-            if kindsDeadline(of: next.entity) == next.time { return next }
+            if kindsDeadline(of: next.entity) == next.time { return next.entity }
             arm(next.entity)
         }
         return nil
     }
 
     /// The same of the real clock.
-    mutating func popDueOnWallClock() -> Deadline? {
+    mutating func popDueOnWallClock() -> EntityIndex? {
         while let next = deadlines.popOnWallClock(by: wall, in: &entities) {
-            if wallDeadline(of: next.entity) == next.time { return next }
+            if wallDeadline(of: next.entity) == next.time { return next.entity }
             arm(next.entity)
         }
         return nil
