@@ -4,7 +4,7 @@ import TelltaleWire
 /// Posts the lines that it is given, each until it has a reply, with the same event id every time.
 ///
 /// A script and a trace post through one. It makes no faults of its own.
-final class EventClient: ConnectedClient, Poster {
+final class EventClient: RequestingClient, Poster {
     struct Parcel {
         var line: String
         var eid: String
@@ -18,7 +18,7 @@ final class EventClient: ConnectedClient, Poster {
     let source: String
     var connection = ClientConnection()
     private(set) var parcels: [Parcel] = []
-    private var requests = RequestQueue(letter: "c")
+    var requests = RequestQueue(letter: "c")
     /// Called with the number and the reply of each parcel.
     var onAnswer: (Int, ServerLine) -> Void = { _, _ in }
     /// Called at each move.
@@ -35,7 +35,7 @@ final class EventClient: ConnectedClient, Poster {
         self.source = source
     }
 
-    var isWaiting: Bool { requests.isOwed }
+    var title: String { source }
     var isIdle: Bool { requests.isIdle }
     var untilNextMove: Int64 { 1_000 }
 
@@ -55,16 +55,9 @@ final class EventClient: ConnectedClient, Poster {
 
     func doLater(_ what: Int) { what == Self.retry ? flush() : onLater(what) }
 
-    func calmDown() { if link == nil { connect() } else { flush() } }
+    func connect() { connect(with: "HELLO id=hello client=\(source)") }
 
-    func connect() {
-        let link = connection.open(world.connect(self))
-        world.send("HELLO id=hello client=\(source)\n", on: link)
-        requests.reconnect()
-        flush()
-    }
-
-    private func flush() {
+    func flush() {
         guard let link else { return }
         var text = ""
         while let number = requests.next(at: world.now) {
@@ -74,27 +67,8 @@ final class EventClient: ConnectedClient, Poster {
         if !text.isEmpty { world.send(text, on: link) }
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let lines = connection.read(bytes, on: link)?.lines else { return }
-        for line in lines where line.verb == "OK" || line.verb == "ERR" {
-            switch requests.take(line) {
-            case .greeting: break
-            case .answer(let number): answered(number, line)
-            case .unexpected:
-                world.violated("protocol", "\(source) is answered out of order: \(line["id"] ?? "one without id")")
-            }
-        }
-        flush()
-    }
-
-    private func answered(_ number: Int, _ line: ServerLine) {
-        if line.verb == "ERR", line["retry"] == "later", line["code"] != "limit_activities" {
-            world.ledger.errors[line["code"] ?? "", default: 0] += 1
-            if requests.postpone(number, at: world.now) {
-                world.scheduleLater(Self.retry, for: self, after: RequestQueue.retryDelay)
-            }
-            return
-        }
+    func answered(_ number: Int, _ line: ServerLine) {
+        if postpones(number, line, butFor: "limit_activities", scheduling: Self.retry) { return }
         if line.verb == "OK" {
             let verdict = line["verdict"] ?? ""
             world.ledger.verdicts[verdict, default: 0] += 1

@@ -1,7 +1,7 @@
 import TelltaleWire
 
 /// A program that is told of changes and no rows (`deliver=notice`), and reads when it is told.
-final class NoticeReader: ConnectedClient {
+final class NoticeReader: RowClient {
     private enum Phase {
         case away, subscribing, live
     }
@@ -85,13 +85,7 @@ final class NoticeReader: ConnectedClient {
 
     // MARK: Lines
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
-        if let fault { broken("is sent what is no line: \(fault)") }
-        for line in lines { receive(line) }
-    }
-
-    private func receive(_ line: ClientLine) {
+    func receive(_ line: ClientLine) {
         switch line.verb {
         case "RESET": (isBehind, cursor) = (true, nil)
         case "LIVE":
@@ -125,5 +119,5 @@ final class NoticeReader: ConnectedClient {
         if world.isCalm, phase == .live, !isListing { list() }
     }
 
-    private func broken(_ what: String) { world.violated("notices", "\(name) \(what)") }
+    func broken(_ what: String) { world.violated("notices", "\(name) \(what)") }
 }

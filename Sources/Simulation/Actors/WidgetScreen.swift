@@ -2,11 +2,7 @@ import TelltaleModel
 import TelltaleWire
 
 /// A screen with widgets: it follows them in one family, place and mode, keeps one row a key, and draws from it.
-final class WidgetScreen: ConnectedClient {
-    private enum Phase {
-        case away, subscribing, filling, resuming, live
-    }
-
+final class WidgetScreen: RowClient {
     /// How it looks at widgets.
     private struct Look {
         var view: String
@@ -26,11 +22,7 @@ final class WidgetScreen: ConnectedClient {
     /// The device that it is; two screens may be one.
     private let unit: String?
     private(set) var isOff = false
-    private var phase = Phase.away
-    private(set) var table: [String: ShownRow] = [:]
-    private var snapshot: [String: ShownRow] = [:]
-    private var cursor: String?
-    private var revs: [String: Int64] = [:]
+    private var rows = FollowedRows()
 
     init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
@@ -56,7 +48,7 @@ final class WidgetScreen: ConnectedClient {
         self.random = random
     }
 
-    var isWaiting: Bool { phase != .live }
+    var isWaiting: Bool { !rows.isLive }
     var untilNextMove: Int64 { random.pick(500...15_000) }
 
     /// The lines with which another screen of its kind would begin.
@@ -76,30 +68,20 @@ final class WidgetScreen: ConnectedClient {
             && (pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast())))
     }
 
-    var isLive: Bool { phase == .live }
+    var isLive: Bool { rows.isLive }
+    var table: [String: ShownRow] { rows.table }
 
     // MARK: Moves
 
     func move() {
         guard let link else {
-            if phase == .away { connect() }
+            if rows.isAway { connect() }
             return
         }
         if world.isCalm { return }
         if random.chance(world.climate.resets) { return vanish() }
         if unit != nil, random.chance(150) { turn(off: !isOff) }
-        if random.chance(world.climate.slowReaders) {
-            let isSlow = link.readingLimit == nil
-            link.readingLimit = isSlow ? 200 + random.below(2_000) : nil
-            link.pause = random.pick(50...2_000)
-            if !isSlow { wake(link) }
-        }
-    }
-
-    private func wake(_ link: Link) {
-        link.readingLimit = nil
-        link.isReadScheduled = false
-        world.read(link)
+        if random.chance(world.climate.slowReaders) { changeReading(of: link, &random) }
     }
 
     private func turn(off: Bool) {
@@ -125,32 +107,17 @@ final class WidgetScreen: ConnectedClient {
 
     func connect() {
         let link = connection.open(world.connect(self))
-        phase = .subscribing
-        // A snapshot that was broken off is none.
-        snapshot = [:]
-        if random.chance(50) { cursor = nil }
-        let from = cursor.map { " from=\($0)" } ?? ""
+        let from = rows.begin(isAnew: random.chance(50))
         world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
     }
 
-    func ended(_ link: Link, wasLost: Bool) { phase = .away }
+    func ended(_ link: Link, wasLost: Bool) { rows.end() }
 
     // MARK: Lines
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
-        if let fault { broken("is sent what is no line: \(fault)") }
-        for line in lines { receive(line) }
-    }
-
-    private func receive(_ line: ClientLine) {
+    func receive(_ line: ClientLine) {
+        rows.take(line)
         switch line.verb {
-        case "OK" where line["id"] == "s": phase = cursor == nil ? .filling : .resuming
-        case "RESET": phase = .filling
-        case "LIVE":
-            if phase == .filling { table = snapshot }
-            snapshot = [:]
-            phase = .live
         case "ERR": broken("is refused: \(line.whole)")
         case "SNAP", "UPD", "DEL":
             if let key = line["key"], let rev = line.integer("rev"), SimulatedWidgets.isWidget(key) {
@@ -158,23 +125,17 @@ final class WidgetScreen: ConnectedClient {
             }
         default: break
         }
-        if let known = line["cur"] { cursor = known }
     }
 
     private func take(_ line: ClientLine, key: String, rev: Int64) {
         if !follows(key) { return broken("is told of \(key)") }
-        if rev < revs[key] ?? 0 { return broken("sees \(key) go back from \(revs[key] ?? 0) to \(rev)") }
-        revs[key] = rev
-        guard line.verb != "DEL" else {
-            table[key] = nil
-            return
-        }
+        if let fault = rows.fault(ofRev: rev, key: key) { return broken(fault) }
+        guard line.verb != "DEL" else { return rows.set(nil, of: key) }
         if let fault = fault(of: line, key: key, rev: rev) { world.violated("widgets", "\(name): \(key) \(fault)") }
-        if let known = table[key], known.rev == rev, phase == .live, SimulatedWidgets.isCard(key), isLasting(known) {
+        if let known = table[key], known.rev == rev, rows.isLive, SimulatedWidgets.isCard(key), isLasting(known) {
             return broken("is sent \(key) at \(rev) again, and still knows what it will be")
         }
-        let row = ShownRow(rev: rev, text: line.text)
-        if phase == .filling { snapshot[key] = row } else { table[key] = row }
+        rows.set(ShownRow(rev: rev, text: line.text), of: key)
     }
 
     /// Whether a row has entries left: what it foresaw is no news when it comes.
@@ -197,5 +158,5 @@ final class WidgetScreen: ConnectedClient {
         return world.chronicle?.widgets.fault(of: row, key: key, rev: rev, ahead: ahead ?? 4)
     }
 
-    private func broken(_ what: String) { world.violated("widgets", "\(name) \(what)") }
+    func broken(_ what: String) { world.violated("widgets", "\(name) \(what)") }
 }

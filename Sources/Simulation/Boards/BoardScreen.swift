@@ -4,11 +4,7 @@ import TelltaleWire
 /// A device that shows a board: it follows it, is slow or away at times, turns its stacks by itself, and resumes.
 ///
 /// Its rows are checked where the daemon sends them, and its table where the daemon says that it is whole.
-final class BoardScreen: ConnectedClient {
-    private enum Phase {
-        case away, subscribing, filling, resuming, live
-    }
-
+final class BoardScreen: RowClient {
     /// The table that a cursor stands for, as it is to be.
     private struct Promise {
         var cursor: String
@@ -30,11 +26,7 @@ final class BoardScreen: ConnectedClient {
     private var isOnWay: Bool
     /// The daemon has not said yet that it has heard where the device is.
     private var isPlaceUnheard = false
-    private var phase = Phase.away
-    private(set) var table: [String: ShownRow] = [:]
-    private var snapshot: [String: ShownRow] = [:]
-    private var cursor: String?
-    private var revs: [String: Int64] = [:]
+    private var rows = FollowedRows()
     private var emission = ClientLines()
     private var promise: Promise?
 
@@ -52,8 +44,9 @@ final class BoardScreen: ConnectedClient {
         self.random = random
     }
 
-    var isWaiting: Bool { phase != .live }
-    var isLive: Bool { phase == .live }
+    var isWaiting: Bool { !rows.isLive }
+    var isLive: Bool { rows.isLive }
+    var table: [String: ShownRow] { rows.table }
     var untilNextMove: Int64 { random.pick(500...15_000) }
 
     var introduction: [String] {
@@ -72,27 +65,16 @@ final class BoardScreen: ConnectedClient {
 
     func move() {
         guard let link else {
-            if phase == .away { connect() }
+            if rows.isAway { connect() }
             return
         }
         if world.isCalm { return }
         if random.chance(world.climate.resets + 20) { return vanish() }
-        if !isPlaceUnheard, phase == .live, random.chance(100) {
+        if !isPlaceUnheard, rows.isLive, random.chance(100) {
             (isOnWay, isPlaceUnheard) = (!isOnWay, true)
             world.send(place + "\n", on: link)
         }
-        if random.chance(world.climate.slowReaders) {
-            let isSlow = link.readingLimit == nil
-            link.readingLimit = isSlow ? 200 + random.below(2_000) : nil
-            link.pause = random.pick(50...2_000)
-            if !isSlow { wake(link) }
-        }
-    }
-
-    private func wake(_ link: Link) {
-        link.readingLimit = nil
-        link.isReadScheduled = false
-        world.read(link)
+        if random.chance(world.climate.slowReaders) { changeReading(of: link, &random) }
     }
 
     func calmDown() {
@@ -103,14 +85,12 @@ final class BoardScreen: ConnectedClient {
     func connect() {
         let link = connection.open(world.connect(self))
         emission.begin()
-        phase = .subscribing
-        (snapshot, promise, isPlaceUnheard) = ([:], nil, false)
-        if random.chance(50) { cursor = nil }
-        let from = cursor.map { " from=\($0)" } ?? ""
+        (promise, isPlaceUnheard) = (nil, false)
+        let from = rows.begin(isAnew: random.chance(50))
         world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
     }
 
-    func ended(_ link: Link, wasLost: Bool) { phase = .away }
+    func ended(_ link: Link, wasLost: Bool) { rows.end() }
 
     // MARK: The daemon
 
@@ -198,20 +178,10 @@ final class BoardScreen: ConnectedClient {
 
     // MARK: Lines
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
-        if let fault { broken("is sent what is no line: \(fault)") }
-        for line in lines { receive(line) }
-    }
-
-    private func receive(_ line: ClientLine) {
+    func receive(_ line: ClientLine) {
+        rows.take(line)
         switch line.verb {
-        case "OK" where line["id"] == "s": phase = cursor == nil ? .filling : .resuming
-        case "RESET": phase = .filling
         case "LIVE":
-            if phase == .filling { table = snapshot }
-            snapshot = [:]
-            phase = .live
             if let promise, promise.cursor == line["cur"] { keep(promise) }
             promise = nil
         case "ERR": broken("is refused: \(line.whole)")
@@ -221,21 +191,14 @@ final class BoardScreen: ConnectedClient {
             }
         default: break
         }
-        if let known = line["cur"] { cursor = known }
     }
 
     private func take(_ line: ClientLine, key: String, rev: Int64) {
         if !follows(key) { return broken("is told of \(key)") }
-        if rev < revs[key] ?? 0, world.chronicle?.boards?.forgotten.contains(key) == false {
-            return broken("sees \(key) go back from \(revs[key] ?? 0) to \(rev)")
+        if let fault = rows.fault(ofRev: rev, key: key), world.chronicle?.boards?.forgotten.contains(key) == false {
+            return broken(fault)
         }
-        revs[key] = rev
-        guard line.verb != "DEL" else {
-            table[key] = nil
-            return
-        }
-        let row = ShownRow(rev: rev, text: line.text)
-        if phase == .filling { snapshot[key] = row } else { table[key] = row }
+        rows.set(line.verb == "DEL" ? nil : ShownRow(rev: rev, text: line.text), of: key)
     }
 
     /// A snapshot or a resume is over: the table shows all of it, whatever was missed.
@@ -300,5 +263,5 @@ final class BoardScreen: ConnectedClient {
         return nil
     }
 
-    private func broken(_ what: String) { world.violated("boards", "\(name) (\(pattern), \(view)) \(what)") }
+    func broken(_ what: String) { world.violated("boards", "\(name) (\(pattern), \(view)) \(what)") }
 }

@@ -4,7 +4,7 @@ import TelltaleWire
 /// board takes.
 ///
 /// A request without an answer is sent again with its event id, whatever has happened to the connection or to the daemon.
-final class BoardWriter: ConnectedClient {
+final class BoardWriter: RequestingClient {
     private struct Sent {
         var deed: TileDeed
         /// The newest commit when it was sent last.
@@ -22,7 +22,7 @@ final class BoardWriter: ConnectedClient {
     private var random: SimulationRandom
     var connection = ClientConnection()
     private var sent: [Sent] = []
-    private var requests = RequestQueue(letter: "b", window: 20)
+    var requests = RequestQueue(letter: "b", window: 20)
 
     init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
         self.world = world
@@ -35,7 +35,7 @@ final class BoardWriter: ConnectedClient {
         self.random = random
     }
 
-    var isWaiting: Bool { requests.isOwed }
+    var title: String { source }
     var untilNextMove: Int64 { random.pick(100...4_000) }
 
     var introduction: String { "HELLO client=\(source) account=\(account)" }
@@ -67,20 +67,11 @@ final class BoardWriter: ConnectedClient {
         flush()
     }
 
-    func doLater(_ what: Int) { flush() }
-
-    func calmDown() { if link == nil { connect() } else { flush() } }
-
-    func connect() {
-        let link = connection.open(world.connect(self))
-        world.send("\(introduction) id=hello\n", on: link)
-        requests.reconnect()
-        flush()
-    }
+    func connect() { connect(with: "\(introduction) id=hello") }
 
     private var moment: Int64 { (world as? World)?.drawnMoment ?? world.daemonTime }
 
-    private func flush() {
+    func flush() {
         guard let link else { return }
         while let number = requests.next(at: world.now) {
             sent[number].sentAt = world.chronicle?.boards?.sequence ?? 0
@@ -91,29 +82,11 @@ final class BoardWriter: ConnectedClient {
 
     // MARK: Replies
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let lines = connection.read(bytes, on: link)?.lines else { return }
-        for line in lines where line.verb == "OK" || line.verb == "ERR" {
-            switch requests.take(line) {
-            case .greeting: break
-            case .answer(let number): answered(number, line)
-            case .unexpected: world.violated("protocol", "\(source) is answered out of order: \(line)")
-            }
-        }
-        flush()
-    }
-
-    private func answered(_ number: Int, _ line: ServerLine) {
+    func answered(_ number: Int, _ line: ServerLine) {
         guard let boards = world.chronicle?.boards else { return }
         let deed = sent[number].deed
         let code = line["code"] ?? ""
-        if line.verb == "ERR", line["retry"] == "later", code != "limit_tiles" {
-            world.ledger.errors[code, default: 0] += 1
-            if requests.postpone(number, at: world.now) {
-                world.scheduleLater(0, for: self, after: RequestQueue.retryDelay)
-            }
-            return
-        }
+        if postpones(number, line, butFor: "limit_tiles") { return }
         let fault: (promise: String, what: String)?
         if line.verb == "OK" {
             let (verdict, rev) = (line["verdict"] ?? "", line.integer("rev") ?? -1)
