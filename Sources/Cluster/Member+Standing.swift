@@ -17,7 +17,10 @@ extension Member {
     public func standing(at now: MonotonicTime) -> ClusterStanding {
         var standing = ClusterStanding(node: replica.node, role: isLeading ? .leader : .standby)
         standing.term = replica.term
-        standing.leader = leader.map { ($0.node, $0.address) }
+        // Clients go where they are sent. The address of a machine that is gone would cost each of them its patience.
+        if isLeading || now.milliseconds(since: lastSign) <= replica.lease {
+            standing.leader = leader.map { ($0.node, $0.address) }
+        }
         if !isLeading {
             standing.epoch = replica.reader.epoch ?? 0
             standing.sequence = sequence

@@ -34,7 +34,8 @@ public struct ClusterStanding: Hashable, Sendable {
     public var role: Role
     /// The newest term that was read; 0 before the first.
     public var term: Int64 = 0
-    /// The node that leads and its address, without `tls://`; `nil` while none is known to lead.
+    /// The node that leads and its address, without `tls://`; `nil` while none is known to lead, and while the one that does is
+    /// silent.
     public var leader: (node: String, address: String)? {
         get { leaderNode.flatMap { node in leaderAddress.map { (node, $0) } } }
         set { (leaderNode, leaderAddress) = (newValue?.node, newValue?.address) }

@@ -1,9 +1,6 @@
 import TelltaleModel
 
 /// Another process that has the name of this node, as its beats tell.
-///
-/// A beat of a life before of this node may still be on its way, or stand where beats are kept. Only one that follows another by
-/// a time tells a process that runs.
 struct Namesake: Hashable, Sendable {
     /// A beat of this name, to this process.
     enum Word: Hashable, Sendable {
@@ -14,10 +11,7 @@ struct Namesake: Hashable, Sendable {
         case isEarlier
     }
 
-    private var instance: UInt64 = 0
-    private var number: Int64 = 0
-    /// When its first beat was heard.
-    private var since = MonotonicTime.distantPast
+    private var process = RunningProcess()
 
     /// A beat of this node's name, of another process.
     ///
@@ -25,12 +19,7 @@ struct Namesake: Hashable, Sendable {
     ///   - beatCount: Of this process.
     ///   - span: Beats of a process that runs are at least so far apart.
     mutating func heard(_ beat: Beat, beatCount: Int64, apart span: Milliseconds, at now: MonotonicTime) -> Word {
-        guard beat.instance == instance else {
-            (instance, number, since) = (beat.instance, beat.number, now)
-            return .none
-        }
-        guard beat.number > number, now.milliseconds(since: since) >= span else { return .none }
-        number = beat.number
+        guard process.isProven(by: beat, apart: span, at: now) else { return .none }
         return beat.number > beatCount ? .isEarlier : .runs
     }
 }

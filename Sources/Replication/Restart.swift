@@ -15,10 +15,8 @@ struct Restart: Hashable, Sendable {
         case leaderGone
     }
 
-    private var instance: UInt64 = 0
-    private var number: Int64 = 0
-    /// When the first word of the other process came that no word of the leader follows.
-    private var since = MonotonicTime.distantPast
+    /// The other process, since a word of the leader.
+    private var process = RunningProcess()
 
     /// A node says this now.
     ///
@@ -35,12 +33,6 @@ struct Restart: Hashable, Sendable {
         }
         // One that leads, or knows more, has led in a term that was not read yet.
         guard beat.role != .leading, beat.term <= term else { return .none }
-        guard beat.instance == instance else {
-            (instance, number, since) = (beat.instance, beat.number, now)
-            return .none
-        }
-        guard beat.number > number, now.milliseconds(since: since) >= span else { return .none }
-        number = beat.number
-        return .leaderGone
+        return process.isProven(by: beat, apart: span, at: now) ? .leaderGone : .none
     }
 }

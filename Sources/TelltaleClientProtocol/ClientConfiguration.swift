@@ -34,7 +34,8 @@ public struct ClientConfiguration: Sendable {
     public var goesToLeader = true
     /// The delays between attempts, which restart after a connection that has served for a second.
     public var backoff = Backoff()
-    /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`.
+    /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`. Where there are several servers,
+    /// connecting to each is limited by ``ServerList/dialSpan(limit:)`` too.
     public var greetingTimeout = Milliseconds.seconds(10)
     /// Whether ``ClientProtocol/rows(of:)`` is kept, which a client that only forwards rows does not need.
     public var keepsRows = true

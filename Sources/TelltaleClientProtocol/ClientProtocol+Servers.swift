@@ -11,6 +11,9 @@ extension ClientProtocol {
         var isFarewell = false
     }
 
+    /// How long an attempt to connect may take.
+    var dialSpan: Milliseconds { servers.dialSpan(limit: configuration.greetingTimeout) }
+
     /// Leaves a server that does not lead.
     ///
     /// - Returns: Whether to stay.

@@ -102,14 +102,14 @@ public struct ClientProtocol {
         leaves = true
     }
 
-    /// Reports that the owner has begun to connect. If that takes longer than ``ClientConfiguration/greetingTimeout``,
-    /// ``wantsClose`` becomes `true`: the owner abandons the attempt and calls ``disconnected(reason:at:random:)``.
+    /// Reports that the owner has begun to connect. If that takes longer than ``ServerList/dialSpan(limit:)``, ``wantsClose``
+    /// becomes `true`: the owner abandons the attempt and calls ``disconnected(reason:at:random:)``.
     ///
     /// Does nothing if no connection is wanted. An owner that does not call this has no time limit.
     public mutating func connecting(at now: Timestamp) {
         guard phase == .connecting else { return }
         closeReason = nil
-        phase = .dialing(deadline: now + configuration.greetingTimeout)
+        phase = .dialing(deadline: now + dialSpan)
     }
 
     public mutating func connected(at now: Timestamp) {
@@ -175,7 +175,7 @@ public struct ClientProtocol {
         switch phase {
         case .idle, .connecting, .over: break
         case .waiting: phase = .connecting
-        case .dialing: giveUp("nobody took the connection within \(configuration.greetingTimeout.count) ms")
+        case .dialing: giveUp("nobody took the connection within \(dialSpan.count) ms")
         case .greeting: giveUp("no greeting came: is this a telltale daemon?")
         case .introducing: giveUp("HELLO was not answered")
         case .ready:

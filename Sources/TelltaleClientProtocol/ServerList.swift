@@ -46,6 +46,20 @@ public struct ServerList: Hashable, Sendable {
     /// Whether each address was tried since a server last served.
     public var isExhausted: Bool { attempts >= max(1, own.count) }
 
+    /// How long an attempt to connect to ``address`` may take, where a single server would get `limit`.
+    ///
+    /// A machine that is gone answers nothing, so a client of several servers goes on early. Each round through its list gives every
+    /// server twice as long: a network that is slow needs it.
+    public func dialSpan(limit: Milliseconds) -> Milliseconds {
+        guard own.count > 1 || named != nil else { return limit }
+        let doublings = min(attempts / max(1, own.count), Self.doublingLimit)
+        return min(limit, Self.firstDialSpan.multiplied(by: 1 << Int64(doublings)))
+    }
+
+    /// One lost packet of two is repeated within it.
+    private static let firstDialSpan = Milliseconds.seconds(2)
+    private static let doublingLimit = 16
+
     /// The server answered `HELLO`.
     public mutating func served() { (asked, hops, attempts) = ([], 0, 0) }
 

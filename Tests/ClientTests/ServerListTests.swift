@@ -27,6 +27,24 @@ struct ServerListTests {
         #expect(step == row[4], "\(row)")
     }
 
+    @Test("Protocols/Clients/dialing.table", arguments: try TableFile("Clients/dialing.table").rows)
+    func dialing(_ row: TableFile.Row) throws {
+        var servers = ServerList(row[1].split(separator: ",").map(String.init))
+        for input in row[2].split(separator: ";") {
+            let words = input.split(separator: " ").map(String.init)
+            for _ in 0..<(words.count == 2 ? try #require(Int(words[1])) : 1) {
+                switch words[0] {
+                case "failed": _ = servers.failed()
+                case "standby": _ = servers.isNotLeader(leader: words.count == 3 ? words[2] : nil)
+                case "served": servers.served()
+                default: Issue.record("no input: \(input)")
+                }
+            }
+        }
+        let limit = Milliseconds.seconds(try #require(Int64(row[3])))
+        #expect(servers.dialSpan(limit: limit) == .seconds(try #require(Int64(row[4]))), "\(row)")
+    }
+
     private static func address(_ text: String) -> String { text.replacing(/^t:/, with: "tls://") }
 
     private static func describe(_ step: ServerList.Step) -> String {
@@ -56,6 +74,18 @@ struct ServerListTests {
             $0.token = "tt_secret"
             configure(&$0)
         }
+    }
+
+    @Test func `a machine that is gone costs a client of several servers 2 s, and of one its whole patience`() {
+        func given(_ servers: [String]) -> (deadline: Milliseconds, reason: String?) {
+            var script = script { $0.servers = servers }
+            script.client.connecting(at: script.now)
+            let span = (script.client.deadline ?? script.now) - script.now
+            script.pass(span)
+            return (span, script.client.closeReason)
+        }
+        #expect(given(["a:1", "b:1"]) == (.seconds(2), "nobody took the connection within 2000 ms"))
+        #expect(given(["a:1"]) == (.seconds(10), "nobody took the connection within 10000 ms"))
     }
 
     @Test func `a standby hears nothing from a client, and the leader that it names is next, at once`() throws {

@@ -202,7 +202,7 @@ final class ClusterEdge {
     private func tellStanding() {
         let standing = standing
         daemon.tellStanding(standing)
-        watch?.watch(member.isLeading ? nil : standing.leader?.address)
+        watch?.watch(member.isLeading ? nil : member.leader?.address)
     }
 
     private func withEngine(_ standing: ClusterStanding) -> ClusterStanding {

@@ -6,6 +6,7 @@ from torture.wire import Lines, attributes
 
 PAUSES = (0.1, 0.5)  # Between two attempts, in seconds: the client's dice.
 TOKENS = []  # At most one, which every connection uses.
+DIAL = 2.0  # An attempt to connect where there are other addresses, in seconds, as clients have it.
 PATIENCE = 3.0  # A leader that says nothing for so long is left, in seconds.
 
 
@@ -23,7 +24,8 @@ class NodeLines(Lines):
     """One connection to one node."""
 
     def __init__(self, address, seconds=PATIENCE, name="torture"):
-        self.socket = socket.create_connection(address, timeout=seconds)
+        self.socket = socket.create_connection(address, timeout=min(seconds, DIAL))
+        self.socket.settimeout(seconds)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
         self.address = address

@@ -13,15 +13,16 @@ from telltale.options import Options
 from telltale.protocol import ClientProtocol
 from telltale.values import Disconnected, Replied
 
-TABLE = REPOSITORY / "Protocols/Clients/servers.table"
+TABLES = REPOSITORY / "Protocols/Clients"
 STANDBY = GREETING + " node=n2 role=standby"
 LIST = Options(servers=("a:1", "b:1", "c:1"))
 
 
-def table() -> List[List[str]]:
-    if not TABLE.exists():
+def rows(name: str) -> List[List[str]]:
+    table = TABLES / f"{name}.table"
+    if not table.exists():
         return []
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    lines = [line for line in table.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return [[cell.strip() for cell in line.split("|")] for line in lines]
 
 
@@ -30,7 +31,7 @@ def address(text: str) -> str:
 
 
 @behaviour("next-server")
-@pytest.mark.parametrize("row", table(), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", rows("servers"), ids=lambda row: row[0])
 def test_the_table_of_servers(row: List[str]) -> None:
     servers = ServerList([address(text) for text in row[1].split(",")])
     step = "nothing"
@@ -49,6 +50,34 @@ def test_the_table_of_servers(row: List[str]) -> None:
             servers.resigned(leader)
             step = "wait"
     assert (servers.address, step) == (address(row[3]), row[4])
+
+
+@behaviour("next-server")
+@pytest.mark.parametrize("row", rows("dialing"), ids=lambda row: row[0])
+def test_the_table_of_dialing(row: List[str]) -> None:
+    servers = ServerList(row[1].split(","))
+    for one in row[2].split(";"):
+        words = one.split()
+        for _ in range(int(words[1]) if len(words) == 2 else len(words[:1])):
+            if words[0] == "failed":
+                servers.failed()
+            elif words[0] == "standby":
+                servers.is_not_leader(words[2] if len(words) == 3 else None)
+            else:
+                assert words[0] == "served"
+                servers.served()
+    assert servers.dial_span(float(row[3])) == float(row[4])
+
+
+@behaviour("next-server")
+def test_a_machine_that_is_gone_costs_a_client_of_several_servers_2_s() -> None:
+    for options, span in ((LIST, 2), (Options(servers=("a:1",)), 10)):
+        machine = ClientProtocol(options)
+        machine.start()
+        machine.connecting(0)
+        assert machine.deadline == span
+        machine.deadline_reached(span)
+        assert machine.close_reason == f"the connection took longer than {span} s"
 
 
 def met(machine: ClientProtocol, greeting: str, random: float = 0.0) -> float:

@@ -9,6 +9,10 @@ from .values import Greeting
 #: The pause before an attempt at the next address, in seconds.
 PAUSE = (0.1, 2.0)
 MOST_SERVERS = 16
+#: How long the first attempt to connect may take where there are other servers, in seconds. One lost packet of two is
+#: repeated within it.
+_FIRST_DIAL = 2.0
+_MOST_DOUBLINGS = 16
 #: Leaders that are gone to without a pause in between.
 _MOST_HOPS = 4
 #: In seconds. A leader that was deposed is gone long before. A lower term that is still the answer then is that of a log that
@@ -46,6 +50,8 @@ class ServerList:
         #: The servers that were asked since the last pause.
         self._asked: Set[str] = set()
         self._hops = 0
+        #: Since a server last served.
+        self._attempts = 0
         self._newest: Tuple[str, int] = ("", 0)
         #: Since when only leaders of lower terms were met.
         self._lower_since: Optional[float] = None
@@ -57,10 +63,19 @@ class ServerList:
 
     def served(self) -> None:
         """The server answered `HELLO`."""
-        self._asked, self._hops = set(), 0
+        self._asked, self._hops, self._attempts = set(), 0, 0
+
+    def dial_span(self, limit: float) -> float:
+        """How long an attempt to connect may take, in seconds, where a single server would get `limit`. A machine that is gone
+        answers nothing, so a client of several servers goes on early; each round through its list gives every server twice as
+        long."""
+        if len(self._own) < 2 and self._named is None:
+            return limit
+        return min(limit, _FIRST_DIAL * 2.0 ** min(self._attempts // max(1, len(self._own)), _MOST_DOUBLINGS))
 
     def failed(self) -> Step:
         """The server did not answer, or the connection was lost."""
+        self._attempts += 1
         is_alone = len(self._own) < 2 and self._named is None
         self._move_on()
         return Step.BACK_OFF if is_alone else Step.PAUSE
@@ -74,6 +89,7 @@ class ServerList:
             self._hops += 1
             self._go(target)
             return Step.AT_ONCE
+        self._attempts += 1
         self._move_on()
         return Step.PAUSE
 

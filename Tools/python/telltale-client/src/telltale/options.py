@@ -95,7 +95,8 @@ class Options:
     - `heartbeat` is the silence after which the client sends a sign of life; after twice as much the server gives the
       connection up. `None` leaves it to the server's own signs of life.
     - `window` limits requests without a reply; a server stops reading beyond 1,024.
-    - `greeting_timeout` limits each step of connecting.
+    - `greeting_timeout` limits each step of connecting, in seconds. Where there are several `servers`, an attempt at one of
+      them ends after 2 s, and after twice as long in each round through them.
     - `servers` are the addresses of which any may answer; empty where the owner of the socket knows one.
     """
 

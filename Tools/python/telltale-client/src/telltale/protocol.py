@@ -84,9 +84,9 @@ class ClientProtocol:
             self._give_up("the client has left" if error is None else str(error))
 
     def connecting(self, now: float) -> None:
-        """An attempt to connect has begun. It is limited by `greeting_timeout`."""
+        """An attempt to connect has begun. It is limited by `greeting_timeout`, and to less where there are other servers."""
         if self._phase is _Phase.CONNECTING:
-            self._phase, self._until = _Phase.DIALING, now + self.options.greeting_timeout
+            self._phase, self._until = _Phase.DIALING, now + self._servers.dial_span(self.options.greeting_timeout)
             self.close_reason = None
 
     def connected(self, now: float) -> None:
@@ -177,7 +177,7 @@ class ClientProtocol:
         if self._phase is _Phase.WAITING:
             self._phase = _Phase.CONNECTING
         elif self._phase is _Phase.DIALING:
-            self._give_up(f"the connection took longer than {self.options.greeting_timeout:g} s")
+            self._give_up(f"the connection took longer than {self._servers.dial_span(self.options.greeting_timeout):g} s")
         elif self._phase is _Phase.GREETING:
             self._give_up("no greeting came; is this a Telltale server?")
         elif self._phase is _Phase.INTRODUCING:
