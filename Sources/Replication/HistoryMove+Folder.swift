@@ -74,6 +74,13 @@ extension HistoryMove {
         return reader
     }
 
+    /// Why a log is not that of the folder, or not any more; `nil` = it may be.
+    static func shortage(_ end: Int64, _ reader: LogReader) -> String? {
+        guard end < reader.position else { return nil }
+        return
+            "the log ends with message \(end), and this folder has read \(reader.position): it is the folder of another log, or the log has lost its end"
+    }
+
     /// As many as fit one message; one that does not goes in parts.
     static func records(of journal: any Journal, after sequence: Int64) throws(JournalError) -> [JournalRecord] {
         let records = try journal.readRecords(after: sequence, limit: portion)

@@ -68,7 +68,7 @@ public struct HistoryMove {
     /// Of the log, for the folder.
     private var kept: [JournalRecord] = []
     /// The newest message that is known to be in the log.
-    private var end: Int64 = 0
+    private var end: Int64?
     private let start: MonotonicTime
     private let patience: Milliseconds
     private var connection: String?
@@ -127,7 +127,7 @@ public struct HistoryMove {
     public mutating func take(_ event: LogEvent, at now: MonotonicTime) {
         guard phase != .over else { return }
         switch event {
-        case .read(_, _, let end): self.end = max(self.end, end)
+        case .read(_, _, let end): self.end = max(self.end ?? 0, end)
         case .connection(let isUp, let text): connection = isUp ? nil : text
         case .unusable(let faults):
             return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
@@ -150,6 +150,7 @@ public struct HistoryMove {
 
     private mutating func giveUp() {
         if let connection { return refuse(.unavailable, "\(connection)") }
+        if let end, let reason = Self.shortage(end, replica.reader) { return refuse(.configuration, reason) }
         if let leader = replica.reader.leader, !replica.reader.hasResigned, leader.node != replica.node {
             return refuse(.configuration, "\(leader.node.harmless) still leads: stop every node first")
         }
@@ -258,7 +259,7 @@ public struct HistoryMove {
     private mutating func replayed(_ records: [JournalRecord]) {
         guard direction != .outOfLog else {
             kept += records
-            actions.append(.progress(replica.reader.position, of: end))
+            actions.append(.progress(replica.reader.position, of: end ?? 0))
             return
         }
         guard phase != .over else { return }

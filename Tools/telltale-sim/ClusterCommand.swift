@@ -8,7 +8,7 @@ struct ClusterCommand: ParsableCommand {
         discussion: """
             A seed decides which faults happen and when: nodes that are killed, stopped, cut off or wiped, clocks apart, \
             beats that are not told, elections of the engine, acknowledgements that are lost, late or come twice, reads \
-            that are old, a full disk, and bugs of the engine, which a cluster must tell. Exit 1 when a promise was not \
+            that are old, a full disk, moves of the history into another log, and bugs of the engine, which a cluster must tell. Exit 1 when a promise was not \
             kept.
 
               telltale-sim cluster --seeds 1000
@@ -26,7 +26,7 @@ struct ClusterCommand: ParsableCommand {
             return """
                 \(results.count) clusters, \(failed) failed: \(sum(\.takeovers)) takeovers, \(sum(\.records)) records, \
                 \(sum(\.bases)) bases, \(sum(\.joins)) nodes that began with one, \(sum(\.snapshots)) snapshots, \
-                \(sum(\.rows)) rows, \(sum(\.resumes)) resumes, \(results.reduce(0) { $0 + $1.span } / 60_000) virtual minutes
+                \(sum(\.moves)) moves, \(sum(\.rows)) rows, \(sum(\.resumes)) resumes, \(results.reduce(0) { $0 + $1.span } / 60_000) virtual minutes
                 """
         }
     }

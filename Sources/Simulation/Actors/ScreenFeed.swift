@@ -39,6 +39,8 @@ struct ScreenFeed {
     /// The rows that the screen shows. They outlive a connection.
     private(set) var table: [String: ShownRow] = [:]
     private var cursor: String?
+    /// The cursor that it resumes from.
+    private var resumed: String?
     private var cursorSequence: Int64 = 0
     private(set) var revs: [String: Int64] = [:]
     private var snapshot: [String: ShownRow] = [:]
@@ -110,7 +112,7 @@ struct ScreenFeed {
         if cursor == nil {
             fill()
         } else {
-            phase = .resuming
+            (phase, resumed) = (.resuming, cursor)
             world.ledger.resumes += 1
         }
     }
@@ -168,7 +170,8 @@ struct ScreenFeed {
     private mutating func reset(_ line: ClientLine) {
         world.ledger.resets += 1
         guard phase == .resuming else { return broken("is reset, and did not resume") }
-        let isForeign = cursor?.hasPrefix(Self.foreignEpoch) ?? false
+        let isForeign = cursor.map { $0.hasPrefix(Self.foreignEpoch) || world.isOfOtherHistory($0) } ?? false
+        resumed = nil
         let why = line["why"] ?? ""
         // The journal is whole, so only a cursor of another epoch or of a pruned history is reset.
         let isExpired = why == "expired" && cursorSequence < world.chronicle?.resumeFloor ?? .max
@@ -183,7 +186,10 @@ struct ScreenFeed {
         case .filling:
             table = snapshot
             snapshot = [:]
-        case .resuming: break
+        case .resuming:
+            if let resumed, world.isOfOtherHistory(resumed) {
+                world.violated("P5", "\(name) resumes from \(resumed), of another history, and is not reset")
+            }
         case _:
             broken("is LIVE again")
             return false

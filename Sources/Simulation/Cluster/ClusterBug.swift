@@ -12,6 +12,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case incompleteBaseUsed, purgedBeyondBase, foreignBaseTaken, chainUncheckedAtBase
     case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
     case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
+    case termsCountedAnew, leftWithoutTail, restoreBegunAnew
 
     public var summary: String {
         switch self {
@@ -42,6 +43,9 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .oldBeatsTakenForSilence: "a standby whose view of the beats is behind deposes a leader that lives"
         case .restartsUnheard: "behind the end of all processes a node waits for a lease that none holds"
         case .keptBeatsTakenForWords: "what the engine has kept of a process that is gone is taken for its word"
+        case .termsCountedAnew: "terms begin at 1 in the log that a history goes into"
+        case .leftWithoutTail: "a folder that leaves the log goes without what only the log has"
+        case .restoreBegunAnew: "a restore that was interrupted wants another epoch when it is run again"
         }
     }
 }
@@ -68,6 +72,8 @@ struct ClusterClimate {
     var kills = 0
     /// All nodes and all servers of the engine at once.
     var blackouts = 0
+    /// Of the history into another log, while no node runs.
+    var moves = 0
     var pauses = 0
     var cuts = 0
     var handovers = 0
@@ -139,5 +145,6 @@ struct ClusterClimate {
         crowd.doubleTaps = maybe(200)
         lateBaseRequests = maybe(1 + random.below(50))
         blackouts = random.chance(300) ? 1 : 0
+        moves = random.chance(300) ? 1 + random.below(2) : 0
     }
 }

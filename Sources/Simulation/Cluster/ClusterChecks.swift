@@ -22,7 +22,7 @@ final class ClusterChecks {
         engineBug = bug
         guard bug != .messageChanged else { return }
         isForgiven = true
-        for node in cluster.nodes {
+        for node in cluster.nodes where !node.isOutdated {
             let position = node.copy.reader.position
             guard position > cluster.log.end else { continue }
             witnesses[node.index] = (position, before[Int(position) - 1])
@@ -101,8 +101,7 @@ final class ClusterChecks {
     /// A base is one of the log: of the right lineage, and of the records that the log has.
     func loaded(by node: ClusterNode, _ cluster: SimulatedCluster) {
         let chain = node.copy.chain
-        guard chain.sequence < Int64(cluster.log.chains.count), cluster.log.chains[Int(chain.sequence)] == chain,
-            node.copy.epoch == cluster.log.epoch
+        guard cluster.log.hasRecord(of: chain), node.copy.epoch == cluster.log.epoch
         else {
             return cluster.violated(
                 "P9", "\(node.name) takes the base of record \(chain.sequence), which the log has not")
@@ -118,7 +117,10 @@ final class ClusterChecks {
         }
     }
 
+    var hasEngineBug: Bool { engineBug != nil }
+
     func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
+        if node.isOutdated { return cluster.retire(node) }
         tells()
         // It has told. An operator who starts it again accepts the log as it is.
         witnesses[node.index] = nil
@@ -129,6 +131,41 @@ final class ClusterChecks {
     /// apart, until some have stopped; the promises hold until it is told.
     func tells() {
         if engineBug == .messageChanged { isForgiven = true }
+    }
+
+    // MARK: Moves
+
+    /// Terms count on from log to log: a client that has seen a term takes a lower one for that of a leader that was deposed.
+    func began(_ term: Int64, behind former: Int64, _ cluster: SimulatedCluster) {
+        guard term <= former else { return }
+        cluster.violated("P3", "term \(term) begins, and the history was in term \(former) in the log before")
+    }
+
+    /// A folder leaves with all that the log has.
+    func left(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+        let (contents, truth) = (node.copy.contents, cluster.log.records)
+        let isTrue = contents.records.allSatisfy {
+            truth.indices.contains(Int($0.sequence) - 1) && truth[Int($0.sequence) - 1] == $0
+        }
+        if contents.lastSequence != truth.count || !isTrue {
+            cluster.violated(
+                "P1", "\(node.name) leaves with \(contents.lastSequence) records of \(truth.count), or with others")
+        }
+        if contents.mark != nil || contents.epoch != cluster.log.epoch {
+            cluster.violated("P5", "the folder of \(node.name) is no single daemon's of the same epoch")
+        }
+    }
+
+    /// The log has the history of the folder, which is a copy of it.
+    func moved(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+        let (log, copy, count) = (cluster.log.reader.chain, node.copy.chain, Int64(cluster.log.records.count))
+        let hasAll = [log, copy].allSatisfy { $0.sequence == count && cluster.log.hasRecord(of: $0) }
+        if !hasAll || node.copy.epoch != cluster.log.epoch {
+            cluster.violated(
+                "P1",
+                "behind the move the log has \(log.sequence) and \(node.name) \(copy.sequence) of \(count) records, or another epoch"
+            )
+        }
     }
 
     // MARK: What leaves
@@ -173,14 +210,15 @@ final class ClusterChecks {
 
     /// A loss of the engine is told: a node goes on only where its copy is a beginning of what the log says now.
     private func finishForked(_ cluster: SimulatedCluster) {
-        var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
-        var chains = [RecordChain()]
+        var reader = cluster.log.beginningReader
+        var chain = reader.chain
+        var links = [chain.sequence: chain.link]
+        links[0] = 0
         for message in cluster.log.messages {
             guard case .records(let records) = reader.read(message) else { continue }
             for record in records {
-                var chain = chains[chains.count - 1]
                 chain.append(record)
-                chains.append(chain)
+                links[chain.sequence] = chain.link
             }
         }
         for node in cluster.nodes where node.isUp && !node.isStopped {
@@ -190,7 +228,7 @@ final class ClusterChecks {
                     "\(node.name) has read message \(witness.position), which the engine has lost, and does not tell")
             }
             let chain = node.copy.chain
-            if chain.sequence < Int64(chains.count), chains[Int(chain.sequence)] == chain { continue }
+            if links[chain.sequence] == chain.link { continue }
             cluster.report("P9", "\(node.name) goes on at record \(chain.sequence), which the engine has lost")
         }
     }

@@ -13,7 +13,7 @@ final class ClusterNode {
     let index: Int
     let name: String
     private let kinds: [Kind]
-    private(set) var copy = LocalCopy()
+    var copy = LocalCopy()
     var member: Member?
     /// That of the leader, or the lobby.
     var server: Server?
@@ -45,6 +45,10 @@ final class ClusterNode {
     /// For the trace.
     private var role = Replica.Role.standby
     var lastSnapshot: TakenSnapshot?
+    /// An operator moves the history, with the folder of this node.
+    var mover: Mover?
+    /// The folder is a copy of a log that was removed.
+    var isOutdated = false
 
     init(cluster: SimulatedCluster, index: Int, kinds: [Kind]) {
         self.cluster = cluster
@@ -60,7 +64,7 @@ final class ClusterNode {
     var leaderName: String? { member?.leader?.node }
     var isStopped: Bool { stopReason != nil }
     var monotonic: MonotonicTime { MonotonicTime(milliseconds: cluster.now) }
-    private var wall: Timestamp { Timestamp(milliseconds: World.begin + cluster.now + cluster.weather.skews[index]) }
+    var wall: Timestamp { Timestamp(milliseconds: World.begin + cluster.now + cluster.weather.skews[index]) }
 
     var hubTime: HubTime {
         let time = hybrid?.reading(wall: wall, monotonic: monotonic) ?? wall
@@ -70,15 +74,8 @@ final class ClusterNode {
     // MARK: Life
 
     func start() {
-        guard !isUp else { return }
-        generation += 1
-        isUp = true
-        isPaused = false
-        stopReason = nil
-        (missed, sent, batch, basePieces) = ([], [:], [], [])
-        (snapshots, hybrid) = (SnapshotTurns(), nil)
-        (isEnding, lastSnapshot) = (false, nil)
-        memberWake.deadline = .distantFuture
+        guard !isUp, !cluster.isMoving else { return }
+        beginProcess()
         tampering = ClusterTampering(cluster.bug, after: tampering)
         cluster.trace?(
             cluster.now, index, "starts with \(copy.chain.sequence) records, message \(copy.reader.position)")
@@ -100,6 +97,17 @@ final class ClusterNode {
         self.member = consume member
         noteHash()
         perform()
+    }
+
+    func beginProcess() {
+        generation += 1
+        isUp = true
+        isPaused = false
+        stopReason = nil
+        (missed, sent, batch, basePieces) = ([], [:], [], [])
+        (snapshots, hybrid) = (SnapshotTurns(), nil)
+        (isEnding, lastSnapshot) = (false, nil)
+        memberWake.deadline = .distantFuture
     }
 
     /// The hub of the local copy.
@@ -127,14 +135,14 @@ final class ClusterNode {
         cluster.startLater(self)
     }
 
-    private func leave() {
+    func leave() {
         isUp = false
         closeAll(telling: [])
         server = nil
         member = nil
     }
 
-    func wipe() { copy = LocalCopy() }
+    func wipe() { (copy, isOutdated) = (LocalCopy(), false) }
 
     /// SIGSTOP: what reaches it waits.
     func pause() { isPaused = isUp }
@@ -176,19 +184,21 @@ final class ClusterNode {
     // MARK: What the engine says
 
     func acknowledged(token: Int64, position: Int64) {
+        guard mover == nil else { return tell(.stored(token: token, position: position)) }
         if let time = sent[token] { lastProof = max(lastProof, time) }
         guard let (token, position) = tampering.acknowledged(token: token, position: position, of: self) else { return }
         tell(.stored(token: token, position: position))
     }
 
     func refused(token: Int64, last: Int64) {
-        if tampering.refused(token: token, last: last, of: self) { return perform() }
+        if mover == nil, tampering.refused(token: token, last: last, of: self) { return perform() }
         tell(.refused(token: token))
     }
 
     func full(token: Int64) { tell(.full(token: token)) }
 
     func read(_ messages: [[UInt8]], from: Int64, end: Int64) {
+        guard mover == nil else { return tell(.read(messages, from: from, end: end)) }
         if cluster.bug == .shorterLogAccepted, end < position ?? 0, cluster.log.end < position ?? 0 {
             kill(losing: 0)
             wipe()
@@ -224,6 +234,7 @@ final class ClusterNode {
     func answered(_ answer: BaseAnswer) { tell(.base(tampering.answered(answer, to: self))) }
 
     private func tell(_ event: LogEvent) {
+        if mover != nil { return told(event) }
         member?.take(event, at: hubTime)
         perform()
     }
@@ -237,7 +248,7 @@ final class ClusterNode {
 
     /// Everything that is due: of the member, then of the server.
     func perform() {
-        guard isUp, !isPaused else { return }
+        guard isUp, !isPaused, mover == nil else { return }
         takeActions()
         turn()
         scheduleMember()

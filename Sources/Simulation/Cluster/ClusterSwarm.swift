@@ -19,6 +19,8 @@ public struct ClusterResult: Sendable, Equatable {
     public var joins = 0
     /// Snapshots of local copies.
     public var snapshots = 0
+    /// Moves of the history into another log.
+    public var moves = 0
     /// Virtual milliseconds.
     public var span: Int64 = 0
 }
@@ -38,6 +40,7 @@ public enum ClusterSwarm {
             result.hash = cluster.ledger.hash.finalize()
             (result.inputs, result.steps, result.takeovers) = (cluster.inputCount, cluster.steps, cluster.takeovers)
             result.records = cluster.log.records.count
+            result.moves = cluster.moves
             (result.bases, result.joins, result.snapshots) = (
                 cluster.baseCount, cluster.joinCount, cluster.snapshotCount
             )

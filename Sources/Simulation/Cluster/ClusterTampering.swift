@@ -8,7 +8,7 @@ import TelltaleModel
 
 /// Makes a ``ClusterBug`` in what a node passes on between its replica, its server and the engine.
 final class ClusterTampering {
-    private let bug: ClusterBug?
+    let bug: ClusterBug?
     /// The message in flight.
     private var current: (bytes: [UInt8], after: Int64, token: Int64) = ([], 0, 0)
     /// A term that was sent again behind messages that were not read.

@@ -43,6 +43,17 @@ final class LocalCopy {
         synced = journal.contents
     }
 
+    /// A folder as an operator's command leaves it: synced, and maybe no copy of a log.
+    init(_ contents: InMemoryJournal.Contents) {
+        journal = InMemoryJournal(contents)
+        synced = journal.contents
+        reader = Self.reader(of: journal)
+    }
+
+    private static func reader(of journal: InMemoryJournal) -> LogReader {
+        journal.mark.flatMap { try? LogReader(mark: $0) } ?? LogReader(cluster: SimulatedCluster.name, epoch: nil)
+    }
+
     var contents: InMemoryJournal.Contents { journal.contents }
     var records: [JournalRecord] { journal.contents.records }
     var chain: RecordChain { reader.chain }
@@ -99,8 +110,7 @@ final class LocalCopy {
         }
         tail = []
         journal = InMemoryJournal(synced)
-        reader =
-            journal.mark.flatMap { try? LogReader(mark: $0) } ?? LogReader(cluster: SimulatedCluster.name, epoch: nil)
+        reader = Self.reader(of: journal)
     }
 
     // MARK: Snapshots

@@ -3,6 +3,7 @@ import Journal
 import Kinds
 import Replication
 import TelltaleModel
+import TelltaleWire
 
 /// Three daemons over a ``SimulatedLog``, with clients that know all addresses, and the checks of the promises.
 ///
@@ -21,6 +22,11 @@ final class SimulatedCluster: Environment {
     private(set) var isCalm = false
     /// All processes were killed just now, and nothing else happens until one leads.
     var isDark = false
+    /// No node runs, and an operator moves the history.
+    var isMoving = false
+    var moves = 0
+    /// Of the newest history that began anew; `nil` = none did.
+    var restoredEpoch: UInt64?
     private(set) var inputCount = 0
     private var queue = TimedQueue<() -> Void>()
     var random: SimulationRandom
@@ -99,7 +105,9 @@ final class SimulatedCluster: Environment {
     /// At a moment of the storm something happens, unless it is over.
     private func plan(_ count: Int, _ body: @escaping () -> Void) {
         for _ in 0..<count {
-            schedule(after: random.pick(3_000...weather.span - 1_000)) { [self] in if !isCalm, !isDark { body() } }
+            schedule(after: random.pick(3_000...weather.span - 1_000)) { [self] in
+                if !isCalm, !isDark, !isMoving { body() }
+            }
         }
     }
 
@@ -132,6 +140,7 @@ final class SimulatedCluster: Environment {
         plan(weather.beatLies) { [self] in log.lie(to: random.below(Self.nodeCount), for: random.pick(3_000...12_000)) }
         // A stranger that fills the place of what the engine lost would make the log as long as it was.
         plan(weather.strangers) { [self] in if !checks.isForgiven { log.takeStranger() } }
+        plan(weather.moves) { [self] in moveHistory() }
         if let engineBug = weather.engineBug {
             plan(1) { [self] in
                 let before = log.messages
@@ -194,6 +203,9 @@ final class SimulatedCluster: Environment {
     /// The newest commit that a client may be told of: the log has it.
     var durableSequence: Int64 { Int64(log.records.count) }
     func isOwn(_ key: String) -> Bool { true }
+    func isOfOtherHistory(_ cursor: String) -> Bool {
+        restoredEpoch.map { Cursor(cursor)?.epoch != $0 } ?? false
+    }
     func patience(_ span: Int64) -> Int64 { span }
     func countInput() { inputCount += 1 }
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
@@ -224,6 +236,7 @@ final class SimulatedCluster: Environment {
     func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode) {
         checks.hashed(hash, at: sequence, by: node, self)
     }
+    func began(_ term: Int64, behind former: Int64) { checks.began(term, behind: former, self) }
     func stopped(_ node: ClusterNode, _ reason: String) { checks.stopped(node, reason, self) }
     func warns() { checks.tells() }
     func madeBase() { baseCount += 1 }

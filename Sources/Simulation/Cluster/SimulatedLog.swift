@@ -8,26 +8,31 @@ import Replication
 final class SimulatedLog {
     unowned let cluster: SimulatedCluster
     private let climate: ClusterClimate
-    private var random: SimulationRandom
-    /// All that was ever stored; those before ``first`` are purged.
-    private(set) var messages: [[UInt8]] = []
-    private(set) var first: Int64 = 1
+    var random: SimulationRandom
+    /// All that was ever stored in this log; those before ``first`` are purged.
+    var messages: [[UInt8]] = []
+    var first: Int64 = 1
+    /// Counts the logs: each was made anew, and empty, in the place of the one before.
+    var number = 1
+    /// The newest term of the logs before.
+    var formerTerm: Int64 = 0
     var bases = SimulatedBases()
     /// The meaning of the messages, to a reader that has read each as it was stored.
-    private var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
-    private(set) var records: [JournalRecord] = []
-    private(set) var chains: [RecordChain] = [RecordChain()]
+    var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
+    /// Of the history, in whichever log it was.
+    var records: [JournalRecord] = []
+    var chains: [RecordChain] = [RecordChain()]
     /// No stream leader is there until then.
-    private(set) var electionEnd: Int64 = 0
+    var electionEnd: Int64 = 0
     private var blackouts = 0
     /// Nor one of the beats.
-    private var beatElectionEnd: Int64 = 0
+    var beatElectionEnd: Int64 = 0
     var isFull = false
     private(set) var links = Array(repeating: EngineLink.whole, count: SimulatedCluster.nodeCount)
     /// The newest message that a node which is cut off can read.
-    private var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
-    private var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
-    private var beats = SimulatedBeats()
+    var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
+    var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
+    var beats = SimulatedBeats()
     /// When the newest request about bases of each node arrives.
     private var lastAsked: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
     /// Messages that a reader found void, and those that do not continue the history.
@@ -100,10 +105,10 @@ final class SimulatedLog {
         }
     }
 
-    /// Does it later, unless the servers are all killed before: what they have in memory is gone then.
+    /// Does it later, unless the servers are all killed before, or the log is removed: what they have in memory is gone then.
     private func whileItLives(after wait: Int64, _ body: @escaping () -> Void) {
-        let life = blackouts
-        cluster.schedule(after: wait) { [self] in if life == blackouts { body() } }
+        let life = (blackouts, number)
+        cluster.schedule(after: wait) { [self] in if life == (blackouts, number) { body() } }
     }
 
     private func acknowledge(_ node: Int, _ generation: Int, _ token: Int64, _ position: Int64, after wait: Int64) {
@@ -125,19 +130,14 @@ final class SimulatedLog {
     func store(_ bytes: [UInt8]) {
         messages.append(bytes)
         cluster.trace?(cluster.now, -2, "message \(end): \((try? LogMessage(decoding: bytes)).map(Self.text) ?? "?")")
+        if end == 1, number > 1 { beginReading() }
         switch reader.read(bytes) {
-        case .records(let more):
-            for record in more {
-                var chain = chains[chains.count - 1]
-                chain.append(record)
-                chains.append(chain)
-            }
-            records += more
-            cluster.stored(more)
+        case .records(let more): take(more)
         case .broken(let what):
             brokenCount += 1
             cluster.trace?(cluster.now, -2, what)
-        case .part, .term, .renewal, .resigned, .sealed, .void: break
+        case .term(let leader): cluster.began(leader.term, behind: formerTerm)
+        case .part, .renewal, .resigned, .sealed, .void: break
         }
         for index in links.indices where links[index] == .whole || links[index] == .mute {
             cluster.schedule(after: delay()) { [self] in read(from: nil, for: index) }
@@ -161,7 +161,8 @@ final class SimulatedLog {
     func read(from position: Int64, for node: ClusterNode) {
         let index = node.index
         guard links[index] != .cut, links[index] != .mute else { return }
-        cluster.schedule(after: delay()) { [self] in read(from: position, for: index) }
+        let life = number
+        cluster.schedule(after: delay()) { [self] in if life == number { read(from: position, for: index) } }
     }
 
     /// - Parameter from: `nil` = where the node is: a push of the subscription.
@@ -189,7 +190,9 @@ final class SimulatedLog {
         let isLate = !cluster.isCalm && random.chance(climate.lateBaseRequests)
         let wait = isLate ? random.pick(1_000...15_000) : delay()
         lastAsked[index] = max(lastAsked[index], cluster.now + wait)
+        let life = number
         cluster.schedule(after: lastAsked[index] - cluster.now) { [self] in
+            guard life == number else { return }
             if case .purge(let before) = request {
                 cluster.trace?(cluster.now, index, "purges before message \(before)")
                 cluster.purged(before: before, by: index)
@@ -286,29 +289,5 @@ final class SimulatedLog {
         isFull = false
         for index in links.indices { cut(index, as: .whole) }
         beats.catchUp()
-    }
-
-    /// A stranger writes: rubbish, or a batch of another cluster.
-    func takeStranger() {
-        guard !records.isEmpty, random.chance(700) else { return store([1, 2, 3]) }
-        var record = records[random.below(records.count)]
-        record.sequence = reader.chain.sequence + 1
-        let message = LogMessage(
-            cluster: "stranger", epoch: 7, term: reader.term, node: "n1", instance: 0, sequence: reader.chain.sequence,
-            link: reader.chain.link, body: .batch([record]))
-        store(message.encoded())
-    }
-
-    func suffer(_ bug: ClusterClimate.EngineBug) {
-        guard !messages.isEmpty else { return }
-        cluster.trace?(cluster.now, -2, "a bug of the engine: \(bug)")
-        switch bug {
-        case .tailLost: messages.removeLast(min(messages.count, 1 + random.below(5)))
-        case .messageChanged:
-            let index = random.below(messages.count)
-            messages[index][random.below(messages[index].count)] ^= 0x10
-        case .streamDeleted: messages = []
-        }
-        frozenEnds = frozenEnds.map { _ in nil }
     }
 }

@@ -16,6 +16,8 @@ protocol Environment: AnyObject {
     var ledger: ObservationLog { get }
     /// Whether a key belongs to this run. Other runs may use the same daemon.
     func isOwn(_ key: String) -> Bool
+    /// Whether the history of a cursor was given up for another one, with another epoch.
+    func isOfOtherHistory(_ cursor: String) -> Bool
     /// The newest durable commit, which is the newest that a client may be told of. `Int64.max` where only the daemon knows
     /// it.
     var durableSequence: Int64 { get }
@@ -48,6 +50,7 @@ protocol Environment: AnyObject {
 extension Environment {
     var chronicle: HistoryChecker? { nil }
     var needsHello: Bool { false }
+    func isOfOtherHistory(_ cursor: String) -> Bool { false }
 }
 
 /// A client that posts events and knows the facts that must hold about them in the end.
