@@ -179,6 +179,7 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
+        let (wasCurrent, sequence) = (replica.hasReadToEnd, replica.reader.chain.sequence)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
         takeActions(at: now)
@@ -188,8 +189,8 @@ public struct Member: ~Copyable {
         }
         guard isNew, !isLeading else { return }
         lastSign = now.monotonic
-        // Of records that came just now alone: a node that joins reads old ones.
-        if replica.reader.position >= end, replica.reader.chain.sequence > 0,
+        // Of records that came just now alone: a node that joins reads old ones, and a term has none.
+        if wasCurrent, replica.reader.position >= end, replica.reader.chain.sequence > sequence,
             configuration.hub.decisions.clockSpeed == 1
         {
             replica.skew = now.wall - replica.reader.chain.time

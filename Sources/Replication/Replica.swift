@@ -88,7 +88,7 @@ public struct Replica: Sendable {
     /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
     public internal(set) var isInLimbo = false
     /// The end of the log that the last read saw is that of the local copy.
-    var hasReadToEnd = false
+    public internal(set) var hasReadToEnd = false
     /// Since when the log seems shorter than what was read, and what was read then.
     private var short: (since: MonotonicTime, position: Int64)?
     /// By how much this node's clock is ahead of the times of new records.

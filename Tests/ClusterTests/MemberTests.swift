@@ -117,6 +117,23 @@ struct MemberTests {
         #expect(greeting().hasSuffix(" role=standby leader=\(try #require(town.leaders.first).address)"))
     }
 
+    @Test func `the age of the last record says nothing of a clock`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        #expect(first.post("tea/1", from: first.connect()).hasPrefix("OK verdict=applied"))
+        town.pass(.seconds(120))
+        first.kill()
+        town.pass(.seconds(6))
+        let second = try #require(town.leaders.first)
+        // It reads the record of two minutes ago; the other one read a term without records.
+        try first.start()
+        town.pass(.seconds(3))
+        second.kill()
+        town.pass(.seconds(6))
+        #expect(town.leaders.count == 1)
+    }
+
     @Test func `a leader that was stopped finds out before it says anything`() throws {
         let town = try Town(3)
         town.pass(.seconds(10))
