@@ -282,7 +282,7 @@ public struct DirtyQueue: Sendable {
     }
 
     /// The waiting keys, in no particular order.
-    public var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
+    var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
 
     /// Moves the fresh keys to the table, which can hold an entry with more detail.
     private mutating func tabulate() {

@@ -219,7 +219,8 @@ public struct Server: ~Copyable {
         let work = flush.end(at: now, rows: hub.statistics.rows)
         pacer.flushed(from: start.nanoseconds, to: now.monotonic.nanoseconds, work)
         guard !paused.isEmpty, !shutdown.isDeaf else { return }
-        for id in paused where hub.wantsInput(id) {
+        // By the age of the connections: a set has an order of its own in each process.
+        for id in paused.filter({ hub.wantsInput($0) }).sorted(by: { $0.number < $1.number }) {
             paused.remove(id)
             actions.append(.resumeReading(id))
         }

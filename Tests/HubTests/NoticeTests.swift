@@ -305,4 +305,14 @@ extension NoticeTests {
         }
         #expect(house.send("SUB coffee-order/* deliver=rows", from: reader).first?.hasPrefix("OK sub=1") == true)
     }
+
+    @Test func `keys that were read, or are given up, come in the order of their indices`() {
+        let indices = (0..<500).map { EntityIndex($0) }
+        for isRead in [true, false] {
+            let debt = NoticeDebt()
+            for index in indices.reversed() { _ = debt.mark(index, first: 1, last: 1, hasBudget: false) }
+            let keys = isRead ? debt.read(through: 1, isEverything: true) { _ in true } : debt.removeAll()
+            #expect(keys == indices)
+        }
+    }
 }

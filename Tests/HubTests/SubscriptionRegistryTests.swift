@@ -43,6 +43,25 @@ struct SubscriptionRegistryTests {
         holds(try store.index(of: key("coffee/1")) == nil)
     }
 
+    @Test func `keys ahead of a walk are given up in the order in which they wait, a part at a time`() throws {
+        var store = EntityStore(epoch: 1)
+        let backlog = Backlog()
+        backlog.scan = TableScan(.snapshot, end: 1_000)
+        let keys = try (0..<300).map { try key("coffee/\($0)") }
+        for key in keys {
+            let entity = store.intern(key)
+            store.retain(entity)
+            backlog.scan?.ahead.markResume(entity, firstCommit: 1)
+        }
+        for left in [200, 100, 0] {
+            holds(backlog.releaseWaiting(limit: 100, &store) == 100)
+            holds(keys.count { store.index(of: $0) != nil } == left && store.index(of: keys[299 - left]) == nil)
+        }
+        holds(backlog.releaseWaiting(limit: 100, &store) == 0)
+        // The index that was released last comes first.
+        holds(try store.intern(key("coffee/new")).rawValue == 299)
+    }
+
     @Test func `a published change makes its follower's session ready, once`() throws {
         let house = try HubHarness()
         let (shop, screen) = (house.connect(), house.connect())

@@ -62,6 +62,7 @@ struct ServerTests {
         private(set) var wake = Wake()
         private(set) var appended: [JournalRecord] = []
         private(set) var written: [SessionID] = []
+        private(set) var resumed: [SessionID] = []
         /// The lines of each session, the greeting among them.
         private(set) var said: [SessionID: String] = [:]
 
@@ -82,7 +83,9 @@ struct ServerTests {
                     server.flushed(at: now)
                     names.append("flush")
                 case .wake(let wake): self.wake = wake
-                case .resumeReading: names.append("resume")
+                case .resumeReading(let id):
+                    resumed.append(id)
+                    names.append("resume")
                 case .pauseReading: names.append("pause")
                 case .close, .closeConnections: names.append("close")
                 case .stopListening: names.append("deaf")
@@ -184,6 +187,16 @@ struct ServerTests {
         // The requests behind its limit were read on, and are decided now.
         #expect(performer.turn() == ["append"])
         #expect(performer.appended.suffix(2).count == 2)
+    }
+
+    @Test func `connections are read from again in the order of their ages`() throws {
+        let performer = try Performer(limit: 2)
+        let shops = (0..<40).map { _ in performer.connect() }
+        for shop in shops.reversed() { #expect(!performer.post(2, from: shop)) }
+        #expect(performer.turn().last == "append")
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        #expect(performer.actions() == ["flush"] + shops.map { _ in "resume" })
+        #expect(performer.resumed == shops)
     }
 
     @Test func `under the pace a decision waits for the end of the pause, and asks to be woken for it`() throws {

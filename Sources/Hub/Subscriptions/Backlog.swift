@@ -46,15 +46,15 @@ final class Backlog {
             && widgets.isEmpty && payments.isEmpty
     }
 
-    /// Keys that wait for a subscription that is gone: gives up the hold on about `limit` keys.
+    /// Keys that wait for a subscription that is gone: gives up the hold on `limit` keys.
     ///
     /// - Returns: How many were given up; fewer than `limit` when nothing is left.
     func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {
         var count = 0
-        if let scan {
-            for entity in scan.ahead.waiting { store.release(entity) }
-            count += scan.ahead.count
-            self.scan = nil
+        // In the order in which they wait: an order of the process would show in the indices of new keys.
+        while count < limit, let item = scan?.ahead.popFirst() {
+            if case .row(let entity, _) = item { store.release(entity) }
+            count += 1
         }
         while count < limit {
             if queue.isEmpty, let release = queue.nextRelease { queue.release(at: release) }

@@ -101,7 +101,7 @@ final class NoticeDebt {
     /// - Parameters:
     ///   - isEverything: All that the subscription follows is among them.
     ///   - covers: Whether a key is.
-    /// - Returns: The keys that are not noted any more.
+    /// - Returns: The keys that are not noted any more, in the order of their indices.
     func read(
         through commit: Int64, isEverything: Bool, covers: (EntityIndex) -> Bool
     ) -> [EntityIndex] {
@@ -113,7 +113,7 @@ final class NoticeDebt {
         }
         // Of what is not told apart, a part may have been read.
         if isEverything || hadOthers || !read.isEmpty { noteRead() }
-        return read.keys.map { EntityIndex($0) }
+        return Self.inOrder(read.keys)
     }
 
     /// The next change is told again, and so is one that came behind the line.
@@ -123,9 +123,15 @@ final class NoticeDebt {
         if !hasNews { (isUrgent, isHeld, heldUntil) = (false, false, nil) }
     }
 
-    /// The subscription ends: the keys that it holds.
+    /// The subscription ends: the keys that it holds, in the order of their indices.
     func removeAll() -> [EntityIndex] {
         defer { (unread, others, hasNews) = ([:], nil, false) }
-        return unread.keys.map { EntityIndex($0) }
+        return Self.inOrder(unread.keys)
+    }
+
+    /// A key that comes anew gets the index that was released last, and lists go by indices: an order of the process would show
+    /// in them.
+    private static func inOrder(_ indices: some Sequence<Int32>) -> [EntityIndex] {
+        indices.sorted().map { EntityIndex($0) }
     }
 }

@@ -215,17 +215,6 @@ struct Subscription {
         }
     }
 
-    /// Calls `body` with every key that waits, in no particular order.
-    func forEachWaiting(_ body: (EntityIndex) -> Void) {
-        switch debt {
-        case .nothing, .drained: break
-        case .change: if let key { body(key) }
-        case .backlog(let backlog):
-            for entity in backlog.queue.waiting { body(entity) }
-            if let scan = backlog.scan { for entity in scan.ahead.waiting { body(entity) } }
-        }
-    }
-
     /// Owes it the row of a commit, where it follows one key, sees all of it, and is owed nothing but earlier ones.
     ///
     /// That is what nearly every change is to nearly everybody.
