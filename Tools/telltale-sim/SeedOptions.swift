@@ -11,8 +11,10 @@ struct SeedOptions: ParsableArguments {
     var seed: UInt64?
     @Option(help: ArgumentHelp("Seeds at a time. (default: one a core)", valueName: "N"))
     var jobs: Int?
-    @Flag(help: "Run every seed twice: both must give the same bytes.")
+    @Flag(help: "Run every seed twice, in two processes: both must give the same bytes.")
     var twice = false
+    @Flag(help: .hidden)
+    var hashes = false
     @Flag(help: "Plant each bug, and look for it in the seeds.")
     var bugs = false
     @Option(help: ArgumentHelp("With --bugs: seeds to begin with, in lines COMMAND BUG SEED.", valueName: "FILE"))

@@ -27,6 +27,7 @@ protocol SeededSimulation: SendableMetatype {
 
 extension ClusterBug: PlantedBug {}
 extension ClusterResult: SeedResult {}
+extension SwarmResult: SeedResult {}
 extension ClusterSwarm: SeededSimulation {}
 extension PushBug: PlantedBug {}
 extension PushSwarmResult: SeedResult {}
@@ -45,22 +46,21 @@ struct SeedRuns<Worlds: SeededSimulation> {
         let planted = try options.planted(Worlds.Bug.self)
         if options.trace { return trace(planted) }
         if options.bugs { return try hunt(planted.map { [$0] } ?? Array(Worlds.Bug.allCases)) }
-        let (first, twice) = (options.first, options.twice)
+        let first = options.first
         let progress = SeedProgress(total: options.count, of: "seeds", command: command)
-        let results = concurrently(options.count, workers: options.workers) { index, _ in
-            var result = Worlds.run(seed: first &+ UInt64(index), bug: planted, trace: nil)
-            if twice, Worlds.run(seed: result.seed, bug: planted, trace: nil).hash != result.hash {
-                result.violation = result.violation ?? Violation(promise: "P10", what: "two runs differ", time: 0)
-            }
+        var results = concurrently(options.count, workers: options.workers) { index, _ in
+            let result = Worlds.run(seed: first &+ UInt64(index), bug: planted, trace: nil)
             progress.count(failed: result.violation != nil)
             return result
         }
         progress.end()
+        if options.hashes { return SecondRun.tell(results) }
+        if options.twice { try SecondRun.compare(&results) }
         for result in results {
             guard let violation = result.violation else { continue }
             Output.line("seed \(result.seed): \(violation)")
-            let bug = options.bug.map { " --bug \($0)" } ?? ""
-            Output.line("  again: telltale-sim \(command) --seed \(result.seed)" + bug)
+            let others = (options.bug.map { " --bug \($0)" } ?? "") + (options.twice ? " --twice" : "")
+            Output.line("  again: telltale-sim \(command) --seed \(result.seed)" + others)
         }
         let failed = results.count { $0.violation != nil }
         Output.line(summary(results, failed))
