@@ -15,12 +15,14 @@ struct SortedChunksTests {
                 if model.insert(number).inserted { chunks.insert(number) }
             } else {
                 model.remove(number)
-                // What is not there is let be.
+                // A value that is not there changes nothing.
                 chunks.remove(number)
             }
             guard step % 500 == 0 else { continue }
             let sorted = model.sorted()
-            #expect(chunks.first(64) == Array(sorted.prefix(64)) && chunks.last(300) == Array(sorted.reversed().prefix(300)))
+            #expect(
+                chunks.first(64) == Array(sorted.prefix(64)) && chunks.last(300) == Array(sorted.reversed().prefix(300))
+            )
             #expect(chunks.count == model.count && chunks.isEmpty == model.isEmpty)
         }
         #expect(chunks.first(.max).count == chunks.count && chunks.last(.max).count == chunks.count)
