@@ -52,7 +52,10 @@ final class NoticeReader: RowClient {
         if random.chance(world.climate.resets) { return vanish() }
         guard phase == .live, !isListing else { return }
         if isBehind, random.chance(700) { return list() }
-        if random.chance(150) { world.send("RELOAD \(random.pick(of: SimulatedWidgets.towns)) id=r\n", on: link) }
+        // Where every reload is counted, others send them.
+        if world.chronicle?.visits == nil, random.chance(150) {
+            world.send("RELOAD \(random.pick(of: SimulatedWidgets.towns)) id=r\n", on: link)
+        }
         // One key alone: what else has changed is still to be read.
         if let key = table.keys.sorted().first, asked.isEmpty, random.chance(100) {
             asked.append(key)

@@ -11,7 +11,8 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkWidgets, checkBoards, checkNotices, checkAsks, checkAnnouncements, checkAcknowledged,
+            checkScreens, checkWidgets, checkBoards, checkVisits, checkNotices, checkAsks, checkAnnouncements,
+            checkAcknowledged,
             checkFullView, checkDeadlines, checkHistories, checkRecovery, checkPushes,
         ]
         for check in checks where world.ledger.violations.isEmpty { check() }

@@ -60,12 +60,15 @@ final class HistoryChecker {
     private(set) var widgets = WidgetHistory()
     /// Where people arrange boards.
     let boards: BoardHistory?
+    /// Where widgets come and go by themselves.
+    let visits: VisitHistory?
     /// The leaps of the wall clock, with the world's time of each.
     private var leaps: [(at: Int64, span: Int64)] = []
 
     init(world: World) {
         self.world = world
         boards = world.hasBoards ? BoardHistory() : nil
+        visits = world.hasVisits ? VisitHistory() : nil
     }
 
     /// How late the daemon may decide due work when nothing holds it up: the current sync, and the pace.
@@ -85,6 +88,7 @@ final class HistoryChecker {
             }
             lastSequence = record.sequence
             boards?.begin(record)
+            visits?.begin(record)
             if !record.entity.isEmpty { take(record) }
         }
         if world.setting.cast == .simulated { checkAttachments(of: records) }
@@ -158,6 +162,12 @@ final class HistoryChecker {
             resumeFloor = max(resumeFloor, record.rev)
         }
         stories[key] = story
+        visits?.take(record, of: key)
+        if case .order(let order) = story.reference, key.hasPrefix("order/") {
+            visits?.take(
+                record, ofOrder: key, order, accounts: story.audience,
+                dismissedBy: record.type == "dismissed" ? line.tail?["account"]?.string : nil, at: world.now)
+        }
         guard record.rev == record.sequence else { return }
         let place = ObservationLog.KeyRev(key: key, rev: record.rev)
         states[place] = record.state

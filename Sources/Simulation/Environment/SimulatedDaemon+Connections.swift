@@ -105,10 +105,7 @@ extension SimulatedDaemon {
     /// The operator has edited the kinds of widgets, and the daemon reads them, now or when it starts.
     func reloadKinds() {
         edition += 1
-        guard
-            let edited = try? SimulatedKinds.load(
-                for: world.setting, bug: world.bug, edition: edition, hasBoards: world.hasBoards)
-        else { return }
+        guard let edited = try? world.kinds(edition: edition) else { return }
         let isForgotten = world.bug == .reloadForgotten
         if !isForgotten { kinds = edited }
         guard isUp, server?.isStopping == false, !isForgotten else { return }

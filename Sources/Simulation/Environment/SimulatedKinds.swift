@@ -72,12 +72,14 @@ enum SimulatedKinds {
     /// - Parameters:
     ///   - edition: How often the kinds of widgets were reloaded; `nil` where there are no widgets.
     ///   - hasBoards: There is the kind that is on boards alone.
+    ///   - hasVisits: There is the kind whose widgets come and go by themselves, and many keys of one provider.
     /// - Throws: ``KindFault`` with the first fault of a kind file.
     static func load(
-        for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil, hasBoards: Bool = false
+        for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil, hasBoards: Bool = false,
+        hasVisits: Bool = false
     ) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
-        var widgets = edition.map { SimulatedWidgets.texts(edition: $0) } ?? []
+        var widgets = edition.map { SimulatedWidgets.texts(edition: $0, hasVisits: hasVisits) } ?? []
         if hasBoards, let edition { widgets += SimulatedWidgets.textsOnBoards(edition: edition) }
         for text in [order, ride, lamp, bell, tip] + widgets {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text

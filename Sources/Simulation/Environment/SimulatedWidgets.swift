@@ -74,14 +74,18 @@ enum SimulatedWidgets {
     static let towns = ["weather/Oslo", "weather/Lima"]
 
     /// Content that a provider is asked for.
-    private static let weather = """
+    ///
+    /// - Parameter recommended: The towns, in JSON.
+    private static func weather(in recommended: String = #"{"town":"Oslo"},{"town":"Lima"}"#) -> String {
+        """
         {"kind":"weather","type":"widget","version":1,"app":"com.example.weather","title":"Weather",
          "families":["systemSmall","accessoryCircular","accessoryRectangular"],
-         "parameters":{"town":{"title":"Town"}},"recommended":[{"town":"Oslo"},{"town":"Lima"}],
+         "parameters":{"town":{"title":"Town"}},"recommended":[\(recommended)],
          "source":{"provider":true},"timeout":"8s",
          "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
                   "accessoryRectangular":{"title":"{{content.n}}"}}}
         """
+    }
 
     /// One order, for its people alone. It is on boards, and nothing else asks for it.
     static let status = """
@@ -120,7 +124,9 @@ enum SimulatedWidgets {
     static func textsOnBoards(edition: Int) -> [String] { edition % 3 == 2 ? [status] : [status, trips] }
 
     /// The kind files of an edition. In every third one the schedule is taken away.
-    static func texts(edition: Int) -> [String] {
-        (edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]) + [cards, queues, weather]
+    static func texts(edition: Int, hasVisits: Bool = false) -> [String] {
+        let posted = edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]
+        guard hasVisits else { return posted + [cards, queues, weather()] }
+        return posted + [cards, queues, weather(in: SimulatedVisits.recommendation), SimulatedVisits.kind]
     }
 }

@@ -65,7 +65,10 @@ extension World {
         EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
         (clients[link.client] as? GuestClient)?.emitted(bytes, on: link)
         (clients[link.client] as? WidgetScreen)?.emitted(bytes, on: link)
-        if !daemon.isInDoubt { (clients[link.client] as? BoardScreen)?.emitted(bytes, on: link) }
+        if !daemon.isInDoubt {
+            (clients[link.client] as? BoardScreen)?.emitted(bytes, on: link)
+            (clients[link.client] as? VisitScreen)?.emitted(bytes, on: link)
+        }
         link.unsent.append(bytes)
         push(link)
         return link.unsent.isEmpty

@@ -25,7 +25,7 @@ extension World {
             made.append(
                 WeatherStation(world: self, index: first + made.count, number: number, random: random.fork()))
         }
-        return made + makeBoardClients(after: first + made.count)
+        return made + makeBoardClients(after: first + made.count) + makeVisitClients(after: first + made.count)
     }
 
     /// A budget of minutes, which a run of minutes uses up, and a floor between two asks that is as short.

@@ -66,12 +66,12 @@ final class World: Environment {
         configuration.limits.heartbeat = .seconds(5)
         setBudget(of: &configuration)
         configuration.limits.requestsInFlight = climate.requestsInFlight
-        if hasSmallSteps { configuration.limits.makeSmallSteps() }
+        setSteps(of: &configuration.limits)
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
         daemon = SimulatedDaemon(
             world: self,
-            kinds: try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? 0 : nil, hasBoards: hasBoards),
+            kinds: try kinds(edition: 0),
             configuration: configuration)
         daemon.disk.refusedGap = { [unowned self] sequence, last in
             violated("P1", "record \(sequence) is written after record \(last)")

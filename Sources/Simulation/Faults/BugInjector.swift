@@ -28,10 +28,12 @@ struct BugInjector {
     ///   - toPerson: Whether the client has an account.
     ///   - client: The number of the client.
     mutating func change(_ bytes: inout [UInt8], toPerson: Bool, client: Int) {
-        guard Self.outgoing.contains(bug) || Self.ofTiles.contains(bug) else { return }
+        let isOfVisits = Self.ofVisits.contains(bug)
+        guard isOfVisits || Self.outgoing.contains(bug) || Self.ofTiles.contains(bug) else { return }
         var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
         func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
         switch bug {
+        case _ where isOfVisits: lines = changedVisits(lines, client)
         case .repliesSwapped:
             if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
                 lines.swapAt(0, 1)
@@ -172,6 +174,7 @@ struct BugInjector {
             }
         case .tileConditionUnread, .tileIDForgotten, .boardShownToOthers, .smartMisread, .placeUnread:
             return rewritten(bytes, changedArrangement)
+        case .walkSkipsKey, .walkRepeatsKey: return rewritten(bytes, changedWalk)
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes

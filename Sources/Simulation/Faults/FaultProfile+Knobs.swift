@@ -55,6 +55,7 @@ extension FaultProfile {
         Knob("guests", .population, 0...10, \.guests),
         Knob("widgets", .population, 0...100, \.widgets),
         Knob("boards", .population, 0...100, \.boards),
+        Knob("visits", .population, 0...100, \.visits),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
         Knob("stops", .faults, 0...1_000, \.stops),

@@ -79,6 +79,9 @@ public struct FaultProfile: Sendable, Equatable {
     public var widgets = 0
     /// Devices that show boards of widgets, where there are any. Three people arrange them.
     public var boards = 0
+    /// Watches on whose boards widgets come and go by themselves, where there are widgets and nobody arranges boards. Operators
+    /// reload all widgets there.
+    public var visits = 0
 
     public init(seed: UInt64) {
         self.seed = seed
@@ -115,6 +118,7 @@ public struct FaultProfile: Sendable, Equatable {
         adaptivePace = random.below(2)
         widgets = maybe(4, &random)
         boards = widgets > 0 ? maybe(4, &random) : 0
+        visits = widgets > 0 && boards == 0 ? 6 : 0
     }
 }
 

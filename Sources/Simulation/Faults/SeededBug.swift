@@ -36,6 +36,9 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case boardLimitMisread, tileConditionUnread, tileIDForgotten, boardShownToOthers, smartMisread
     case suggestionUntold, suggestionKept, suggestionEndUntold, suggestionRenamed, suggestionUnwanted, placeUnread
     case keepForgotten
+    // Bugs of walks over many keys, and of what comes and goes by itself.
+    case walkSkipsKey, walkRepeatsKey, walkEndsWithBatch, walkSkipsBoard
+    case visitToldToOthers, visitKept, deletionOfOthersTold
 
     public var summary: String {
         switch self {
@@ -158,6 +161,13 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .suggestionUnwanted: "a stack suggests a widget whose kind does not say that it may"
         case .placeUnread: "a device that is on its way is taken for one that is at home"
         case .keepForgotten: "a suggestion that was kept is still told as one"
+        case .walkSkipsKey: "a reload of all leaves a key out, and counts it"
+        case .walkRepeatsKey: "a reload of all meets a key twice"
+        case .walkEndsWithBatch: "a provider that comes is asked for the first of its keys alone"
+        case .walkSkipsBoard: "a widget that comes for everybody is not told on one of the boards"
+        case .visitToldToOthers: "what comes by itself for one account is shown on another one's board"
+        case .visitKept: "what came by itself and is over is not deleted on screens"
+        case .deletionOfOthersTold: "a device that resumes is told that what was another account's is gone"
         case .byteLost: "a byte is lost between two pieces"
         }
     }

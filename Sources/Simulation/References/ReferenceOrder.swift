@@ -88,6 +88,9 @@ struct ReferenceOrder {
     /// Whether a card shows it: the condition of the kind `card`.
     var isOnCard: Bool { isThere && !isDismissed && state != "collected" }
 
+    /// The condition of the kind `nudge`.
+    var isReady: Bool { isThere && !isDismissed && state == "ready" }
+
     /// Whether the kind `queue` counts it, and counts it as late.
     var isQueued: Bool { isThere && !isDismissed && lifecycle != "ended" }
     var isLate: Bool { isQueued && state == "unattended" }
