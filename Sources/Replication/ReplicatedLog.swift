@@ -131,8 +131,9 @@ extension Replica {
         case .heard(let beat): heard(beat, at: now)
         case .overheard(let beat): overheard(beat, at: now)
         case .beatsShown(let number): beatsShown(through: number, at: now)
+        // Silence proves nothing: neither that a server does not sync, nor that one is mended.
+        case .sync(.unknown, _), .connection, .unusable, .base: break
         case .sync(let sync, _): syncChanged(isRefuted: sync == .refuted, at: now)
-        case .connection, .unusable, .base: break
         }
     }
 }

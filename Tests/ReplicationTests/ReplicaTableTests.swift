@@ -92,7 +92,8 @@ struct ReplicaScript {
                 Beat(
                     node: node, role: .standby, term: term, position: 0, address: "", release: "", number: number,
                     instance: Self.namesake + 1), at: now)
-        case "refuted", "proven": replica.syncChanged(isRefuted: verb == "refuted", at: now)
+        case "refuted", "proven", "unknown":
+            if let sync = EngineSync(rawValue: verb) { replica.take(.sync(sync, []), at: now) }
         case "namesake":
             replica.heard(
                 Beat(

@@ -13,6 +13,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
     case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
     case termsCountedAnew, leftWithoutTail, restoreBegunAnew
+    case refutedSyncTrusted, silenceTakenForSync, namesakesLive
 
     public var summary: String {
         switch self {
@@ -46,6 +47,9 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .termsCountedAnew: "terms begin at 1 in the log that a history goes into"
         case .leftWithoutTail: "a folder that leaves the log goes without what only the log has"
         case .restoreBegunAnew: "a restore that was interrupted wants another epoch when it is run again"
+        case .refutedSyncTrusted: "a node leads on over a server of the engine that says that it does not sync"
+        case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
+        case .namesakesLive: "a node does not hear that another process has its name"
         }
     }
 }
@@ -89,6 +93,13 @@ struct ClusterClimate {
     var fullDisks = 0
     var strangers = 0
     var beatLies = 0
+    /// A server of the engine does not sync for a while.
+    var syncLapses = 0
+    /// Another machine is given the name of a node.
+    var namesakes = 0
+    /// Which one, where there is one.
+    var sharedName = 0
+    var processCount: Int { SimulatedCluster.nodeCount + namesakes }
     /// By how much each node's clock is ahead.
     var skews: [Int64] = [0, 0, 0]
     var engineBug: EngineBug?
@@ -146,5 +157,11 @@ struct ClusterClimate {
         lateBaseRequests = maybe(1 + random.below(50))
         blackouts = random.chance(300) ? 1 : 0
         moves = random.chance(300) ? 1 + random.below(2) : 0
+        // Of numbers of its own, so that the rest of a seed is as it was.
+        var late = SimulationRandom(seed: seed ^ 0x5E_1A7E)
+        let isMoved = moves > 0
+        syncLapses = !isMoved && late.chance(200) ? 1 : 0
+        namesakes = !isMoved && late.chance(200) ? 1 : 0
+        sharedName = late.below(SimulatedCluster.nodeCount)
     }
 }

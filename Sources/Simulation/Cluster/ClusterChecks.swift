@@ -67,6 +67,12 @@ final class ClusterChecks {
         }
     }
 
+    /// P1: an `OK` is to mean that a majority has synced. A node that knows of a server that does not gives none.
+    func mayAcknowledge(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+        guard node.isSyncRefuted, cluster.log.sync.isRefuted else { return }
+        cluster.violated("P1", "\(node.name) leads, and knows of a server that does not sync")
+    }
+
     /// P9: a local copy is a beginning of the log.
     func copied(_ records: [JournalRecord], by node: ClusterNode, _ cluster: SimulatedCluster) {
         compare(records, "copies", "P9", node, cluster)
@@ -255,7 +261,7 @@ final class ClusterChecks {
         finishHashes(cluster)
         guard isQuiet else { return cluster.violated("P4", "it does not come to rest") }
         guard let leader = cluster.nodes.first(where: \.isLeading) else { return }
-        for node in cluster.nodes where node.copy.chain != leader.copy.chain {
+        for node in cluster.nodes where !node.isNamesake && node.copy.chain != leader.copy.chain {
             cluster.violated(
                 "P4", "\(node.name) has \(node.copy.chain.sequence) of \(leader.copy.chain.sequence) records")
         }

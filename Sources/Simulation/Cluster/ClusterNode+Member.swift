@@ -44,9 +44,7 @@ extension ClusterNode {
         case .differs(let texts):
             cluster.trace?(cluster.now, index, "differs: \(texts.joined(separator: "; "))")
         case .stop(let reason): stop(reason)
-        case .refuse(let namesake):
-            // Each node has a name of its own here.
-            cluster.violated("P4", "\(name) gives way to a namesake at \(namesake)")
+        case .refuse: giveWay()
         }
     }
 
@@ -68,7 +66,10 @@ extension ClusterNode {
     }
 
     private func settle(_ outcome: SyncOutcome) {
-        if case .durable = outcome { cluster.acknowledged(batch, by: self, term: member?.replica.term ?? 0) }
+        if case .durable = outcome {
+            cluster.mayAcknowledge(self)
+            cluster.acknowledged(batch, by: self, term: member?.replica.term ?? 0)
+        }
         batch = []
         server?.synced(outcome, at: hubTime)
     }

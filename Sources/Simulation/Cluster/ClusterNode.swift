@@ -11,7 +11,10 @@ import TelltaleModel
 final class ClusterNode {
     unowned let cluster: SimulatedCluster
     let index: Int
+    /// Of its name among those of the nodes: another process may have it too.
+    let slot: Int
     let name: String
+    let address: String
     private let kinds: [Kind]
     var copy = LocalCopy()
     var member: Member?
@@ -23,6 +26,8 @@ final class ClusterNode {
     var batch: [JournalRecord] = []
     var links: [SessionID: Link] = [:]
     private(set) var isUp = false
+    /// `nil` = it runs, or never has.
+    private(set) var endedAt: Int64?
     private(set) var isPaused = false
     private var missed: [() -> Void] = []
     private(set) var generation = 0
@@ -49,22 +54,30 @@ final class ClusterNode {
     var mover: Mover?
     /// The folder is a copy of a log that was removed.
     var isOutdated = false
+    /// A server of the engine has said that it does not sync, and none has said since that all do.
+    private(set) var isSyncRefuted = false
 
     init(cluster: SimulatedCluster, index: Int, kinds: [Kind]) {
         self.cluster = cluster
         self.index = index
         self.kinds = kinds
-        name = "n\(index + 1)"
+        slot = index < SimulatedCluster.nodeCount ? index : cluster.weather.sharedName
+        name = "n\(slot + 1)"
+        address = "10.0.0.\(index + 1):7878"
         tampering = ClusterTampering(cluster.bug)
     }
 
     var position: Int64? { member?.replica.reader.position }
     var isLeading: Bool { isUp && member?.isLeading == true && server != nil }
-    /// The node that leads, as this one knows.
-    var leaderName: String? { member?.leader?.node }
+    /// Of the node that leads, as this one knows.
+    var leaderAddress: String? { member?.leader?.address }
+    /// Another node has its name, and it runs for a while at most.
+    var isNamesake: Bool { index != slot }
+    /// Of the process.
+    var instance: UInt64? { member?.replica.instance }
     var isStopped: Bool { stopReason != nil }
     var monotonic: MonotonicTime { MonotonicTime(milliseconds: cluster.now) }
-    var wall: Timestamp { Timestamp(milliseconds: World.begin + cluster.now + cluster.weather.skews[index]) }
+    var wall: Timestamp { Timestamp(milliseconds: World.begin + cluster.now + cluster.weather.skews[slot]) }
 
     var hubTime: HubTime {
         let time = hybrid?.reading(wall: wall, monotonic: monotonic) ?? wall
@@ -74,7 +87,14 @@ final class ClusterNode {
     // MARK: Life
 
     func start() {
-        guard !isUp, !cluster.isMoving else { return }
+        guard !isNamesake, !cluster.isMoving else { return }
+        begin()
+    }
+
+    func startAsNamesake() { begin() }
+
+    private func begin() {
+        guard !isUp, !cluster.refusesToBegin(self) else { return }
         beginProcess()
         tampering = ClusterTampering(cluster.bug, after: tampering)
         cluster.trace?(
@@ -82,7 +102,7 @@ final class ClusterNode {
         var settings = ReplicaSettings()
         settings.limits.byteCount = cluster.weather.messageBytes
         let replica = Replica(
-            node: name, address: "10.0.0.\(index + 1):7878", release: "1",
+            node: name, address: address, release: "1",
             reader: copy.reader, newEpoch: cluster.newEpoch(), instance: cluster.newEpoch(), settings: settings,
             at: monotonic)
         var server = ServerConfiguration()
@@ -101,12 +121,12 @@ final class ClusterNode {
 
     func beginProcess() {
         generation += 1
-        isUp = true
+        (isUp, endedAt) = (true, nil)
         isPaused = false
         stopReason = nil
         (missed, sent, batch, basePieces) = ([], [:], [], [])
         (snapshots, hybrid) = (SnapshotTurns(), nil)
-        (isEnding, lastSnapshot) = (false, nil)
+        (isEnding, lastSnapshot, isSyncRefuted) = (false, nil, false)
         memberWake.deadline = .distantFuture
     }
 
@@ -136,10 +156,19 @@ final class ClusterNode {
     }
 
     func leave() {
-        isUp = false
+        (isUp, endedAt) = (false, cluster.now)
         closeAll(telling: [])
         server = nil
         member = nil
+        if isNamesake { wipe() }
+    }
+
+    /// Another process has its name, and began before it.
+    func giveWay() {
+        cluster.trace?(cluster.now, index, "gives way to another process with its name")
+        leave()
+        copy.crash(losing: 0)
+        cluster.gaveWay(self)
     }
 
     func wipe() { (copy, isOutdated) = (LocalCopy(), false) }
@@ -211,12 +240,14 @@ final class ClusterNode {
     }
 
     func heard(_ beat: Beat) {
+        if cluster.bug == .namesakesLive, beat.node == name { return }
         tell(.heard(beat))
         if cluster.bug == .keptBeatsTakenForWords { tell(.overheard(tampering.anew(beat))) }
     }
 
     /// Another node says this now.
     func overheard(_ beat: Beat) {
+        if beat.node == name { return heard(beat) }
         guard cluster.bug != .restartsUnheard, cluster.bug != .keptBeatsTakenForWords || beat.role != .leading else {
             return
         }
@@ -230,6 +261,12 @@ final class ClusterNode {
 
     /// Every beat that was stored before this own one is told.
     func beatsShown(through beat: Beat) { tell(.beatsShown(through: beat.number)) }
+
+    /// The servers were asked whether they sync.
+    func told(_ sync: EngineSync) {
+        isSyncRefuted = sync == .refuted || (sync == .unknown && isSyncRefuted)
+        tell(.sync(tampering.told(sync), []))
+    }
 
     func answered(_ answer: BaseAnswer) { tell(.base(tampering.answered(answer, to: self))) }
 
@@ -275,6 +312,7 @@ final class ClusterNode {
     func lead(term: Int64, farewell: [UInt8]) {
         takeovers += 1
         cluster.trace?(cluster.now, index, "leads in term \(term)")
+        cluster.mayAcknowledge(self)
         noteHash()
         closeAll(telling: farewell)
         do {

@@ -173,6 +173,15 @@ final class ClusterTampering {
         return beat
     }
 
+    /// What the engine's servers say of themselves, as the node is told it.
+    func told(_ sync: EngineSync) -> EngineSync {
+        switch (bug, sync) {
+        case (.refutedSyncTrusted, .refuted): .trusted
+        case (.silenceTakenForSync, .unknown): .proven
+        case _: sync
+        }
+    }
+
     // MARK: The hub and the local copy
 
     /// The server of a node that begins to lead.

@@ -2,25 +2,26 @@ import Cluster
 import Replication
 import TelltaleModel
 
-/// The stream of beats, with a replica for each node, which may be behind.
+/// The stream of beats, one of each name, with a replica for each process, which may be behind.
 struct SimulatedBeats {
     private var newest: [Beat?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
-    private var views: [[Beat?]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
-    private var behindUntil: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
-    /// When each node's newest beats as a leader were stored.
-    private var leading: [[Int64]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
-    /// The newest claim of each node, by its process and token.
-    private var claims: [[Int64]] = Array(repeating: [], count: SimulatedCluster.nodeCount)
+    private var views: [[Beat?]] = Array(repeating: [], count: SimulatedCluster.processLimit)
+    private var behindUntil: [Int64] = Array(repeating: 0, count: SimulatedCluster.processLimit)
+    /// When each process's newest beats as a leader were stored.
+    private var leading: [[Int64]] = Array(repeating: [], count: SimulatedCluster.processLimit)
+    /// The newest claim of each process, by its life and token.
+    private var claims: [[Int64]] = Array(repeating: [], count: SimulatedCluster.processLimit)
 
-    mutating func store(_ beat: Beat, by index: Int, _ areWhole: [Bool], at now: Int64) {
-        newest[index] = beat
+    mutating func store(_ beat: Beat, by node: ClusterNode, _ areWhole: [Bool], at now: Int64) {
+        let index = node.index
+        newest[node.slot] = beat
         leading[index] = beat.role == .leading ? leading[index].suffix(7) + [now] : []
-        for place in views.indices where areWhole[place] && !isBehind(place, at: now) { views[place] = newest }
+        for place in areWhole.indices where areWhole[place] && !isBehind(place, at: now) { views[place] = newest }
     }
 
     func isBehind(_ index: Int, at now: Int64) -> Bool { now < behindUntil[index] }
 
-    /// The beats that a node reads, by the nodes' places.
+    /// The beats that a process reads, by the places of the names.
     func view(of index: Int) -> [Beat?] { views[index].isEmpty ? newest.map { _ in nil } : views[index] }
 
     mutating func fallBehind(_ index: Int, until time: Int64) { behindUntil[index] = max(behindUntil[index], time) }
@@ -41,8 +42,9 @@ struct SimulatedBeats {
         let settings = ReplicaSettings()
         let seen = (cluster.now - settings.lease.count + 50)...(cluster.now - 2 * settings.beat.count - 50)
         guard !truth.hasResigned, node.member?.replica.reader.leader == truth.leader,
-            let leader = cluster.nodes.first(where: { $0.name == truth.leader?.node && $0.index != node.index }),
-            leader.isLeading, leading[leader.index].contains(where: seen.contains)
+            let leader = cluster.nodes.first(where: { $0.instance == truth.leader?.instance && $0.slot != node.slot }),
+            // Another process of its name may be heard in its place.
+            leader.isLeading, !cluster.hadNamesake(leader), leading[leader.index].contains(where: seen.contains)
         else { return }
         cluster.violated("P7", "\(node.name) tries to lead, and \(leader.name) lives and leads in term \(truth.term)")
     }

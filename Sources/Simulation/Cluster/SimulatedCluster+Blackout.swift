@@ -10,6 +10,7 @@ extension SimulatedCluster {
         trace?(now, -1, "everything is killed")
         let isLed = log.isLed
         log.blackOut()
+        mendSync()
         for node in nodes {
             if node.isUp {
                 node.kill(losing: 0)

@@ -11,6 +11,8 @@ import TelltaleWire
 final class SimulatedCluster: Environment {
     static let name = "shop"
     static let nodeCount = 3
+    /// Of nodes, and of another process that has the name of one.
+    static let processLimit = 4
 
     let weather: ClusterClimate
     var climate: FaultProfile { weather.crowd }
@@ -60,7 +62,7 @@ final class SimulatedCluster: Environment {
         configuration.limits.heartbeat = .seconds(5)
         self.configuration = configuration
         log = SimulatedLog(cluster: self, climate: climate, random: random.fork())
-        for index in 0..<Self.nodeCount {
+        for index in 0..<climate.processCount {
             nodes.append(ClusterNode(cluster: self, index: index, kinds: try Self.kinds(of: index)))
         }
         clients = Population.clients(in: self, providers: 1, churnClients: 0, random: &random)
@@ -148,6 +150,8 @@ final class SimulatedCluster: Environment {
                 checks.engineFailed(engineBug, before: before, self)
             }
         }
+        plan(weather.syncLapses) { [self] in lapseSync() }
+        plan(weather.namesakes) { [self] in beginNamesake() }
     }
 
     private func aLeader(_ isWanted: Bool) -> ClusterNode {
@@ -173,6 +177,8 @@ final class SimulatedCluster: Environment {
         isCalm = true
         trace?(now, -1, "calm")
         log.calmDown()
+        mendSync()
+        endNamesake()
         for node in nodes where node.isPaused { node.goOn() }
         for client in clients { client.calmDown() }
         pass(until: now + 100_000)
@@ -226,12 +232,13 @@ final class SimulatedCluster: Environment {
     // MARK: What nodes do
 
     func newEpoch() -> UInt64 { random.next() }
-    func noteBeat(_ beat: Beat) { beatTimes["\(beat.node) \(beat.number)"] = now }
-    func beatTime(of beat: Beat) -> Int64 { beatTimes["\(beat.node) \(beat.number)"] ?? 0 }
+    func noteBeat(_ beat: Beat) { beatTimes["\(beat.instance) \(beat.number)"] = now }
+    func beatTime(of beat: Beat) -> Int64 { beatTimes["\(beat.instance) \(beat.number)"] ?? 0 }
     func stored(_ records: [JournalRecord]) { checks.stored(records, self) }
     func acknowledged(_ records: [JournalRecord], by node: ClusterNode, term: Int64) {
         checks.acknowledged(records, by: node, term: term, self)
     }
+    func mayAcknowledge(_ node: ClusterNode) { checks.mayAcknowledge(node, self) }
     func copied(_ records: [JournalRecord], by node: ClusterNode) { checks.copied(records, by: node, self) }
     func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode) {
         checks.hashed(hash, at: sequence, by: node, self)
@@ -274,10 +281,10 @@ final class SimulatedCluster: Environment {
     /// Standbys keep a connection to the leader; one that is refused is a reason to try.
     private func refused(by node: ClusterNode) {
         guard !node.isUp else { return }
-        for other in nodes where other.index != node.index && other.leaderName == node.name {
+        for other in nodes where other.index != node.index && other.leaderAddress == node.address {
             other.whenAwake {
                 // One that was stopped meanwhile may follow another leader now.
-                if other.leaderName == node.name { other.leaderRefusesConnections() }
+                if other.leaderAddress == node.address { other.leaderRefusesConnections() }
             }
         }
     }

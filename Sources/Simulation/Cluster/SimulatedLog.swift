@@ -17,6 +17,7 @@ final class SimulatedLog {
     /// The newest term of the logs before.
     var formerTerm: Int64 = 0
     var bases = SimulatedBases()
+    var sync = SimulatedSync()
     /// The meaning of the messages, to a reader that has read each as it was stored.
     var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
     /// Of the history, in whichever log it was.
@@ -28,13 +29,13 @@ final class SimulatedLog {
     /// Nor one of the beats.
     var beatElectionEnd: Int64 = 0
     var isFull = false
-    private(set) var links = Array(repeating: EngineLink.whole, count: SimulatedCluster.nodeCount)
+    private(set) var links: [EngineLink]
     /// The newest message that a node which is cut off can read.
-    var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.nodeCount)
+    var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.processLimit)
     var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
     var beats = SimulatedBeats()
     /// When the newest request about bases of each node arrives.
-    private var lastAsked: [Int64] = Array(repeating: 0, count: SimulatedCluster.nodeCount)
+    private var lastAsked: [Int64] = Array(repeating: 0, count: SimulatedCluster.processLimit)
     /// Messages that a reader found void, and those that do not continue the history.
     private(set) var brokenCount = 0
 
@@ -50,6 +51,7 @@ final class SimulatedLog {
         self.cluster = cluster
         self.climate = climate
         self.random = random
+        links = Array(repeating: .whole, count: climate.processCount)
     }
 
     var end: Int64 { Int64(messages.count) }
@@ -117,7 +119,7 @@ final class SimulatedLog {
         }
     }
 
-    private func answer(_ index: Int, _ generation: Int, _ body: @escaping (ClusterNode) -> Void) {
+    func answer(_ index: Int, _ generation: Int, _ body: @escaping (ClusterNode) -> Void) {
         cluster.schedule(after: delay()) { [self] in
             guard links[index] != .cut, links[index] != .deaf else { return }
             let node = cluster.nodes[index]
@@ -220,6 +222,7 @@ final class SimulatedLog {
     // MARK: Beats
 
     func beat(_ beat: Beat, from node: ClusterNode) {
+        askForSync(beat, of: node)
         let (index, generation) = (node.index, node.generation)
         guard links[index] == .whole || links[index] == .deaf else { return }
         for other in cluster.nodes where other.index != index && links[other.index] == .whole {
@@ -227,18 +230,20 @@ final class SimulatedLog {
             cluster.schedule(after: delay()) { other.whenAwake { other.overheard(beat) } }
         }
         guard cluster.now >= beatElectionEnd else { return }
-        beats.store(beat, by: index, links.map { $0 == .whole }, at: cluster.now)
-        for other in cluster.nodes where other.index != index && links[other.index] == .whole {
+        beats.store(beat, by: node, links.map { $0 == .whole }, at: cluster.now)
+        for other in cluster.nodes where other.slot != node.slot && links[other.index] == .whole {
             guard !beats.isBehind(other.index, at: cluster.now), !random.chance(climate.lostBeats) else { continue }
             cluster.schedule(after: delay()) { other.whenAwake { other.heard(beat) } }
         }
         answer(index, generation) { $0.beatAcknowledged(beat) }
         guard !random.chance(climate.lostBeats) else { return }
         let view = beats.view(of: index)
-        let own = cluster.bug == .oldBeatsTakenForSilence ? beat : view[index]
+        let own = cluster.bug == .oldBeatsTakenForSilence ? beat : view[node.slot]
+        // Where the newest beat of its name is of another process, a node is told nothing.
+        guard let own, own.instance == beat.instance else { return }
         answer(index, generation) { node in
-            for (place, other) in view.enumerated() where place != index { other.map { node.heard($0) } }
-            own.map { node.beatsShown(through: $0) }
+            for (place, other) in view.enumerated() where place != node.slot { other.map { node.heard($0) } }
+            node.beatsShown(through: own)
         }
     }
 
