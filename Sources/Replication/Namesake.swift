@@ -7,7 +7,7 @@ struct Namesake: Hashable, Sendable {
         /// Nothing that proves that it runs.
         case none
         case runs
-        /// It runs, and has beaten more often than this process: this one is the later.
+        /// It runs, and has beaten more often than this process: this one is the later. Of two that have beaten as often, one is.
         case isEarlier
     }
 
@@ -17,9 +17,12 @@ struct Namesake: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - beatCount: Of this process.
+    ///   - instance: Of this process.
     ///   - span: Beats of a process that runs are at least so far apart.
-    mutating func heard(_ beat: Beat, beatCount: Int64, apart span: Milliseconds, at now: MonotonicTime) -> Word {
+    mutating func heard(
+        _ beat: Beat, beatCount: Int64, instance: UInt64, apart span: Milliseconds, at now: MonotonicTime
+    ) -> Word {
         guard process.isProven(by: beat, apart: span, at: now) else { return .none }
-        return beat.number > beatCount ? .isEarlier : .runs
+        return (beat.number, instance) > (beatCount, beat.instance) ? .isEarlier : .runs
     }
 }

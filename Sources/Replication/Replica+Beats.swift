@@ -22,7 +22,8 @@ extension Replica {
     public mutating func heard(_ beat: Beat, at now: MonotonicTime) {
         guard beat.node == node else { return election.heard(beat, isOfLeader: isOfLeader(beat), at: now) }
         guard role != .stopped, beat.instance != instance, beat.instance != 0 else { return }
-        switch namesake.heard(beat, beatCount: beatCount, apart: Milliseconds(settings.beat.count / 2), at: now) {
+        let span = Milliseconds(settings.beat.count / 2)
+        switch namesake.heard(beat, beatCount: beatCount, instance: instance, apart: span, at: now) {
         case .none: break
         case .runs:
             if beat.role == .leading, beat.instance == reader.leader?.instance { election.leaderLives(at: now) }

@@ -30,6 +30,8 @@ struct ReplicaScript {
     /// Where the last read began.
     private var asked: Int64 = 0
     private var beatCount: Int64 = 0
+    private var ownBeatCount: Int64 = 0
+    private static let own: UInt64 = 4
     /// The instance of another process with the name n1; or of its life before.
     private static let namesake: UInt64 = 7
     /// Of the processes of the other nodes.
@@ -38,7 +40,7 @@ struct ReplicaScript {
     init() {
         replica = Replica(
             node: "n1", address: "a:1", release: "1", reader: LogReader(cluster: "shop", epoch: nil), newEpoch: 9,
-            instance: 1,
+            instance: Self.own,
             at: MonotonicTime(milliseconds: 0))
         replica.read([], from: 0, end: 0, at: now)
         take()
@@ -99,6 +101,12 @@ struct ReplicaScript {
                 Beat(
                     node: "n1", role: .leading, term: term, position: 0, address: "b:1", release: "1", number: number,
                     instance: Self.namesake),
+                at: now)
+        case "twin":
+            replica.heard(
+                Beat(
+                    node: "n1", role: .standby, term: term, position: 0, address: "b:1", release: "1",
+                    number: ownBeatCount, instance: UInt64(number)),
                 at: now)
         case "calm", "silence", "behind": pass(number, isAnswered: verb != "silence", isShown: verb == "calm")
         case "reset": replica.leaderRefusesConnections(at: now)
@@ -177,7 +185,9 @@ struct ReplicaScript {
                 }
                 append = (bytes, after, token)
             case .read(let from): asked = from
-            case .beat(let beat): beats.append(beat)
+            case .beat(let beat):
+                ownBeatCount = beat.number
+                beats.append(beat)
             case .replay(let records): outcome.append("replay \(records.count)")
             case .lead(let term): outcome.append("lead \(term)")
             case .stored(let records): outcome.append("stored \(records.count)")
