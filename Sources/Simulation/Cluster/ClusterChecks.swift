@@ -18,6 +18,9 @@ final class ClusterChecks {
     /// Nodes that have read what the engine has lost, with the newest message that each has read: they must tell.
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
+    /// Nodes that have told so, and whose folders are as they were then.
+    private var told: Set<Int> = []
+
     func engineFailed(_ bug: ClusterClimate.EngineBug, before: [[UInt8]], _ cluster: SimulatedCluster) {
         engineBug = bug
         guard bug != .messageChanged else { return }
@@ -30,7 +33,10 @@ final class ClusterChecks {
     }
 
     /// A node was killed: its folder may have lost what it has seen.
-    func lost(_ node: ClusterNode) {
+    ///
+    /// - Parameter isWhole: The folder has all that was written to it.
+    func lost(_ node: ClusterNode, isWhole: Bool) {
+        if !isWhole { told.remove(node.index) }
         guard let witness = witnesses[node.index], node.copy.reader.position < witness.position else { return }
         witnesses[node.index] = nil
     }
@@ -104,8 +110,12 @@ final class ClusterChecks {
         }
     }
 
-    /// A base is one of the log: of the right lineage, and of the records that the log has.
+    /// A base is one of the log: of the right lineage, and of the records that the log has. A node that has told a loss takes none:
+    /// it would show what replaced the messages that it has read.
     func loaded(by node: ClusterNode, _ cluster: SimulatedCluster) {
+        if told.contains(node.index) {
+            cluster.report("P9", "\(node.name) has told a loss, and takes a base of the log as it is now")
+        }
         let chain = node.copy.chain
         guard cluster.log.hasRecord(of: chain), node.copy.epoch == cluster.log.epoch
         else {
@@ -128,8 +138,13 @@ final class ClusterChecks {
     func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
         if node.isOutdated { return cluster.retire(node) }
         tells()
-        // It has told. An operator who starts it again accepts the log as it is.
-        witnesses[node.index] = nil
+        // It has told: whoever empties its folder accepts the log as it is.
+        if let witness = witnesses.removeValue(forKey: node.index),
+            !cluster.log.has(witness.message, at: witness.position)
+        {
+            told.insert(node.index)
+        }
+        cluster.startAgain(node)
         if engineBug == nil { cluster.violated("P9", "\(node.name) stops, and the engine is right: \(reason)") }
     }
 

@@ -58,6 +58,7 @@ extension ClusterNode {
     }
 
     private func keep(_ records: [JournalRecord], _ mark: [UInt8], _ epoch: UInt64) {
+        if cluster.bug == .lossForgotten, (try? LogReader(mark: mark))?.loss != nil { return }
         let records = tampering.kept(records, in: copy)
         let before = copy.lastSequence
         onDisk { try copy.keep(records, mark: mark, epoch: epoch) }

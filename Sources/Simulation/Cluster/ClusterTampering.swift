@@ -173,7 +173,7 @@ final class ClusterTampering {
         return beat
     }
 
-    /// What the engine's servers say of themselves, as the node is told it.
+    /// The word of the engine's servers about themselves, as the node is told it.
     func told(_ sync: EngineSync) -> EngineSync {
         switch (bug, sync) {
         case (.refutedSyncTrusted, .refuted): .trusted

@@ -14,7 +14,7 @@ extension SimulatedCluster {
         for node in nodes {
             if node.isUp {
                 node.kill(losing: 0)
-                checks.lost(node)
+                checks.lost(node, isWhole: true)
             }
             schedule(after: random.pick(200...1_500)) { node.start() }
         }

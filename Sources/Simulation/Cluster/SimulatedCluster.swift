@@ -158,17 +158,6 @@ final class SimulatedCluster: Environment {
         (isWanted ? nodes.first { $0.isLeading } : nil) ?? nodes[random.below(nodes.count)]
     }
 
-    private func kill(_ node: ClusterNode, wiping: Bool) {
-        guard node.isUp else { return }
-        node.kill(losing: random.chance(300) ? random.below(8) : 0)
-        if wiping {
-            trace?(now, node.index, "its folder is wiped")
-            node.wipe()
-        }
-        checks.lost(node)
-        startLater(node)
-    }
-
     func startLater(_ node: ClusterNode) { schedule(after: random.pick(500...10_000)) { node.start() } }
 
     /// Faults and inputs stop; then every client must end on the newest state.

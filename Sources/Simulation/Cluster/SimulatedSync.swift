@@ -1,6 +1,6 @@
 import Replication
 
-/// What the monitors of the engine's servers tell: whether each syncs before it acknowledges.
+/// The monitors of the engine's servers, which tell whether each syncs before it acknowledges.
 struct SimulatedSync {
     /// A server was started again without the setting.
     private(set) var isRefuted = false

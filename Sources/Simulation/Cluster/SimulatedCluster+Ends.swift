@@ -1,0 +1,26 @@
+// Processes of nodes end, and are started again.
+extension SimulatedCluster {
+    func kill(_ node: ClusterNode, wiping: Bool) {
+        guard node.isUp else { return }
+        let lostCount = random.chance(300) ? random.below(8) : 0
+        node.kill(losing: lostCount)
+        if wiping { wipe(node) }
+        checks.lost(node, isWhole: lostCount == 0 && !wiping)
+        startLater(node)
+    }
+
+    private func wipe(_ node: ClusterNode) {
+        trace?(now, node.index, "its folder is wiped")
+        node.wipe()
+    }
+
+    /// A node has ended for what the engine did. It is started again as it is, or with an empty folder, or stays ended.
+    func startAgain(_ node: ClusterNode) {
+        guard checks.hasEngineBug, !isCalm, random.chance(700) else { return }
+        let wipes = random.chance(400)
+        schedule(after: random.pick(500...10_000)) { [self] in
+            guard node.isStopped, !isCalm else { return }
+            kill(node, wiping: wipes)
+        }
+    }
+}
