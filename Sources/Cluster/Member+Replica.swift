@@ -94,6 +94,7 @@ extension Member {
         isRecovering = true
         standby = nil
         lastSign = now.monotonic
+        hearing.forget()
         flushCopy()
         actions.append(
             .standDown(

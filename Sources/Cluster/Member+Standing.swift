@@ -18,7 +18,7 @@ extension Member {
         var standing = ClusterStanding(node: replica.node, role: isLeading ? .leader : .standby)
         standing.term = replica.term
         // Clients go where they are sent. The address of a machine that is gone would cost each of them its patience.
-        if isLeading || now.milliseconds(since: lastSign) <= replica.lease {
+        if isLeading || hearing.isFresh(at: now) {
             standing.leader = leader.map { ($0.node, $0.address) }
         }
         if !isLeading {

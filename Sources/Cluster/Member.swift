@@ -92,6 +92,7 @@ public struct Member: ~Copyable {
     /// The newest message that is known to be in the log.
     var newest: Int64 = 0
     var lastSign: MonotonicTime
+    var hearing: LeaderHearing
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
     /// Of the batch that is being decided.
@@ -136,6 +137,7 @@ public struct Member: ~Copyable {
         self.configuration = configuration
         self.replica = replica
         lastSign = now
+        hearing = LeaderHearing(lease: self.replica.lease)
         toldTerm = self.replica.reader.term
         keeper = BaseKeeper(
             node: self.replica.node, instance: self.replica.instance, settings: configuration.bases, at: now)
@@ -189,12 +191,14 @@ public struct Member: ~Copyable {
         }
         guard isNew, !isLeading else { return }
         lastSign = now.monotonic
-        // Of records that came just now alone: a node that joins reads old ones, and a term has none.
-        if wasCurrent, replica.reader.position >= end, replica.reader.chain.sequence > sequence,
+        guard wasCurrent, replica.reader.position >= end else { return }
+        // Of records that came just now alone: a term has none, and a node that joins or comes back reads old ones.
+        if hearing.isSteady(at: now.monotonic), replica.reader.chain.sequence > sequence,
             configuration.hub.decisions.clockSpeed == 1
         {
             replica.skew = now.wall - replica.reader.chain.time
         }
+        hearing.heard(at: now.monotonic)
     }
 
     private mutating func note(_ beat: Beat, at now: MonotonicTime) {
@@ -202,12 +206,15 @@ public struct Member: ~Copyable {
         guard peers[beat.node] != nil || peers.count < Self.peerLimit else { return }
         peers[beat.node] = beat
         heardAt[beat.node] = now
-        if beat.role == .leading, beat.node == replica.reader.leader?.node { lastSign = now }
+        guard beat.role == .leading, let leader = replica.reader.leader, beat.node == leader.node else { return }
+        lastSign = now
+        if beat.instance == leader.instance || beat.instance == 0 { hearing.heard(at: now) }
     }
 
     /// The connection to the leader was reset, and another one is refused.
     public mutating func leaderRefusesConnections(at now: HubTime) {
         guard !hasStopped else { return }
+        hearing.forget()
         replica.leaderRefusesConnections(at: now.monotonic)
         settle(at: now)
     }

@@ -98,42 +98,6 @@ struct MemberTests {
         #expect(first.connect().take().first?.hasSuffix("role=standby leader=\(second.address)") == true)
     }
 
-    @Test func `a standby names a leader as long as it hears of it`() throws {
-        let town = try Town(3)
-        town.pass(.seconds(10))
-        let leader = try #require(town.leaders.first)
-        let standby = try #require(town.daemons.first { $0 !== leader })
-        func greeting() -> String { standby.connect().take().first ?? "" }
-        // Without the engine nobody hears anything.
-        for daemon in town.daemons { daemon.node?.isCutOff = true }
-        town.pass(.seconds(2))
-        #expect(greeting().hasSuffix(" role=standby leader=\(leader.address)"))
-        town.pass(.seconds(3))
-        #expect(greeting().hasSuffix(" role=standby"))
-        let client = standby.connect()
-        #expect(standby.send("SUB *", from: client).last?.contains("knows no node that does") == true)
-        for daemon in town.daemons { daemon.node?.isCutOff = false }
-        town.pass(.seconds(3))
-        #expect(greeting().hasSuffix(" role=standby leader=\(try #require(town.leaders.first).address)"))
-    }
-
-    @Test func `the age of the last record says nothing of a clock`() throws {
-        let town = try Town(3)
-        town.pass(.seconds(10))
-        let first = try #require(town.leaders.first)
-        #expect(first.post("tea/1", from: first.connect()).hasPrefix("OK verdict=applied"))
-        town.pass(.seconds(120))
-        first.kill()
-        town.pass(.seconds(6))
-        let second = try #require(town.leaders.first)
-        // It reads the record of two minutes ago; the other one read a term without records.
-        try first.start()
-        town.pass(.seconds(3))
-        second.kill()
-        town.pass(.seconds(6))
-        #expect(town.leaders.count == 1)
-    }
-
     @Test func `a leader that was stopped finds out before it says anything`() throws {
         let town = try Town(3)
         town.pass(.seconds(10))
