@@ -32,6 +32,7 @@ struct SortedChunks<Element: Comparable & Sendable>: Sendable {
         return found
     }
 
+    /// - Precondition: Nothing that is equal to `element` is there.
     mutating func insert(_ element: Element) {
         count += 1
         guard !chunks.isEmpty else {
