@@ -51,10 +51,11 @@ struct SeedRuns<Worlds: SeededSimulation> {
         var results = concurrently(options.count, workers: options.workers) { index, _ in
             let result = Worlds.run(seed: first &+ UInt64(index), bug: planted, trace: nil)
             progress.count(failed: result.violation != nil)
+            if options.hashes { SecondRun.tell(result) }
             return result
         }
         progress.end()
-        if options.hashes { return SecondRun.tell(results) }
+        if options.hashes { return }
         if options.twice { try SecondRun.compare(&results) }
         for result in results {
             guard let violation = result.violation else { continue }

@@ -40,7 +40,7 @@ struct SwarmCommand: ParsableCommand {
         if options.trace { return traceFirst() }
         if shrink { return try shrinkFirst() }
         var results = runAll(bug: planted)
-        if options.hashes { return SecondRun.tell(results) }
+        if options.hashes { return }
         if options.twice { try SecondRun.compare(&results) }
         let failures = results.filter { $0.violation != nil }
         if json { Output.line(SwarmReport.json(results)) } else { Output.text(SwarmReport.text(results, again: again)) }
@@ -86,6 +86,7 @@ struct SwarmCommand: ParsableCommand {
             SeedsAtWork.note(climate.seed, worker: worker)
             let result = Swarm.run(climate, bug: bug)
             progress.count(failed: result.violation != nil)
+            if options.hashes { SecondRun.tell(result) }
             return result
         }
         progress.end()
