@@ -67,7 +67,7 @@ public struct HistoryMove {
     private var actions: [Action] = []
     /// Of the log, for the folder.
     private var kept: [JournalRecord] = []
-    /// The newest message that is known to be in the log.
+    /// The newest message that is known to be in the log; `nil` = nothing was read yet.
     private var end: Int64?
     private let start: MonotonicTime
     private let patience: Milliseconds

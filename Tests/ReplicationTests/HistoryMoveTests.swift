@@ -149,6 +149,19 @@ struct HistoryMoveTests {
         #expect(move.isDone && again.mark == nil)
     }
 
+    @Test func `a folder does not leave a log that has lost what it had read`() throws {
+        let (log, journal) = try Self.stopped(5)
+        let end = log.end
+        _ = log.lose(1)
+        let move = try HistoryMover(.outOfLog, journal, log)
+        move.run()
+        #expect(move.refusal?.kind == .configuration)
+        #expect(
+            move.refusal?.reason.hasPrefix("the log ends with message \(end - 1), and this folder has read \(end): ")
+                == true)
+        #expect(log.end == end - 1 && journal.mark != nil)
+    }
+
     @Test func `a folder does not leave while a node leads`() throws {
         let (log, journal) = try Self.stopped(5)
         let (node, now) = (log.node(), MonotonicTime(milliseconds: 0))
