@@ -224,7 +224,7 @@ public struct DirtyQueue: Sendable {
 
     /// Takes the row of `entity` out of its turn; `nil` if it does not wait.
     ///
-    /// Only for a queue of which nothing is taken by ``popFirst()``: the place in the order stays.
+    /// The place in the order stays, and ``popFirst()`` passes it: a key that waits again behind a removal leaves at the earlier place.
     public mutating func remove(_ entity: EntityIndex) -> Entry? {
         guard count > 0 else { return nil }
         tabulate()

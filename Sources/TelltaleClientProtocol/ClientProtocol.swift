@@ -175,7 +175,7 @@ public struct ClientProtocol {
         switch phase {
         case .idle, .connecting, .over: break
         case .waiting: phase = .connecting
-        case .dialing: giveUp("nobody took the connection within \(dialSpan.count) ms")
+        case .dialing: giveUp("the server took no connection within \(dialSpan.count) ms")
         case .greeting: giveUp("no greeting came: is this a telltale daemon?")
         case .introducing: giveUp("HELLO was not answered")
         case .ready:

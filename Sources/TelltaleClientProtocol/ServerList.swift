@@ -48,15 +48,15 @@ public struct ServerList: Hashable, Sendable {
 
     /// How long an attempt to connect to ``address`` may take, where a single server would get `limit`.
     ///
-    /// A machine that is gone answers nothing, so a client of several servers goes on early. Each round through its list gives every
-    /// server twice as long: a network that is slow needs it.
+    /// A machine that is gone answers nothing, so a client of several servers goes on after 2 s, or `limit` where that is less. Each round
+    /// through its list gives every server twice as long, up to `limit`: a network that is slow needs it.
     public func dialSpan(limit: Milliseconds) -> Milliseconds {
         guard own.count > 1 || named != nil else { return limit }
         let doublings = min(attempts / max(1, own.count), Self.doublingLimit)
         return min(limit, Self.firstDialSpan.multiplied(by: 1 << Int64(doublings)))
     }
 
-    /// One lost packet of two is repeated within it.
+    /// TCP repeats a lost first packet after 1 s.
     private static let firstDialSpan = Milliseconds.seconds(2)
     private static let doublingLimit = 16
 

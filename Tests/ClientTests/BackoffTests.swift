@@ -48,7 +48,7 @@ struct BackoffTests {
         #expect(!script.client.wantsClose)
         script.pass(Milliseconds(1))
         #expect(script.client.wantsClose)
-        #expect(script.client.closeReason == "nobody took the connection within 10000 ms")
+        #expect(script.client.closeReason == "the server took no connection within 10000 ms")
         #expect(script.client.deadline == nil, "all that is left to happen is the close")
         script.drop()
         #expect(script.told == ["disconnected, again after 50"])

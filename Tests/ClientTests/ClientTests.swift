@@ -135,7 +135,7 @@ struct ClientTests {
             client.start()
             return { withExtendedLifetime((client, full)) { reasons.value } }
         }
-        #expect(reasons == Array(repeating: "nobody took the connection within 20 ms", count: 3))
+        #expect(reasons == Array(repeating: "the server took no connection within 20 ms", count: 3))
     }
 
     @Test func `a client that is dropped leaves nothing behind`() async throws {

@@ -16,11 +16,11 @@ extension SimulatedCluster {
 
     /// A node has ended for what the engine did. It is started again as it is, or with an empty folder, or stays ended.
     func startAgain(_ node: ClusterNode) {
-        guard checks.hasEngineBug, !isCalm, random.chance(700) else { return }
-        let wipes = random.chance(400)
-        schedule(after: random.pick(500...10_000)) { [self] in
-            guard node.isStopped, !isCalm else { return }
-            kill(node, wiping: wipes)
+        // Such a node needs time to tell again.
+        guard checks.hasEngineBug, now < weather.span + 40_000, random.chance(800) else { return }
+        let wipes = random.chance(300)
+        schedule(after: random.pick(500...20_000)) { [self] in
+            if node.isStopped { kill(node, wiping: wipes) }
         }
     }
 }

@@ -4,7 +4,7 @@ import Replication
 // An operator moves the history into another log while no node runs: out of the log into one folder and into a log that is empty,
 // under the same epoch; or, as behind a loss of the engine, from the most advanced folder, under another one.
 extension SimulatedCluster {
-    /// Which log the history is in, and what it is to have.
+    /// A command of an operator: with the folder of a node, in a direction, and the step that follows.
     struct Move {
         let node: ClusterNode
         /// Each run of a restore draws an epoch of its own.

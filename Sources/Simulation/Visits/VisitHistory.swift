@@ -153,7 +153,7 @@ final class VisitHistory {
         return nil
     }
 
-    /// The fault of a deletion of what came by itself, if it has one: nobody is told so who could not have had it.
+    /// The fault of a deletion of a widget that came by itself, if it has one: a device gets none of a widget that was never for its board.
     func fault(ofDeletion id: String, on board: String, for account: String?) -> String? {
         guard isVisible(board, to: account) else { return "is of a board that it may not see" }
         guard let order = orders[id], let host = hosts[order] else { return "is of nothing that was ever there" }

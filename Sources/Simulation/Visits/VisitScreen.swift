@@ -149,7 +149,7 @@ final class VisitScreen: RowClient {
         if !key.hasPrefix(board + "/") { return broken("is told of \(key)") }
         let visits = world.chronicle?.visits
         let order = visits?.order(ofID: SimulatedBoards.parts(of: key).id)
-        if let fault = rows.fault(ofRev: rev, key: key), order.flatMap({ visits?.hosts[$0]?.wasForgotten }) == false {
+        if let fault = rows.fault(ofRev: rev, key: key), order.flatMap({ visits?.hosts[$0]?.wasForgotten }) != true {
             return broken(fault)
         }
         rows.set(line.verb == "DEL" ? nil : ShownRow(rev: rev, text: line.text), of: key)
@@ -166,7 +166,7 @@ final class VisitScreen: RowClient {
             shown.insert(order)
         }
         if let other = shown.subtracting(look.possible).min() { return "still shows \(other)" }
-        if look.possible.count < VisitHistory.limit, let lost = look.due.subtracting(shown).min() {
+        if look.possible.count <= VisitHistory.limit, let lost = look.due.subtracting(shown).min() {
             return "does not show \(lost)"
         }
         // There may be rows of more, which have room later.

@@ -9,8 +9,8 @@ from .values import Greeting
 #: The pause before an attempt at the next address, in seconds.
 PAUSE = (0.1, 2.0)
 MOST_SERVERS = 16
-#: How long the first attempt to connect may take where there are other servers, in seconds. One lost packet of two is
-#: repeated within it.
+#: How long the first attempt to connect may take where there are other servers, in seconds. TCP repeats a lost
+#: first packet after 1 s.
 _FIRST_DIAL = 2.0
 _MOST_DOUBLINGS = 16
 #: Leaders that are gone to without a pause in between.
@@ -67,8 +67,8 @@ class ServerList:
 
     def dial_span(self, limit: float) -> float:
         """How long an attempt to connect may take, in seconds, where a single server would get `limit`. A machine that is gone
-        answers nothing, so a client of several servers goes on early; each round through its list gives every server twice as
-        long."""
+        answers nothing, so a client of several servers goes on after 2 s; each round through its list gives every server twice
+        as long."""
         if len(self._own) < 2 and self._named is None:
             return limit
         return min(limit, _FIRST_DIAL * 2.0 ** min(self._attempts // max(1, len(self._own)), _MOST_DOUBLINGS))
