@@ -34,4 +34,16 @@ struct GroupValuesTests {
         }
         #expect(values.first(.max).count == values.total)
     }
+
+    @Test("Texts that Unicode takes for equal are values of their own", arguments: [true, false])
+    func unicode(isAlone: Bool) {
+        var values = GroupValues(of: "shop", isAlone: isAlone)
+        let (composed, between, decomposed) = ("caf\u{E9}", "cafez", "cafe\u{301}")
+        for text in [composed, between, decomposed] { values.count(["shop": .string(text)], by: 1) }
+        #expect(values.total == 3)
+        values.count(["shop": .string(composed)], by: -1)
+        #expect(values.first(9).map { Array($0.utf8) } == [between, decomposed].map { Array($0.utf8) })
+        values.count(["shop": .string(decomposed)], by: -1)
+        #expect(values.first(9) == [between] && values.total == 1)
+    }
 }
