@@ -65,6 +65,17 @@ final class ClusterNode {
         try #require(program.standardError.contains(text), "\(program.standardError)")
     }
 
+    /// A connection to a standby that has heard the leader, and the greeting.
+    func greetNamingLeader() throws -> (peer: Peer, greeting: String) {
+        let deadline = Date.now.addingTimeInterval(patience)
+        var (peer, greeting) = try greet()
+        while !greeting.contains(" leader="), Date.now < deadline {
+            usleep(10_000)
+            (peer, greeting) = try greet()
+        }
+        return (peer, greeting)
+    }
+
     /// A connection, and the greeting.
     func greet() throws -> (peer: Peer, greeting: String) {
         let peer = try Peer(port: port)

@@ -24,7 +24,7 @@ struct ClusterProcessTests {
             let second = try Node("n2", in: folder)
             #expect(second.line("standby") == "standby term=1")
 
-            let (standby, greeting) = try second.greet()
+            let (standby, greeting) = try second.greetNamingLeader()
             #expect(greeting.hasSuffix(" node=n2 role=standby leader=127.0.0.1:\(first.port)"), "\(greeting)")
             // A client leaves a server that is silent for three of these.
             #expect(greeting.contains(" hb=5000 "))
