@@ -1,7 +1,8 @@
 internal import Replication
 internal import TelltaleModel
 
-/// How a node that does not lead hears the leader: by its beats, and by what it appends while the node is at the end of the log.
+/// How a node that does not lead hears the leader: by its beats, and by terms and records that come while the node is at the end of the
+/// log.
 ///
 /// A message of the past is no word of the leader, however new it is to a node.
 struct LeaderHearing {

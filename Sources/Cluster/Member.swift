@@ -181,7 +181,7 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
-        let (wasCurrent, sequence) = (replica.hasReadToEnd, replica.reader.chain.sequence)
+        let (wasCurrent, former) = (replica.hasReadToEnd, replica.reader)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
         takeActions(at: now)
@@ -192,8 +192,11 @@ public struct Member: ~Copyable {
         guard isNew, !isLeading else { return }
         lastSign = now.monotonic
         guard wasCurrent, replica.reader.position >= end else { return }
+        let hasRecords = replica.reader.chain.sequence > former.chain.sequence
+        // A stranger's message is no word of the leader.
+        guard hasRecords || replica.reader.term > former.term else { return }
         // Of records that came just now alone: a term has none, and a node that joins or comes back reads old ones.
-        if hearing.isSteady(at: now.monotonic), replica.reader.chain.sequence > sequence,
+        if hasRecords, hearing.isSteady(at: now.monotonic), replica.reader.position >= leadersPosition,
             configuration.hub.decisions.clockSpeed == 1
         {
             replica.skew = now.wall - replica.reader.chain.time
@@ -201,14 +204,22 @@ public struct Member: ~Copyable {
         hearing.heard(at: now.monotonic)
     }
 
+    /// The newest message at the leader's last beat; 0 where none was heard.
+    private var leadersPosition: Int64 { replica.reader.leader.flatMap { peers[$0.node]?.position } ?? 0 }
+
     private mutating func note(_ beat: Beat, at now: MonotonicTime) {
         guard beat.node != replica.node, peers[beat.node] != beat else { return }
+        let former = peers[beat.node]
         guard peers[beat.node] != nil || peers.count < Self.peerLimit else { return }
         peers[beat.node] = beat
         heardAt[beat.node] = now
         guard beat.role == .leading, let leader = replica.reader.leader, beat.node == leader.node else { return }
         lastSign = now
-        if beat.instance == leader.instance || beat.instance == 0 { hearing.heard(at: now) }
+        // The first beat of a process may be kept from before its end.
+        guard beat.instance == leader.instance || beat.instance == 0, former?.instance == beat.instance,
+            former?.number ?? .max < beat.number
+        else { return }
+        hearing.heard(at: now)
     }
 
     /// The connection to the leader was reset, and another one is refused.

@@ -38,7 +38,18 @@ struct LeaderHearingTests {
         #expect(standby.isLeading || standby.connect().take().first?.contains(" leader=") == true)
     }
 
-    @Test func `a node that was away takes its clock for no wrong one`() throws {
+    @Test func `a beat that was kept says nothing of a leader that is gone`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let standby = try #require(town.daemons.first { $0 !== leader })
+        for daemon in town.daemons { daemon.kill() }
+        try standby.start()
+        town.pass(.seconds(1))
+        #expect(standby.standing?.term == 1 && standby.connect().take().first?.hasSuffix(" role=standby") == true)
+    }
+
+    @Test func `a node that was away does not distrust its clock`() throws {
         let town = try Town(3)
         town.pass(.seconds(10))
         let leader = try #require(town.leaders.first)

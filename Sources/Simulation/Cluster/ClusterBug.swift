@@ -13,7 +13,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
     case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
     case termsCountedAnew, leftWithoutTail, restoreBegunAnew
-    case lossForgotten, refutedSyncTrusted, silenceTakenForSync, namesakesLive
+    case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive
 
     public var summary: String {
         switch self {
@@ -48,6 +48,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .leftWithoutTail: "a folder that leaves the log goes without what only the log has"
         case .restoreBegunAnew: "a restore that was interrupted wants another epoch when it is run again"
         case .lossForgotten: "the folder of a node that has told a loss does not remember it"
+        case .silentLeaderNamed: "a standby sends clients to a leader that it has not heard for long"
         case .refutedSyncTrusted: "a node leads on over a server of the engine that says that it does not sync"
         case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
         case .namesakesLive: "a node does not hear that another process has its name"

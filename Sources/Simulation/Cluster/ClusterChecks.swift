@@ -138,7 +138,7 @@ final class ClusterChecks {
     func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
         if node.isOutdated { return cluster.retire(node) }
         tells()
-        // It has told: whoever empties its folder accepts the log as it is.
+        // It has told. An operator who empties its folder accepts the log.
         if let witness = witnesses.removeValue(forKey: node.index),
             !cluster.log.has(witness.message, at: witness.position)
         {
@@ -217,7 +217,15 @@ final class ClusterChecks {
         if !isGreeting || text.dropLast().contains("\n") {
             cluster.violated("P2", "\(node.name) does not lead, and writes \(text.prefix(100))")
         }
+        // Beats of a leader are on their way, or its silence is not noticed, for some seconds.
+        guard let place = text.firstRange(of: " leader="),
+            let leader = cluster.nodes.first(where: { text[place.upperBound...].dropLast() == $0.address }),
+            let silence = leader.silence, silence > Self.farewellSpan
+        else { return }
+        cluster.violated("P7", "\(node.name) names \(leader.name), which has not led for \(silence) ms")
     }
+
+    private static let farewellSpan = ReplicaSettings().lease.count + 3_000
 
     // MARK: The end
 

@@ -78,6 +78,7 @@ extension ClusterNode {
     private func standDown(_ reason: String, _ farewell: [UInt8], isEnding: Bool) {
         cluster.trace?(cluster.now, index, "stands down: \(reason)")
         batch = []
+        endLead()
         tampering.stoodDown()
         // From a snapshot the process that follows starts.
         if isEnding, server?.isCommitting == false, let snapshot = server?.snapshot() {

@@ -83,10 +83,17 @@ extension ClusterNode {
 
     /// - Returns: `false` where the node does not lead, and says so, or does not listen at all.
     func accept(_ link: Link) -> Bool {
-        guard isUp, !isPaused, !isStopped, let id = server?.connected(at: hubTime) else { return false }
+        guard isUp, !isPaused, !isStopped else { return false }
+        // The greeting says so. A daemon tells its server each second.
+        if !isLeading, var standing = member?.standing(at: monotonic) {
+            if cluster.bug == .silentLeaderNamed {
+                standing.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
+            }
+            server?.stands(standing)
+        }
+        guard let id = server?.connected(at: hubTime) else { return false }
         link.session = id
         links[id] = link
-        if !isLeading, let standing = member?.standing(at: monotonic) { server?.stands(standing) }
         turn()
         guard !isLeading else { return true }
         // The lobby's greeting sends the client on.

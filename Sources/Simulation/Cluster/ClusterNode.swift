@@ -28,6 +28,8 @@ final class ClusterNode {
     private(set) var isUp = false
     /// `nil` = it runs, or never has.
     private(set) var endedAt: Int64?
+    /// Whether it leads, as far as it knows, and when it last did.
+    private var lead = (goesOn: false, end: Int64.min / 2)
     private(set) var isPaused = false
     private var missed: [() -> Void] = []
     private(set) var generation = 0
@@ -69,6 +71,9 @@ final class ClusterNode {
 
     var position: Int64? { member?.replica.reader.position }
     var isLeading: Bool { isUp && member?.isLeading == true && server != nil }
+    /// For how long it has not led; `nil` = it leads, or its term is the newest of the log.
+    var silence: Int64? { lead.goesOn || (isUp && !isStopped && hasTerm) ? nil : cluster.now - lead.end }
+    private var hasTerm: Bool { cluster.log.reader.leader?.address == address }
     /// Of the node that leads, as this one knows.
     var leaderAddress: String? { member?.leader?.address }
     /// Another node has its name, and it runs for a while at most.
@@ -147,6 +152,8 @@ final class ClusterNode {
         copy.crash(losing: count)
     }
 
+    func endLead() { if lead.goesOn || hasTerm { lead = (false, cluster.now) } }
+
     /// The process has ended in order.
     func ended() {
         cluster.trace?(cluster.now, index, "has ended")
@@ -156,6 +163,7 @@ final class ClusterNode {
     }
 
     func leave() {
+        endLead()
         (isUp, endedAt) = (false, cluster.now)
         closeAll(telling: [])
         server = nil
@@ -206,6 +214,7 @@ final class ClusterNode {
     func stop(_ reason: String) {
         cluster.trace?(cluster.now, index, "stops: \(reason)")
         stopReason = reason
+        endLead()
         closeAll(telling: [])
         cluster.stopped(self, reason)
     }
@@ -311,6 +320,7 @@ final class ClusterNode {
 
     func lead(term: Int64, farewell: [UInt8]) {
         takeovers += 1
+        lead.goesOn = true
         cluster.trace?(cluster.now, index, "leads in term \(term)")
         cluster.mayAcknowledge(self)
         noteHash()

@@ -14,9 +14,9 @@ extension SimulatedCluster {
         node.wipe()
     }
 
-    /// A node has ended for what the engine did. It is started again as it is, or with an empty folder, or stays ended.
+    /// A node has stopped because the engine lost messages. It is started again as it is, or with an empty folder, or stays ended.
     func startAgain(_ node: ClusterNode) {
-        // Such a node needs time to tell again.
+        // Behind this moment the node has too little time to report the loss a second time.
         guard checks.hasEngineBug, now < weather.span + 40_000, random.chance(800) else { return }
         let wipes = random.chance(300)
         schedule(after: random.pick(500...20_000)) { [self] in

@@ -25,7 +25,7 @@ extension SimulatedCluster {
         watchNamesakes()
     }
 
-    /// An operator sees what is wrong.
+    /// An operator ends the second process.
     func endNamesake() {
         guard let namesake else { return }
         namesake.kill(losing: 0)
@@ -52,7 +52,7 @@ extension SimulatedCluster {
         return other.isUp || other.endedAt.map { now - $0 < Self.memory } ?? false
     }
 
-    /// A process has ended for the sake of another one of its name. What keeps it running starts it again.
+    /// A process has ended for the sake of another one of its name. The service manager starts it again.
     func gaveWay(_ node: ClusterNode) {
         guard hadNamesake(node) else {
             return violated("P4", "\(node.name) gives way to a namesake, and none has run")
