@@ -132,6 +132,41 @@ struct EmbeddedControlTests {
         #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["phase"] == "performing")
     }
 
+    @Test func `a screen of one key resumes with its row where a control in it changed, and without where another did`()
+        throws
+    {
+        let (house, lamp, _) = try house()
+        house.send("EVT coffee-order/2 type=start", from: lamp)
+        house.send("SERVE log-coffee", from: lamp)
+        let screens = try [1, 2].map { number in
+            try house.cursor(of: "SUB coffee-order/\(number) view=phone", from: house.connect())
+        }
+        house.send("PRESS log-coffee/2", from: lamp)
+        for (number, cursor) in zip([1, 2], screens) {
+            let resumed = house.send("SUB coffee-order/\(number) view=phone from=\(cursor)", from: house.connect())
+            #expect(resumed.count { $0.hasPrefix("UPD") } == number - 1, "\(resumed)")
+        }
+    }
+
+    @Test func `a control that changes twice in a batch brings the rows around it once, and a notice of the newest`()
+        throws
+    {
+        let (house, lamp, phone) = try house()
+        let gateway = house.connect()
+        house.send("SUB coffee-order/* view=phone deliver=notice", from: gateway)
+        house.send("LIST coffee-order/* view=phone", from: gateway)
+        _ = house.lines(of: phone)
+        for value in ["off", "on"] { house.post("REPORT porch-light/front value=\(value)", from: lamp) }
+        house.turn()
+        let rows = house.lines(of: phone)
+        #expect(rows.count == 1)
+        #expect(try controls(rows.last)[1]["shown"] == true)
+        _ = house.lines(of: lamp)
+        let newest = try #require(
+            HubHarness.attribute("rev", of: house.send("GET porch-light/front", from: lamp).first ?? ""))
+        #expect(house.lines(of: gateway).compactMap { HubHarness.attribute("rev", of: $0) } == [newest])
+    }
+
     @Test func `a row that was kept across a restart comes again when its control changes`() throws {
         let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
         house.send("EVT coffee-order/1 type=start", from: house.connect())

@@ -123,6 +123,12 @@ extension EntityStore {
         return changed(after: sequence).filter { follows(selector, $0) }
     }
 
+    /// Whether a commit after `sequence` changed the control of this key.
+    func hasControl(_ text: String, changedAfter sequence: Int64) -> Bool {
+        guard let entity = Key(text).flatMap({ index(of: $0) }), isControl(entity) else { return false }
+        return changeOrder.contains(entity) && entities[entity].rev > sequence
+    }
+
     func changed(after sequence: Int64) -> [EntityIndex] {
         changeOrder.suffix(while: { entities[$0].rev > sequence })
     }

@@ -14,6 +14,8 @@ extension EntityStore {
     /// have moved.
     func tiles(reorderedAfter sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         guard !boards.isEmpty, selector != .all else { return [] }
+        // A key that stands on no board is not looked for on all of them.
+        if case .key(let entity) = selector, boards.items(onBoard: entities[entity].kindName).isEmpty { return [] }
         var numbers: Set<Int32> = []
         for entity in changed(after: sequence) where isWidget(entity) {
             // A widget that came or went by itself moved the others.

@@ -165,7 +165,7 @@ extension EntityStore {
     ) -> [EntityIndex] {
         guard !kinds.everSuggested.isEmpty else { return [] }
         var stacks = numbers.flatMap { boards.items(onBoard: $0) }.filter { boardItem(at: $0)?.stack?.suggests == true }
-        stacks += changed(after: sequence).filter { boardItem(at: $0)?.stack != nil && follows(selector, $0) }
+        stacks += changed(after: sequence, followedBy: selector).filter { boardItem(at: $0)?.stack != nil }
         stacks.removeAll { !mayHaveKnown($0, account: account, at: sequence) }
         var keys: [Key: Int64] = [:]
         for stack in stacks {

@@ -16,6 +16,8 @@ final class NoticeDebt {
     }
 
     private var unread: [Int32: Commits] = [:]
+    /// How many of these have changed behind ``toldThrough``.
+    private var newCount = 0
     /// Of what changed beyond ``keyLimit``, or between a cursor and its resume.
     private var others: Commits?
     /// The newest change.
@@ -61,7 +63,9 @@ final class NoticeDebt {
         hasNews = true
         if !hasBudget { isUrgent = true }
         if let known = unread[entity.rawValue] {
-            unread[entity.rawValue] = Commits(first: known.first, last: max(known.last, last))
+            let commits = Commits(first: known.first, last: max(known.last, last))
+            if known.last <= toldThrough, commits.last > toldThrough { newCount += 1 }
+            unread[entity.rawValue] = commits
             return false
         }
         guard unread.count < Self.keyLimit else {
@@ -69,6 +73,7 @@ final class NoticeDebt {
             return false
         }
         unread[entity.rawValue] = Commits(first: first, last: last)
+        if last > toldThrough { newCount += 1 }
         return true
     }
 
@@ -82,7 +87,8 @@ final class NoticeDebt {
     /// The line leaves.
     func tell() {
         (isTold, hasNews, isUrgent, isHeld, heldUntil) = (true, false, false, false, nil)
-        toldThrough = newest
+        // The newest change of all: none is behind it.
+        (toldThrough, newCount) = (newest, 0)
     }
 
     // MARK: Reading
@@ -91,7 +97,8 @@ final class NoticeDebt {
     ///
     /// - Returns: Whether it was one that changed; it is not noted any more.
     func read(_ entity: EntityIndex) -> Bool {
-        guard unread.removeValue(forKey: entity.rawValue) != nil else { return false }
+        guard let commits = unread.removeValue(forKey: entity.rawValue) else { return false }
+        if commits.last > toldThrough { newCount -= 1 }
         noteRead()
         return true
     }
@@ -106,7 +113,10 @@ final class NoticeDebt {
         through commit: Int64, isEverything: Bool, covers: (EntityIndex) -> Bool
     ) -> [EntityIndex] {
         let read = unread.filter { $0.value.last <= commit && (isEverything || covers(EntityIndex($0.key))) }
-        for raw in read.keys { unread[raw] = nil }
+        for (raw, commits) in read {
+            unread[raw] = nil
+            if commits.last > toldThrough { newCount -= 1 }
+        }
         let hadOthers = others != nil
         if isEverything, let left = others {
             others = left.last <= commit ? nil : Commits(first: max(left.first, commit + 1), last: left.last)
@@ -119,13 +129,13 @@ final class NoticeDebt {
     /// The next change is told again, and so is one that came behind the line.
     private func noteRead() {
         isTold = false
-        hasNews = unread.contains { $0.value.last > toldThrough } || (others?.last ?? 0) > toldThrough
+        hasNews = newCount > 0 || (others?.last ?? 0) > toldThrough
         if !hasNews { (isUrgent, isHeld, heldUntil) = (false, false, nil) }
     }
 
     /// The subscription ends: the keys that it holds, in the order of their indices.
     func removeAll() -> [EntityIndex] {
-        defer { (unread, others, hasNews) = ([:], nil, false) }
+        defer { (unread, newCount, others, hasNews) = ([:], 0, nil, false) }
         return Self.inOrder(unread.keys)
     }
 

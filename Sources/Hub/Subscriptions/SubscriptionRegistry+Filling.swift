@@ -104,33 +104,6 @@ extension SubscriptionRegistry {
         return true
     }
 
-    /// An activity that did not change looks different when a control in its view did.
-    private mutating func fillEmbedders(
-        _ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore
-    ) {
-        guard let subscription = self[index] else { return }
-        for entity in embedders(of: subscription, after: sequence, store) {
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-        }
-    }
-
-    /// The keys of a subscription in whose views controls stand that changed.
-    func embedders(
-        of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
-    ) -> [EntityIndex] {
-        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls) else {
-            return []
-        }
-        var changed: Set<String> = []
-        for entity in store.changed(after: sequence) where store.isControl(entity) {
-            if let key = store[entity].key { changed.insert(key.text) }
-        }
-        guard !changed.isEmpty else { return [] }
-        return store.visible(to: subscription.terms.account, followedBy: subscription.selector).filter { entity in
-            store.controlKeys(in: entity).contains { changed.contains($0) }
-        }
-    }
-
     /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
     private mutating func assumeShown(
         by index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer

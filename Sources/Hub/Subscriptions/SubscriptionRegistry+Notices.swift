@@ -61,15 +61,19 @@ extension SubscriptionRegistry {
 
     /// Notes a change for one that is told of it.
     ///
-    /// - Parameter commit: What changed the key, or a control in its view.
+    /// - Parameters:
+    ///   - commit: What changed the key, or a control in its view.
+    ///   - last: The last commit of the same batch that did so; `nil` = this one.
     mutating func oweNotice(
-        of entity: EntityIndex, commit: Int64, to index: SubscriptionIndex, _ store: inout EntityStore,
+        of entity: EntityIndex, commit: Int64, through last: Int64? = nil, to index: SubscriptionIndex,
+        _ store: inout EntityStore,
         _ sessions: inout SessionTable
     ) {
         guard let subscription = self[index], let notice = subscription.backlog?.notice,
             store.mayHaveKnown(entity, account: subscription.terms.account, at: commit - 1)
         else { return }
-        let isNew = notice.mark(entity, first: commit, last: commit, hasBudget: store.isWidget(entity))
+        let isNew = notice.mark(
+            entity, first: commit, last: max(commit, last ?? commit), hasBudget: store.isWidget(entity))
         if isNew { store.retain(entity) }
         guard notice.isOwed else { return }
         _ = change(index) { $0.needBacklog() }

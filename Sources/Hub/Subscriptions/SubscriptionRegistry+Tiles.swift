@@ -5,8 +5,10 @@ internal import TelltaleModel
 // Tiles whose widgets change.
 extension SubscriptionRegistry {
     /// A widget changed, or a tile: the last one of all boards too, which leaves what came by itself.
+    ///
+    /// - Parameter isFirst: The batch has not changed it before.
     mutating func publishToBoards(
-        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        of entity: EntityIndex, commit: Int64, isFirst: Bool, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         guard store.boardItem(at: entity) == nil else {
@@ -26,7 +28,7 @@ extension SubscriptionRegistry {
             return publishToNeighbours(
                 of: [entity], onBoard: store[entity].kindName, commit: commit, &store, renderer, to: &sessions)
         }
-        publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions)
+        if isFirst { publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions) }
         publishToSuggestions(of: entity, commit: commit, &store, &renderer, to: &sessions)
         if store.suggestions.hasVisits, store.isOfVisitingKind(entity) {
             publishToVisits(of: entity, commit: commit, &store, &renderer, to: &sessions)
@@ -53,7 +55,7 @@ extension SubscriptionRegistry {
             for index in followers {
                 guard let subscription = self[index] else { continue }
                 if subscription.terms.isNotice {
-                    oweNotice(of: tile, commit: commit, to: index, &store, &sessions)
+                    oweNotice(of: tile, commit: commit, through: store[widget].rev, to: index, &store, &sessions)
                     continue
                 }
                 guard case .surface = subscription.terms.view,

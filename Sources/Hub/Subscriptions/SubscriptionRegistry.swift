@@ -221,6 +221,7 @@ struct SubscriptionRegistry: ~Copyable {
     ) {
         publishSuggestionsOfNewKinds(commit: store.sequence, &store, &renderer, to: &sessions)
         let changes = changes.span
+        var surrounded: Set<EntityIndex> = []
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             renderer.invalidate(entity)
@@ -233,10 +234,14 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
-            if changes[position].isWidget, !store.boards.isEmpty || !store.suggestions.isEmpty {
-                publishToBoards(of: entity, commit: commit, &store, &renderer, to: &sessions)
+            let isOnBoards = changes[position].isWidget && (!store.boards.isEmpty || !store.suggestions.isEmpty)
+            guard isOnBoards || renderer.hasControlReferences else { continue }
+            // Rows around a key are owed once for all that a batch changed of it: there may be many.
+            let isFirst = changes.count == 1 || surrounded.insert(entity).inserted
+            if isOnBoards {
+                publishToBoards(of: entity, commit: commit, isFirst: isFirst, &store, &renderer, to: &sessions)
             }
-            if renderer.hasControlReferences {
+            if isFirst, renderer.hasControlReferences {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
         }
@@ -255,32 +260,6 @@ struct SubscriptionRegistry: ~Copyable {
     mutating func giveBack(_ followers: inout [SubscriptionIndex]) {
         followers.removeAll(keepingCapacity: true)
         swap(&followers, &followerBuffer)
-    }
-
-    /// Rows of activities in whose views a control stands come again when it changes.
-    ///
-    /// They are missing since the control's commit: a cursor beyond it would resume without them.
-    private mutating func publishToEmbedders(
-        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
-        to sessions: inout SessionTable
-    ) {
-        guard let key = store[entity].key else { return }
-        for activity in renderer.activities(with: key) {
-            renderer.invalidateRows(of: activity)
-            let isWidget = store.isWidget(activity)
-            var followers = takeFollowers(of: activity, kind: store[activity].kindName, isWidget: isWidget)
-            for index in followers {
-                guard let subscription = table[index], case .surface = subscription.terms.view else { continue }
-                if subscription.terms.isNotice {
-                    oweNotice(of: activity, commit: commit, to: index, &store, &sessions)
-                    continue
-                }
-                guard subscription.shown(activity) != nil else { continue }
-                oweSurroundings(of: activity, to: index, since: commit, &store)
-                sessions.makeReady(slot: subscription.session)
-            }
-            giveBack(&followers)
-        }
     }
 
     @inline(__always)

@@ -1,0 +1,66 @@
+internal import FanOut
+internal import TelltaleModel
+
+// Activities and widgets in whose views controls stand.
+extension SubscriptionRegistry {
+    /// Rows of activities in whose views a control stands come again when it changes.
+    ///
+    /// They are missing since the control's commit: a cursor beyond it would resume without them.
+    mutating func publishToEmbedders(
+        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        guard let key = store[entity].key else { return }
+        for activity in renderer.activities(with: key) {
+            renderer.invalidateRows(of: activity)
+            let isWidget = store.isWidget(activity)
+            var followers = takeFollowers(of: activity, kind: store[activity].kindName, isWidget: isWidget)
+            for index in followers {
+                guard let subscription = self[index], case .surface = subscription.terms.view else { continue }
+                if subscription.terms.isNotice {
+                    oweNotice(
+                        of: activity, commit: commit, through: store[entity].rev, to: index, &store, &sessions)
+                    continue
+                }
+                guard subscription.shown(activity) != nil else { continue }
+                oweSurroundings(of: activity, to: index, since: commit, &store)
+                sessions.makeReady(slot: subscription.session)
+            }
+            giveBack(&followers)
+        }
+    }
+
+    /// An activity that did not change looks different when a control in its view did.
+    mutating func fillEmbedders(
+        _ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore
+    ) {
+        guard let subscription = self[index] else { return }
+        for entity in embedders(of: subscription, after: sequence, store) {
+            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
+        }
+    }
+
+    /// The keys of a subscription in whose views controls stand that changed.
+    func embedders(
+        of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
+    ) -> [EntityIndex] {
+        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls) else {
+            return []
+        }
+        func followed() -> [EntityIndex] {
+            store.visible(to: subscription.terms.account, followedBy: subscription.selector)
+        }
+        // One key asks for the controls in its view: many screens of one key each come back together.
+        if subscription.key != nil {
+            return followed().filter { entity in
+                store.controlKeys(in: entity).contains { store.hasControl($0, changedAfter: sequence) }
+            }
+        }
+        var changed: Set<String> = []
+        for entity in store.changed(after: sequence) where store.isControl(entity) {
+            if let key = store[entity].key { changed.insert(key.text) }
+        }
+        guard !changed.isEmpty else { return [] }
+        return followed().filter { store.controlKeys(in: $0).contains { changed.contains($0) } }
+    }
+}
