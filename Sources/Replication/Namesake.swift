@@ -7,7 +7,8 @@ struct Namesake: Hashable, Sendable {
         /// Nothing that proves that it runs.
         case none
         case runs
-        /// It runs, and has beaten more often than this process: this one is the later. Of two that have beaten as often, one is.
+        /// It runs, and has beaten more often than this process: this one is the later. Of two with
+        /// equally many beats, the one with the higher instance counts as the later.
         case isEarlier
     }
 

@@ -6,19 +6,24 @@ import ToolSupport
 ///
 /// A process orders sets and dictionaries in its own way. Two runs in one process agree where a simulation hangs on that order.
 enum SecondRun {
-    /// Marks the seeds of which the second run gives other bytes, and the first one that it does not tell.
-    static func compare(_ results: inout [some SeedResult]) throws {
+    /// Marks the seeds of which the second run gives other bytes.
+    ///
+    /// - Returns: How the second process ended, where it has not told every seed.
+    static func compare(_ results: inout [some SeedResult]) throws -> String? {
         let (hashes, ending) = try run()
+        var untold: [String] = []
         for index in results.indices {
             guard let other = hashes[results[index].seed] else {
-                results[index].violation =
-                    results[index].violation ?? Violation(promise: "P10", what: "the second process \(ending)", time: 0)
-                return
+                untold.append("\(results[index].seed)")
+                continue
             }
             guard other != results[index].hash else { continue }
             results[index].violation =
                 results[index].violation ?? Violation(promise: "P10", what: "two processes differ", time: 0)
         }
+        guard !untold.isEmpty else { return nil }
+        return "the second process ended by \(ending), and has not told the seeds "
+            + untold.prefix(16).joined(separator: ", ") + (untold.count > 16 ? ", …" : "")
     }
 
     /// Prints a hash, in the second process, when its seed has ended. Where the first process is gone, this ends the second.
@@ -39,8 +44,6 @@ enum SecondRun {
             if numbers.count == 2 { hashes[numbers[0]] = numbers[1] }
         }
         let isKilled = process.terminationReason == .uncaughtSignal
-        return (
-            hashes, "ended before it told this seed, by \(isKilled ? "signal" : "status") \(process.terminationStatus)"
-        )
+        return (hashes, "\(isKilled ? "signal" : "status") \(process.terminationStatus)")
     }
 }

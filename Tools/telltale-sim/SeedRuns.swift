@@ -56,7 +56,7 @@ struct SeedRuns<Worlds: SeededSimulation> {
         }
         progress.end()
         if options.hashes { return }
-        if options.twice { try SecondRun.compare(&results) }
+        let fault = options.twice ? try SecondRun.compare(&results) : nil
         for result in results {
             guard let violation = result.violation else { continue }
             Output.line("seed \(result.seed): \(violation)")
@@ -65,7 +65,8 @@ struct SeedRuns<Worlds: SeededSimulation> {
         }
         let failed = results.count { $0.violation != nil }
         Output.line(summary(results, failed))
-        if failed > 0 { throw ExitCode(1) }
+        if let fault { complain(fault) }
+        if failed > 0 || fault != nil { throw ExitCode(1) }
     }
 
     private func trace(_ planted: Worlds.Bug?) {

@@ -41,10 +41,11 @@ struct SwarmCommand: ParsableCommand {
         if shrink { return try shrinkFirst() }
         var results = runAll(bug: planted)
         if options.hashes { return }
-        if options.twice { try SecondRun.compare(&results) }
+        let fault = options.twice ? try SecondRun.compare(&results) : nil
         let failures = results.filter { $0.violation != nil }
         if json { Output.line(SwarmReport.json(results)) } else { Output.text(SwarmReport.text(results, again: again)) }
-        if !failures.isEmpty { throw ExitCode(1) }
+        if let fault { complain(fault) }
+        if !failures.isEmpty || fault != nil { throw ExitCode(1) }
     }
 
     private var planted: SeededBug? { options.bug.flatMap(SeededBug.init(rawValue:)) }
