@@ -181,7 +181,7 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
-        let (wasCurrent, former) = (replica.hasReadToEnd, replica.reader)
+        let (wasCurrent, term, sequence) = (replica.hasReadToEnd, replica.reader.term, replica.reader.chain.sequence)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
         takeActions(at: now)
@@ -192,9 +192,9 @@ public struct Member: ~Copyable {
         guard isNew, !isLeading else { return }
         lastSign = now.monotonic
         guard wasCurrent, replica.reader.position >= end else { return }
-        let hasRecords = replica.reader.chain.sequence > former.chain.sequence
+        let hasRecords = replica.reader.chain.sequence > sequence
         // A stranger's message is no word of the leader.
-        guard hasRecords || replica.reader.term > former.term else { return }
+        guard hasRecords || replica.reader.term > term else { return }
         // Of records that came just now alone: a term has none, and a node that joins or comes back reads old ones.
         if hasRecords, hearing.isSteady(at: now.monotonic), replica.reader.position >= leadersPosition,
             configuration.hub.decisions.clockSpeed == 1

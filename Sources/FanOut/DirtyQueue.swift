@@ -281,9 +281,6 @@ public struct DirtyQueue: Sendable {
         alerts.trim()
     }
 
-    /// The waiting keys, in no particular order.
-    var waiting: some Sequence<EntityIndex> { fresh.map(\.entity) + entries.keys.map { EntityIndex($0) } }
-
     /// Moves the fresh keys to the table, which can hold an entry with more detail.
     private mutating func tabulate() {
         for key in fresh {

@@ -8,8 +8,8 @@ struct ClusterCommand: ParsableCommand {
         discussion: """
             A seed decides which faults happen and when: nodes that are killed, stopped, cut off or wiped, clocks apart, \
             beats that are not told, elections of the engine, acknowledgements that are lost, late or come twice, reads \
-            that are old, a full disk, moves of the history into another log, and bugs of the engine, which a cluster \
-            must tell. Exit 1 when a promise was not kept.
+            that are old, a full disk, moves of the history into another log, a server of the engine that does not \
+            sync, two processes of one name, and bugs of the engine, which a cluster must tell. Exit 1 when a promise was not kept.
 
               telltale-sim cluster --seeds 1000
               telltale-sim cluster --seed 77 --trace    what nodes, engine and clients do

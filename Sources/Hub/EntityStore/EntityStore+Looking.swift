@@ -104,7 +104,7 @@ extension EntityStore {
 
     /// Whether a commit after `sequence` changed the key, as far as that is remembered.
     func hasChanged(_ entity: EntityIndex, after sequence: Int64) -> Bool {
-        (entities[entity].rev > sequence && changeOrder.contains(entity))
+        hasOwnChange(entity, after: sequence)
             || hasWidgetChanged(ofTile: entity, after: sequence)
     }
 
@@ -118,15 +118,21 @@ extension EntityStore {
     /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.
     func changed(after sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         if case .key(let entity) = selector {
-            return changeOrder.contains(entity) && entities[entity].rev > sequence ? [entity] : []
+            return hasOwnChange(entity, after: sequence) ? [entity] : []
         }
         return changed(after: sequence).filter { follows(selector, $0) }
     }
 
-    /// Whether a commit after `sequence` changed the control of this key.
-    func hasControl(_ text: String, changedAfter sequence: Int64) -> Bool {
-        guard let entity = Key(text).flatMap({ index(of: $0) }), isControl(entity) else { return false }
-        return changeOrder.contains(entity) && entities[entity].rev > sequence
+    /// Whether a commit after `sequence` changed a control that stands in the views of a key, or took it away.
+    func showsControl(in entity: EntityIndex, changedAfter sequence: Int64) -> Bool {
+        controlKeys(in: entity).contains { text in
+            Key(text).flatMap { index(of: $0) }.map { hasOwnChange($0, after: sequence) } ?? false
+        }
+    }
+
+    /// Whether a commit after `sequence` changed a key itself.
+    func hasOwnChange(_ entity: EntityIndex, after sequence: Int64) -> Bool {
+        entities[entity].rev > sequence && changeOrder.contains(entity)
     }
 
     func changed(after sequence: Int64) -> [EntityIndex] {

@@ -191,7 +191,7 @@ extension EntityStore {
     func hasSuggestionChanged(besideTile entity: EntityIndex, after sequence: Int64) -> Bool {
         guard !kinds.suggested.isEmpty, stack(ofTile: entity)?.suggests == true else { return false }
         return kinds.suggested.contains { suggested in
-            index(of: suggested.widget).map { entities[$0].rev > sequence && changeOrder.contains($0) } ?? false
+            index(of: suggested.widget).map { hasOwnChange($0, after: sequence) } ?? false
         }
     }
 

@@ -256,7 +256,7 @@ extension EntityStore {
         if hasSuggestionChanged(besideTile: entity, after: sequence) { return true }
         return ([entity] + neighbours(ofTile: entity)).contains { tile in
             guard let shown = shownWidget(at: tile) else { return false }
-            return entities[shown].rev > sequence && changeOrder.contains(shown)
+            return hasOwnChange(shown, after: sequence)
         }
     }
 

@@ -91,10 +91,7 @@ extension RowRenderer {
         _ store: borrowing EntityStore
     ) -> Bool {
         guard case .surface = subscription.terms.view else { return false }
-        return store.controlKeys(in: entity).contains { text in
-            guard let key = Key(text), let control = store.index(of: key) else { return false }
-            return store.hasChanged(control, after: sequence)
-        }
+        return store.showsControl(in: entity, changedAfter: sequence)
     }
 
     /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.

@@ -52,9 +52,7 @@ extension SubscriptionRegistry {
         }
         // One key asks for the controls in its view: many screens of one key each come back together.
         if subscription.key != nil {
-            return followed().filter { entity in
-                store.controlKeys(in: entity).contains { store.hasControl($0, changedAfter: sequence) }
-            }
+            return followed().filter { store.showsControl(in: $0, changedAfter: sequence) }
         }
         var changed: Set<String> = []
         for entity in store.changed(after: sequence) where store.isControl(entity) {
