@@ -54,7 +54,7 @@ final class DaemonLink: Sendable {
 
     func start() {
         // Counters that begin at their first increment hide that increment from Prometheus.
-        Self.reconnects.increment(by: 0)
+        for counter in [Self.reconnects, ConnectionTable.refusals] { counter.increment(by: 0) }
         for counter in StreamFigures.counters { counter.increment(by: 0) }
         renewOwn(nil)
     }

@@ -12,6 +12,8 @@ final class GatewayState: Sendable {
     let sessions: Sessions
     let figures = RequestFigures()
     let streams = StreamTable()
+    /// Of the public listener.
+    let connections: ConnectionTable
     let hooks: HookTable
     /// `nil` where Apple's push requests are not taken.
     let pushes: PushEndpoint?
@@ -30,8 +32,9 @@ final class GatewayState: Sendable {
 
     init(
         link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
-        pushes: PushEndpoint?, forwarder: PushForwarder?
+        pushes: PushEndpoint?, forwarder: PushForwarder?, connections: ConnectionTable
     ) {
+        self.connections = connections
         self.link = link
         self.origins = origins
         self.log = log

@@ -72,6 +72,7 @@ struct OpsResponder: HTTPResponder {
         let format: MetricFamily.Format = accepted.contains("application/openmetrics-text") ? .openMetrics : .text
         let streams = gateway.streams.count
         Meter(label: "telltale_gateway_streams").set(streams)
+        Meter(label: "telltale_gateway_connections").set(gateway.connections.count)
         Meter(label: "telltale_gateway_daemon_connections").set(streams + gateway.link.connectionCount + 1)
         let (stats, version) = await figures.current(gateway.link)
         var families = DaemonFigures.families(stats, version: version) + registry.families()
