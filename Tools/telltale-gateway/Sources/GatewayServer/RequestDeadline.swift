@@ -122,7 +122,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         guard openCount > 0 else { return context.close(promise: nil) }
         isLate = true
         let channel = context.channel
-        bodyTimer = context.eventLoop.scheduleTask(in: limits.answer) { channel.close(promise: nil) }
+        bodyTimer = context.eventLoop.scheduleTask(in: limits.answer) { [limits] in
+            Self.close(channel, within: limits.answer)
+        }
         context.fireErrorCaught(Late())
     }
 
@@ -138,8 +140,19 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         readerTimer?.cancel()
         if !context.channel.isWritable, !isStream {
             let channel = context.channel
-            readerTimer = context.eventLoop.scheduleTask(in: limits.reader) { channel.close(promise: nil) }
+            readerTimer = context.eventLoop.scheduleTask(in: limits.reader) { [limits] in
+                Self.close(channel, within: limits.answer)
+            }
         }
         context.fireChannelWritabilityChanged()
+    }
+
+    /// Closes a connection, or a stream of HTTP/2. The end of a stream waits for its connection to take something; where that does
+    /// not, it is closed too.
+    private static func close(_ channel: any Channel, within patience: TimeAmount) {
+        channel.close(promise: nil)
+        guard !(channel is any SocketOptionProvider), let connection = channel.parent else { return }
+        let deadline = channel.eventLoop.scheduleTask(in: patience) { connection.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in deadline.cancel() }
     }
 }

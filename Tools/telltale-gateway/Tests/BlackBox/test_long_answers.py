@@ -6,12 +6,14 @@ import json
 import os
 import queue
 import socket
+import subprocess
 import threading
 
+import httpx
 import pytest
 
 from fake_daemon import FakeDaemon
-from support import PATIENCE, Line
+from support import PATIENCE, REPOSITORY, Line
 
 ROW = f'{{"lifecycle":"active","note":"{"x" * 4_000}"}}'
 
@@ -71,25 +73,43 @@ def test_long_answers_are_whole(world):
     line.close()
 
 
-def test_a_reader_that_takes_nothing_is_let_go_and_its_answer_is_held_nowhere(world, fake):
-    """Each answer would have 200 MB. The daemon gets rid of what the sockets hold, until the gateway closes the connections."""
-    told = queue.Queue()
-
+def endless(told):
+    """An answer of 200 MB. Tells how much of it left before the connection was closed; all of it where it was not."""
     def answer(connection):
         try:
             rows(50_000)(connection)
+        except TimeoutError:
+            told.put(200 << 20)
         finally:
             told.put(connection.sent)
+    return answer
 
-    fake({"LIST": answer, "GET": one_row})
+
+def test_a_reader_that_takes_nothing_is_let_go_and_its_answer_is_held_nowhere(world, fake):
+    """The daemon gets rid of what the sockets hold, until the gateway closes the connections."""
+    told = queue.Queue()
+    fake({"LIST": endless(told), "GET": one_row})
     gateway = world.gateway()
     readers = [ask(gateway) for _ in range(2)]
     # The other requests of the caller do not wait behind it.
     assert gateway.get("/v1/entities/errand/1").status == 200
-    assert all(told.get(timeout=2 * PATIENCE) < 8 << 20 for _ in readers)
+    assert all(told.get(timeout=3 * PATIENCE) < 8 << 20 for _ in readers)
     for reader in readers:
         assert reader.recv(64).startswith(b"HTTP/1.1 200")
         reader.close()
+
+
+def test_a_reader_of_http_2_that_takes_nothing_is_let_go(world, fake):
+    told = queue.Queue()
+    fake({"LIST": endless(told)})
+    certificates = f"{world.folder}/certificates"
+    subprocess.run([REPOSITORY / "Tools/dev-certificates", certificates], check=True, capture_output=True)
+    gateway = world.gateway("--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem",
+                            listen="https://127.0.0.1:0")
+    with httpx.Client(http2=True, verify=f"{certificates}/ca.pem", timeout=PATIENCE) as client:
+        with client.stream("GET", f"https://127.0.0.1:{gateway.port}/v1/entities") as answer:
+            assert (answer.http_version, answer.status_code) == ("HTTP/2", 200)
+            assert told.get(timeout=3 * PATIENCE) < 8 << 20
 
 
 @pytest.mark.parametrize("end", ["ERR{id} code=internal retry=later {{\"msg\":\"pruned\"}}", None])
