@@ -24,6 +24,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -118,8 +119,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", httpTypes, lifecycle, logging, nioCore, nioPosix, nioSSL, hummingbirdCore,
-                hummingbirdHTTP2,
+                "Gateway", "GatewayServer", httpTypes, lifecycle, logging, nioCore, nioEmbedded, nioHTTPTypes, nioPosix,
+                nioSSL, hummingbirdCore, hummingbirdHTTP2,
             ],
             swiftSettings: settings),
         .testTarget(

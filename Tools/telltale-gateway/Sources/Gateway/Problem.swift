@@ -67,6 +67,9 @@ public struct Problem: Error, Hashable, Sendable {
             code: "method", status: 405, retry: "no",
             summary: "the path does not take this method; `Allow` names those that it takes"),
         Known(code: "not_acceptable", status: 406, retry: "no", summary: "none of the types in `Accept` is to be had"),
+        Known(
+            code: "late_body", status: 408, retry: "now",
+            summary: "the body of the request did not come in time; nothing was done"),
         Known(code: "media_type", status: 415, retry: "no", summary: "the body is of a type that is not taken here"),
         Known(
             code: "wrong_host", status: 421, retry: "no",

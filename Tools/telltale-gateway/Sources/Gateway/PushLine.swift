@@ -34,6 +34,11 @@ struct PushLine {
         }
     }
 
+    /// Whether a line's verb is this one.
+    static func begins(_ line: Span<UInt8>, with verb: StaticString) -> Bool {
+        line.extracting(0..<end(ofWordAt: 0, line)).equals(verb)
+    }
+
     private mutating func take(_ word: Range<Int>, _ line: Span<UInt8>) {
         var equals = word.lowerBound
         while equals < word.upperBound, line[equals] != UInt8(ascii: "=") { equals += 1 }

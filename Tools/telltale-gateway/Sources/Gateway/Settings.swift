@@ -35,6 +35,8 @@ public struct Settings: Sendable {
     public var apnsFile: String?
     /// Where `telltale-push` takes registrations; `nil` = there is none.
     public var push: PushPlace?
+    /// Of the public listener at once.
+    public var connections = 8_192
     public var hosts: [String] = []
     public var origins: [String] = []
     public var certificate: String?
@@ -91,6 +93,14 @@ public struct Setting: Sendable {
                 return "takes HOST:PORT, not \"\(values[0])\""
             }
             settings.ops = listener
+            return nil
+        },
+        Setting(name: "connections", value: "N", summary: "connections of callers at once, from 1 (8192)") {
+            settings, values in
+            guard let count = Int(values[0]), (1...1_000_000).contains(count) else {
+                return "takes a number from 1 to 1000000, not \"\(values[0])\""
+            }
+            settings.connections = count
             return nil
         },
         Setting(

@@ -33,6 +33,8 @@ struct Caller {
             return Array(buffer.readableBytesView)
         } catch is NIOTooManyBytesError {
             throw tooLarge
+        } catch is RequestDeadline.Late {
+            throw Problem("late_body", "the body does not come in time; send it at once, and whole")
         } catch {
             throw Problem("bad_request", "the body ended before its time")
         }

@@ -54,7 +54,7 @@ final class DaemonLink: Sendable {
 
     func start() {
         // Counters that begin at their first increment hide that increment from Prometheus.
-        Self.reconnects.increment(by: 0)
+        for counter in [Self.reconnects, ConnectionTable.refusals] { counter.increment(by: 0) }
         for counter in StreamFigures.counters { counter.increment(by: 0) }
         renewOwn(nil)
     }
@@ -287,6 +287,18 @@ final class DaemonLink: Sendable {
         closed?.close()
     }
 
+    /// Closes the connection of a token that waits in the pool, to make room for another one.
+    ///
+    /// - Returns: Whether there was one.
+    func releaseIdle(_ token: String?) -> Bool {
+        let closed: AsyncClient? = pool.withLock { pool in
+            guard pool.entries[token ?? ""]?.requestCount == 0 else { return nil }
+            return pool.entries.removeValue(forKey: token ?? "")?.client
+        }
+        closed?.close()
+        return closed != nil
+    }
+
     /// Closes what nothing was asked on for long; to be called every few seconds.
     func sweep() {
         let closed: [AsyncClient] = pool.withLock { pool in
@@ -309,42 +321,6 @@ final class DaemonLink: Sendable {
             own.client?.close()
             own.client = nil
             own.isClosed = true
-        }
-    }
-}
-
-extension Command {
-    /// Whether it changes something, so that it is not known what became of it when no answer comes.
-    var acts: Bool {
-        switch self {
-        case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
-            true
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
-            .stats, .traits, .open, .refused:
-            false
-        }
-    }
-}
-
-extension Problem {
-    /// - Parameter acts: Whether the request changes something.
-    init(_ failure: RequestFailure, acts: Bool) {
-        switch failure {
-        case .unreachable(let reason):
-            self.init(
-                "daemon_unreachable", "the daemon cannot be reached (\(reason)); nothing was sent, ask again later")
-        case .outcomeUnknown(let eid) where acts:
-            var details = JSONObject()
-            if let eid { details["eid"] = .string(eid) }
-            self.init(
-                "outcome_unknown",
-                "the daemon did not answer in time; repeat the request with Idempotency-Key: \(eid ?? "the same")",
-                details: details)
-        case .outcomeUnknown:
-            self.init("daemon_unreachable", "the daemon does not answer; ask again later")
-        case .refused(_, let line?) where line.verb == "ERR": self.init(line)
-        case .refused(let reason, _): self.init("version_unsupported", "the daemon cannot be spoken with: \(reason)")
-        case .closed: self.init("shutting_down", "the gateway goes down; ask again in a moment")
         }
     }
 }

@@ -108,7 +108,7 @@ struct GatewayResponder: HTTPResponder {
         case .stats: return try await getStats(caller)
         case .stream: return try await openStream(caller)
         case .session: return try await session(caller)
-        case .openAPI: return .json(gateway.openAPI)
+        case .openAPI: return .json(buffer: gateway.openAPI)
         case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
         case .pushTokens: return try await pushToken(caller)
         case .pushes: return try await listPushes(caller)

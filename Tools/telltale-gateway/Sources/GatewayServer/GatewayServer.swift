@@ -58,12 +58,19 @@ public struct GatewayServer: Service {
             throw StartFault(lines: faults)
         }
         self.certificates = certificates
+        let limit = Self.connectionLimit(settings.connections)
+        if limit < settings.connections {
+            log.warning(
+                "fewer connections are taken than --connections says",
+                metadata: ["limit": "\(limit)", "why": "the limit of open files (ulimit -n)"])
+        }
         let link = DaemonLink(connector, group: MultiThreadedEventLoopGroup.singleton, ownToken: token)
         state = GatewayState(
             link: link,
             origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
             log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes,
-            forwarder: settings.push.map { PushForwarder($0, group: MultiThreadedEventLoopGroup.singleton) })
+            forwarder: settings.push.map { PushForwarder($0, group: MultiThreadedEventLoopGroup.singleton) },
+            connections: ConnectionTable(limit: limit))
         state.certificateExpiry = certificates?.expiry
     }
 
@@ -112,22 +119,24 @@ public struct GatewayServer: Service {
     private func services(_ ready: ReadyLine) async throws -> [any Service] {
         var quiet = log
         quiet.logLevel = max(log.logLevel, .warning)
-        let http = HTTP1Channel.Configuration(
-            idleTimeout: .seconds(60),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
-        var server = HTTPServerBuilder.http1(configuration: http)
+        let connections = state.connections
+        let http = Self.configuration(connections)
+        var server = HTTPServerBuilder { responder in
+            CountedChannel(base: HTTP1Channel(responder: responder, configuration: http), connections: connections)
+        }
         if settings.listen.isTLS, let certificates {
             var tls = TLSConfiguration.makeServerConfiguration(
                 certificateChain: certificates.chain, privateKey: certificates.privateKey)
             tls.minimumTLSVersion = .tlsv12
             tls.sslContextCallback = certificates.callback
             server = HTTPServerBuilder { [tls] responder in
-                PunctualChannel(
-                    base: try HTTP2UpgradeChannel(
-                        tlsConfiguration: tls,
-                        configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http),
-                        responder: responder))
+                CountedChannel(
+                    base: PunctualChannel(
+                        base: try HTTP2UpgradeChannel(
+                            tlsConfiguration: tls,
+                            configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http),
+                            responder: responder)),
+                    connections: connections)
             }
         }
         let application = Application(
@@ -137,7 +146,11 @@ public struct GatewayServer: Service {
             onServerRunning: { ready.serving("http", $0.localAddress) }, logger: quiet)
         let operations = Application(
             responder: OpsResponder(gateway: state, registry: registry, figures: StatsCache()),
-            server: .http1(configuration: http),
+            server: HTTPServerBuilder { [operators = ConnectionTable(limit: Self.operatorLimit)] responder in
+                CountedChannel(
+                    base: HTTP1Channel(responder: responder, configuration: Self.configuration(operators)),
+                    connections: operators)
+            },
             configuration: .init(address: .hostname(settings.ops.host, port: settings.ops.port), serverName: nil),
             onServerRunning: { ready.serving("ops", $0.localAddress) }, logger: quiet)
         guard let listener = settings.apns, let certificates, let pushes = state.pushes else {
@@ -147,6 +160,21 @@ public struct GatewayServer: Service {
             host: listener.host, port: listener.port, certificates: certificates, endpoint: pushes, link: state.link
         ) { ready.serving("apns", $0) }
         return [application, operations, taking]
+    }
+
+    /// Connections at once of the listener for operators.
+    private static let operatorLimit = 256
+
+    /// A connection may need another one to the daemon, and files are open beside connections.
+    private static func connectionLimit(_ wanted: Int) -> Int {
+        min(wanted, max(16, DescriptorLimit.raiseToMaximum() / 2 - 192))
+    }
+
+    private static func configuration(_ connections: ConnectionTable) -> HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadline(connections: connections)], idleTimeout: .seconds(60),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
     }
 
     /// Looks after what is not a request: idle connections, and the end.

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import Logging
+internal import NIOCore
 internal import Synchronization
 internal import TelltaleModel
 
@@ -8,10 +9,13 @@ final class GatewayState: Sendable {
     let link: DaemonLink
     let origins: OriginPolicy
     let log: Logger
-    let openAPI: [UInt8]
+    let openAPI: NIOCore.ByteBuffer
     let sessions: Sessions
     let figures = RequestFigures()
     let streams = StreamTable()
+    let slots = AnswerSlots()
+    /// Of the public listener.
+    let connections: ConnectionTable
     let hooks: HookTable
     /// `nil` where Apple's push requests are not taken.
     let pushes: PushEndpoint?
@@ -30,12 +34,13 @@ final class GatewayState: Sendable {
 
     init(
         link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
-        pushes: PushEndpoint?, forwarder: PushForwarder?
+        pushes: PushEndpoint?, forwarder: PushForwarder?, connections: ConnectionTable
     ) {
+        self.connections = connections
         self.link = link
         self.origins = origins
         self.log = log
-        self.openAPI = openAPI
+        self.openAPI = NIOCore.ByteBuffer(bytes: openAPI)
         self.sessions = sessions
         self.hooks = hooks
         self.pushes = pushes

@@ -32,8 +32,10 @@ extension GatewayResponder {
         }
         let situation = try Situation(caller.query)
         let view = try caller.query.view() ?? (situation.surface == nil ? .full : nil)
-        let answer = try await gateway.link.ask(.list(pattern, view: view), token: caller.token, situation)
-        return .json(Answers.list("entities", answer, Answers.row))
+        return try await list(
+            ListingRequest(
+                .list(pattern, view: view), verb: "SNAP", .object("entities"), situation, write: ListingRequest.row),
+            caller)
     }
 
     func getEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
@@ -58,18 +60,12 @@ extension GatewayResponder {
         guard let type = Acceptance.choose(caller.request.headers[values: .accept], of: [json, lines]) else {
             throw Problem("not_acceptable", "a history is \(json) or \(lines)")
         }
-        let answer = try await gateway.link.ask(.history(key), token: caller.token, try Situation(caller.query))
-        if type == lines {
-            var bytes: [UInt8] = []
-            for item in answer.items {
-                var writer = JSONWriter()
-                Answers.history(item, to: &writer)
-                bytes += writer.bytes
-                bytes.append(0x0A)
-            }
-            return .json(bytes, type: lines)
-        }
-        return .json(Answers.list("events", of: key, answer, Answers.history))
+        let situation = try Situation(caller.query)
+        return try await list(
+            ListingRequest(
+                .history(key), verb: "HIST", type == lines ? .lines : .objectOfKey(key, "events"), situation,
+                write: Answers.writing(Answers.history)),
+            caller, type: type)
     }
 
     func openEntity(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {

@@ -8,8 +8,10 @@ internal import TelltaleWire
 
 extension GatewayResponder {
     func listKinds(_ caller: Caller) async throws(Problem) -> Response {
-        let answer = try await gateway.link.ask(.kinds, token: caller.token, try Situation(caller.query))
-        return .json(Answers.list("kinds", answer, Answers.kind))
+        let situation = try Situation(caller.query)
+        return try await list(
+            ListingRequest(.kinds, verb: "KIND", .object("kinds"), situation, write: Answers.writing(Answers.kind)),
+            caller)
     }
 
     func getKind(_ name: String, _ caller: Caller) async throws(Problem) -> Response {

@@ -1,6 +1,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOCore
 internal import TelltaleModel
 
 /// The answers of `telltale-push`, by way of the gateway. `telltale-push` asks the daemon about the caller's rights.
@@ -39,7 +40,8 @@ extension GatewayResponder {
         let body = ["PUT", "POST"].contains(method) ? try await caller.body(upTo: Self.registrationLimit) : []
         let answer = try await forwarder.ask(method, path, token: token(caller), body: body)
         guard answer.status != 204 else { return .empty(204) }
-        return .json(answer.body, status: answer.status, type: answer.type)
+        return .json(
+            buffer: ByteBuffer(bytes: answer.body), status: answer.status, type: answer.type, holding: answer.place)
     }
 
     private func token(_ caller: Caller) -> String? { gateway.link.isOpen ? nil : caller.token }

@@ -26,8 +26,10 @@ extension GatewayResponder {
         let view = try caller.query.view()
         let placement = try caller.query.word("placement")
         let command = Command.gallery(view: view, placement: placement)
-        let answer = try await gateway.link.ask(command, token: caller.token, situation)
-        return .json(Answers.list("widgets", answer, Answers.offered))
+        return try await list(
+            ListingRequest(
+                command, verb: "WIDGET", .object("widgets"), situation, write: Answers.writing(Answers.offered)),
+            caller)
     }
 }
 

@@ -72,7 +72,10 @@ struct OpsResponder: HTTPResponder {
         let format: MetricFamily.Format = accepted.contains("application/openmetrics-text") ? .openMetrics : .text
         let streams = gateway.streams.count
         Meter(label: "telltale_gateway_streams").set(streams)
-        Meter(label: "telltale_gateway_daemon_connections").set(streams + gateway.link.connectionCount + 1)
+        let answers = gateway.slots.count
+        Meter(label: "telltale_gateway_connections").set(gateway.connections.count)
+        Meter(label: "telltale_gateway_long_answers").set(answers)
+        Meter(label: "telltale_gateway_daemon_connections").set(streams + answers + gateway.link.connectionCount + 1)
         let (stats, version) = await figures.current(gateway.link)
         var families = DaemonFigures.families(stats, version: version) + registry.families()
         if let expiry = gateway.certificateExpiry {

@@ -11,14 +11,39 @@ final class PushForwarder: Sendable {
         var status: Int
         var type: String
         var body: [UInt8]
+        /// Its place among those under way, which is free once nothing holds the answer.
+        fileprivate(set) var place: Place?
+    }
+
+    fileprivate final class Places: Sendable {
+        private let count = Mutex(0)
+
+        func take() -> Place? {
+            let hasRoom = count.withLock { count in
+                guard count < PushForwarder.limit else { return false }
+                count += 1
+                return true
+            }
+            return hasRoom ? Place(self) : nil
+        }
+
+        func leave() { count.withLock { $0 -= 1 } }
+    }
+
+    final class Place: Sendable {
+        private let places: Places
+
+        fileprivate init(_ places: Places) { self.places = places }
+
+        deinit { places.leave() }
     }
 
     private let place: Settings.PushPlace
     private let group: any EventLoopGroup
-    private let underWay = Mutex(0)
+    private let places = Places()
 
     /// `telltale-push` itself asks as many at once.
-    private static let limit = 64
+    fileprivate static let limit = 64
     /// `telltale-push` waits 10 s for the daemon.
     private static let patience = TimeAmount.seconds(15)
     /// And 40 s for the push service, about channels.
@@ -36,10 +61,9 @@ final class PushForwarder: Sendable {
     ///   - token: The caller's own.
     /// - Throws: `push_unreachable` where there is no answer in time, `busy`, and what `telltale-push` refuses.
     func ask(_ method: String, _ path: String, token: String?, body: [UInt8] = []) async throws(Problem) -> Answer {
-        guard begin() else {
+        guard let place = places.take() else {
             throw Problem("busy", "\(Self.limit) requests to telltale-push are under way; ask again in a moment")
         }
-        defer { underWay.withLock { $0 -= 1 } }
         var headers = HTTPHeaders([("host", "localhost"), ("connection", "close")])
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
         if !body.isEmpty || method == "PUT" || method == "POST" {
@@ -47,23 +71,16 @@ final class PushForwarder: Sendable {
         }
         let head = HTTPRequestHead(
             version: .http1_1, method: HTTPMethod(rawValue: method), uri: path, headers: headers)
-        let answer: Answer
+        var answer: Answer
         do {
             let patience = path.hasPrefix("/v1/push/channels") ? Self.channelPatience : Self.patience
             answer = try await send(head, body, patience).get()
         } catch {
             throw Problem("push_unreachable", "telltale-push does not answer; ask again later")
         }
+        answer.place = place
         guard answer.status >= 400 else { return answer }
         throw Self.problem(answer)
-    }
-
-    private func begin() -> Bool {
-        underWay.withLock { count in
-            guard count < Self.limit else { return false }
-            count += 1
-            return true
-        }
     }
 
     private func send(_ head: HTTPRequestHead, _ body: [UInt8], _ patience: TimeAmount) -> EventLoopFuture<Answer> {

@@ -11,11 +11,20 @@ extension Response {
     static func json(
         _ bytes: [UInt8], status: Int = 200, type: String = "application/json", _ fields: [HTTPField] = []
     ) -> Response {
+        json(buffer: NIOCore.ByteBuffer(bytes: bytes), status: status, type: type, fields)
+    }
+
+    /// A JSON answer whose bytes others may share.
+    ///
+    /// - Parameter holding: Stays alive until the answer is written.
+    static func json(
+        buffer: NIOCore.ByteBuffer, status: Int = 200, type: String = "application/json", _ fields: [HTTPField] = [],
+        holding: (any Sendable)? = nil
+    ) -> Response {
         var headers = HTTPFields(fields)
         headers[.contentType] = type
         return Response(
-            status: HTTPResponse.Status(code: status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            status: HTTPResponse.Status(code: status), headers: headers, body: .pieces(of: buffer, holding: holding))
     }
 
     static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8") -> Response {
@@ -46,6 +55,22 @@ extension Response {
             if let name = HTTPField.Name.named(name) { response.headers[name] = value }
         }
         return response
+    }
+}
+
+extension ResponseBody {
+    /// A large body is written as its reader takes it: what is encrypted, or is between the connection's handlers, is one piece.
+    fileprivate static func pieces(of buffer: NIOCore.ByteBuffer, holding: (any Sendable)?) -> ResponseBody {
+        let pieceByteCount = 65_536
+        guard buffer.readableBytes > pieceByteCount else { return ResponseBody(byteBuffer: buffer) }
+        return ResponseBody(contentLength: buffer.readableBytes) { writer in
+            var rest = buffer
+            while let piece = rest.readSlice(length: min(pieceByteCount, rest.readableBytes)), piece.readableBytes > 0 {
+                try await writer.write(piece)
+            }
+            withExtendedLifetime(holding) {}
+            try await writer.finish(nil)
+        }
     }
 }
 
@@ -84,20 +109,13 @@ enum Answers {
         return .string(attribute.value)
     }
 
-    /// `{"NAME":[…],"count":n}`, for the lines before a reply; with `"key"` in front where they are about one.
-    static func list(
-        _ name: StaticString, of key: Key? = nil, _ answer: Answer, _ write: (ServerLine, inout JSONWriter) -> Void
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        if let key { writer.member("key", key.text) }
-        writer.name(name)
-        writer.beginArray()
-        for item in answer.items { write(item, &writer) }
-        writer.endArray()
-        writer.member("count", answer.items.count)
-        writer.endObject()
-        return writer.bytes
+    /// For the lines of a listing. One that cannot be read is told as an empty object.
+    static func writing(_ write: @escaping @Sendable (ServerLine, inout JSONWriter) -> Void) -> ListingRequest.Write {
+        { line, parser, body in
+            var writer = JSONWriter()
+            write((try? ServerLine(line, parser: parser)) ?? ServerLine(verb: "#"), &writer)
+            body += writer.bytes
+        }
     }
 
     static func kind(_ line: ServerLine, to writer: inout JSONWriter) {

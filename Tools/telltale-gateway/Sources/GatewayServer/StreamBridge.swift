@@ -93,6 +93,8 @@ final class StreamBridge: @unchecked Sendable {
             let handler = ReaderHandler { [self] in readMore() }
             readerHandler = handler
             try? reader.pipeline.syncOperations.addHandler(handler, position: .first)
+            // A stream's reader may take as little as it likes, as long as it takes something.
+            (try? reader.pipeline.syncOperations.handler(type: RequestDeadline.self))?.isStream = true
             pinging = reader.eventLoop.scheduleRepeatedTask(
                 initialDelay: .seconds(5), delay: .seconds(5)
             ) { [weak self] _ in

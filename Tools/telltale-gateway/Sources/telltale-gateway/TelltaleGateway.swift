@@ -51,6 +51,8 @@ struct Serve: AsyncParsableCommand {
         help: ArgumentHelp(
             "Where /metrics, /healthz and /readyz are served. (default: 127.0.0.1:7883)", valueName: "HOST:PORT"))
     var opsListen: [String] = []
+    @Option(help: ArgumentHelp("Connections of callers at once. (default: 8192)", valueName: "N"))
+    var connections: [String] = []
     @Option(
         help: ArgumentHelp(
             "A name of this gateway beside localhost, where there is no authentication. May be repeated.",
@@ -91,10 +93,11 @@ struct Serve: AsyncParsableCommand {
 
     private var flags: [String: [String]] {
         [
-            "connect": connect, "connect-ca": connectCA, "listen": listen, "ops-listen": opsListen, "host": host,
-            "cors": cors, "tls-cert": tlsCert, "tls-key": tlsKey, "token-file": tokenFile, "hooks": hooks,
-            "state": state, "log-level": logLevel, "log-format": logFormat, "apns-listen": apnsListen, "apns": apns,
-            "push": push,
+            "connect": connect, "connect-ca": connectCA, "listen": listen, "ops-listen": opsListen,
+            "connections": connections, "host": host, "cors": cors, "tls-cert": tlsCert, "tls-key": tlsKey,
+            "token-file": tokenFile, "hooks": hooks, "state": state, "log-level": logLevel, "log-format": logFormat,
+            "apns-listen": apnsListen,
+            "apns": apns, "push": push,
         ]
     }
 
@@ -173,7 +176,11 @@ let metricDescriptions = [
         "From a request's head to its answer, in seconds; of a stream to its beginning.",
     "telltale_gateway_streams": "Streams that are open.",
     "telltale_gateway_stream_events_total": "Events written to streams.",
-    "telltale_gateway_daemon_connections": "Connections to the daemon, those of streams included.",
+    "telltale_gateway_connections": "Connections of callers that are open.",
+    "telltale_gateway_connections_refused_total":
+        "Connections that were closed because there were too many: the longest idle ones, else new ones.",
+    "telltale_gateway_long_answers": "Lists and histories that are being told.",
+    "telltale_gateway_daemon_connections": "Connections to the daemon, those of streams, lists and histories included.",
     "telltale_gateway_daemon_reconnects_total": "Connections to the daemon that were made again.",
     "telltale_gateway_webhook_deliveries_total": "Deliveries of webhooks, by what became of them.",
     "telltale_gateway_apns_pushes_total": "Requests to the APNs-shaped endpoint, by status and reason.",

@@ -1,0 +1,125 @@
+internal import Gateway
+internal import NIOCore
+internal import Synchronization
+internal import TelltaleModel
+
+/// How many answers of many lines are under way, of one caller and in all. Further ones wait for their turn, the oldest first.
+final class AnswerSlots: Sendable {
+    struct Limits: Sendable {
+        /// Under way at once.
+        var total = 64
+        /// Under way at once of one caller.
+        var caller = 16
+        /// Waiting at once.
+        var waiting = 256
+        /// How long one waits.
+        var patience = TimeAmount.seconds(5)
+    }
+
+    /// One place, which is free again once nothing holds it.
+    final class Slot: Sendable {
+        private let slots: AnswerSlots
+        private let caller: String
+
+        fileprivate init(_ slots: AnswerSlots, _ caller: String) {
+            self.slots = slots
+            self.caller = caller
+        }
+
+        deinit { slots.leave(caller) }
+    }
+
+    private struct Waiting {
+        var caller: String
+        var turn: EventLoopPromise<Slot?>
+    }
+
+    private struct State {
+        var total = 0
+        var counts: [String: Int] = [:]
+        /// By number: a lower one came earlier.
+        var waiting: [Int: Waiting] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+    let limits: Limits
+
+    init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    /// How many are under way.
+    var count: Int { state.withLock { $0.total } }
+    /// How many wait.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Waits for a place.
+    ///
+    /// - Parameter loop: Where the time is measured.
+    /// - Throws: `busy` where too many wait, or where no place is free in time.
+    func enter(_ caller: String, on loop: any EventLoop) async throws(Problem) -> Slot {
+        let turn = loop.makePromise(of: Slot?.self)
+        let entry = state.withLock { enter(caller, turn, &$0) }
+        switch entry {
+        case .begun:
+            turn.succeed(Slot(self, caller))
+        case .full:
+            turn.succeed(nil)
+        case .waiting(let number):
+            let deadline = loop.scheduleTask(in: limits.patience) { [self] in
+                state.withLock { $0.waiting.removeValue(forKey: number) }?.turn.succeed(nil)
+            }
+            turn.futureResult.whenComplete { _ in deadline.cancel() }
+        }
+        guard let slot = (try? await turn.futureResult.get()) ?? nil else { throw busy }
+        return slot
+    }
+
+    private enum Entry {
+        case begun
+        case waiting(Int)
+        case full
+    }
+
+    private func enter(_ caller: String, _ turn: EventLoopPromise<Slot?>, _ state: inout State) -> Entry {
+        if hasRoom(for: caller, state) {
+            begin(caller, &state)
+            return .begun
+        }
+        guard state.waiting.count < limits.waiting else { return .full }
+        state.next += 1
+        state.waiting[state.next] = Waiting(caller: caller, turn: turn)
+        return .waiting(state.next)
+    }
+
+    private func hasRoom(for caller: String, _ state: State) -> Bool {
+        state.total < limits.total && state.counts[caller, default: 0] < limits.caller
+    }
+
+    private func begin(_ caller: String, _ state: inout State) {
+        state.total += 1
+        state.counts[caller, default: 0] += 1
+    }
+
+    private func leave(_ caller: String) {
+        let next: Waiting? = state.withLock { state in
+            state.total -= 1
+            let count = state.counts[caller, default: 1] - 1
+            state.counts[caller] = count > 0 ? count : nil
+            // A caller at its own limit lets later ones pass.
+            let first = state.waiting.filter { hasRoom(for: $0.value.caller, state) }.keys.min()
+            guard let first, let next = state.waiting.removeValue(forKey: first) else { return nil }
+            begin(next.caller, &state)
+            return next
+        }
+        if let next { next.turn.succeed(Slot(self, next.caller)) }
+    }
+
+    private var busy: Problem {
+        var details = JSONObject()
+        details["wait"] = 1_000
+        return Problem(
+            "busy",
+            "\(limits.total) long answers are under way, at most \(limits.caller) of one caller; ask again in a second",
+            details: details)
+    }
+}
