@@ -283,7 +283,7 @@ public struct Hub: ~Copyable {
     private mutating func disposition(of session: Session, isDone: Bool) -> Disposition {
         sessions.readOn(session)
         if !isDone {
-            sessions.makeReady(session)
+            sessions.makeReady(slot: session.id.slot)
             return .hasMore
         }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }

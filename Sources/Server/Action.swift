@@ -6,7 +6,7 @@ public import TelltaleModel
 public enum Action: Sendable {
     /// Give the journal these records. Behind the last part it answers (``Server/synced(_:at:)``).
     case append([JournalRecord], isLast: Bool)
-    /// Write to every session that ``Server/nextReady()`` names, then say ``Server/flushed(at:)``.
+    /// Write to every session that ``Server/nextReady(at:)`` names, then say ``Server/flushed(at:)``.
     case flush
     /// Read from this connection again.
     case resumeReading(SessionID)

@@ -79,4 +79,15 @@ extension Server {
     public var nextWallDeadline: Timestamp? { hub.nextWallDeadline }
     /// When a session must be looked at.
     public var nextSessionDeadline: MonotonicTime? { hub.nextSessionDeadline }
+
+    /// Tells when the hub has something to do by itself.
+    func considerDeadlines(at now: HubTime, _ consider: (MonotonicTime) -> Void) {
+        // Deadlines that are due wait with the rest after a full disk.
+        guard now.monotonic >= hub.decisionsPausedUntil else { return consider(hub.decisionsPausedUntil) }
+        if let time = hub.nextDeadline {
+            let span = Double(max(0, (time - now.time).count)) / hub.clockSpeed
+            consider(now.monotonic + Milliseconds(Int64(exactly: span.rounded(.up)) ?? .max))
+        }
+        if let time = hub.nextWallDeadline { consider(now.monotonic + max(.zero, time - now.wall)) }
+    }
 }

@@ -64,7 +64,7 @@ public struct Server: ~Copyable {
 
     /// Begins a turn: the performer has told everything that happened until `now`.
     public mutating func turn(at now: HubTime) {
-        flush.worked(at: now)
+        flush.turned(at: now)
         hub.sessionDeadlineReached(at: now)
         decisionsLeft = Self.decisionsPerTurn
         step = .deciding
@@ -88,7 +88,7 @@ public struct Server: ~Copyable {
                 if mayBeginDecision(at: now) { beginDecision(at: now) } else { step = .flushing }
             case .flushing:
                 step = .tidying
-                if hub.hasReadySessions, isFlushDue(at: now) { return beginFlush(at: now) }
+                if hub.hasReadySessions, !flush.wasCut, isFlushDue(at: now) { return beginFlush(at: now) }
             case .tidying:
                 step = .waking
                 tidy(at: now)
@@ -191,16 +191,6 @@ public struct Server: ~Copyable {
         return wake
     }
 
-    private func considerDeadlines(at now: HubTime, _ consider: (MonotonicTime) -> Void) {
-        // Deadlines that are due wait with the rest after a full disk.
-        guard now.monotonic >= hub.decisionsPausedUntil else { return consider(hub.decisionsPausedUntil) }
-        if let time = hub.nextDeadline {
-            let span = Double(max(0, (time - now.time).count)) / hub.clockSpeed
-            consider(now.monotonic + Milliseconds(Int64(exactly: span.rounded(.up)) ?? .max))
-        }
-        if let time = hub.nextWallDeadline { consider(now.monotonic + max(.zero, time - now.wall)) }
-    }
-
     // MARK: Writing
 
     private mutating func beginFlush(at now: HubTime) -> Action {
@@ -208,12 +198,18 @@ public struct Server: ~Copyable {
         return .flush
     }
 
-    /// The next session to write to during a flush: ask its ``output(for:at:to:)``.
-    public mutating func nextReady() -> SessionID? {
-        flush.takeSession() ? hub.nextReady() : nil
+    /// The next session to write to during a flush: ask its ``output(for:at:to:)``. `nil` = the flush is over. Rows of all screens may
+    /// take long, so behind ``ServerConfiguration/flushSpan`` it ends with the answers that are due.
+    ///
+    /// - Parameter now: About now: it tells how long the flush has taken.
+    public mutating func nextReady(at now: HubTime) -> SessionID? {
+        // Behind the last flush of a process there is none that would go on.
+        let mayEnd = !hub.hasReadyAnswers && shutdown.isRunning && exitStatus == nil && !hasLostJournal
+        return flush.takeSession(at: now.monotonic, within: mayEnd ? configuration.flushSpan : nil)
+            ? hub.nextReady() : nil
     }
 
-    /// Every session that ``nextReady()`` named was written to.
+    /// Every session that ``nextReady(at:)`` named was written to.
     public mutating func flushed(at now: HubTime) {
         guard let start = flush.start else { return }
         let work = flush.end(at: now, rows: hub.statistics.rows)

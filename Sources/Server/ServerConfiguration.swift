@@ -11,6 +11,9 @@ public struct ServerConfiguration: Sendable {
     /// How many records the journal gets at a time; `nil` = ``BatchLimiter/partLength(waiting:room:)``.
     public var recordsPerPart: Int?
     public var batches = BatchLimiter.Settings()
+    /// A flush that takes longer ends behind the answers that are due: rows of the other screens wait until requests have had their
+    /// turn. Far above what ten thousand rows of one change take, because what is put off may be folded.
+    public var flushSpan = Milliseconds(100)
     public var shutdown = ShutdownLimits()
     /// The spans, in milliseconds, from which clients pick a random one before they reconnect after a stop.
     public var reconnectPause: ClosedRange<Int> = 100...5_000

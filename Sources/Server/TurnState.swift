@@ -18,6 +18,8 @@ struct Decision {
 struct Flush {
     /// One follows, paced or not: what became durable is shown at once.
     var isOwed = false
+    /// One of this turn ended early: what is left comes behind what clients have sent meanwhile.
+    private(set) var wasCut = false
     private(set) var start: MonotonicTime?
     /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
     private(set) var rest = 0
@@ -30,6 +32,12 @@ struct Flush {
     private var workStart = Int64.max
     /// Nanoseconds of work since the flush before, but for that which is under way.
     private var work: Int64 = 0
+
+    /// A turn begins.
+    mutating func turned(at now: HubTime) {
+        worked(at: now)
+        wasCut = false
+    }
 
     /// Something happened: the loop is at work.
     @inline(__always)
@@ -47,9 +55,14 @@ struct Flush {
         (rest, sessionCount, rowsBefore) = (sessions, sessions, rows)
     }
 
+    /// - Parameter span: How long it may take; `nil` = as long as it does. With the shortest one too, each flush serves a session.
     /// - Returns: Whether there was another session to write to.
-    mutating func takeSession() -> Bool {
+    mutating func takeSession(at now: MonotonicTime, within span: Milliseconds?) -> Bool {
         guard rest > 0 else { return false }
+        if let start, let span, rest < sessionCount, now >= start + span {
+            wasCut = true
+            return false
+        }
         rest -= 1
         return true
     }

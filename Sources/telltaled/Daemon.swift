@@ -252,15 +252,17 @@ final class Daemon {
 
     /// Writes to every session that is due something and can take it: one write each.
     private func flush() {
-        let now = clock.now
-        while let id = server.nextReady() {
+        var now = clock.now
+        while let id = server.nextReady(at: now) {
             guard let connection = connections[id], connection.isOpen else { continue }
             guard connection.isWritable else {
                 block(id, at: now)
                 continue
             }
             outgoing.append(id, on: connection, of: &server, at: now)
-            if outgoing.isFull { writeOutgoing(at: now) }
+            guard outgoing.isFull else { continue }
+            writeOutgoing(at: now)
+            now = clock.now
         }
         writeOutgoing(at: now)
         server.flushed(at: clock.now)

@@ -303,7 +303,7 @@ final class TownDaemon {
             member?.append(part, isLast: isLast, at: town.time)
             performMember()
         case .flush:
-            while let id = server?.nextReady() {
+            while let id = server?.nextReady(at: town.time) {
                 var bytes: [UInt8] = []
                 guard let output = server?.output(for: id, at: town.time, to: &bytes) else { continue }
                 if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }

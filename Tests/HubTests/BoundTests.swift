@@ -48,6 +48,70 @@ struct BoundTests {
         #expect(house.hub.sessions[screen.id]?.announcementByteCount == 0)
     }
 
+    // MARK: Requests under way
+
+    @Test func `long requests that wait to be decided have a bound in bytes, and all are decided in their order`()
+        throws
+    {
+        let house = try house { $0.requestBytesInFlight = 4_000 }
+        let shop = house.connect()
+        let text = String(repeating: "x", count: 1_000)
+        let lines = (0..<20).map {
+            #"EVT coffee-order/\#($0) type=start id=\#($0) {"content-state":{"note":"\#(text)"}}"#
+        }
+        house.post(lines.joined(separator: "\n"), from: shop)
+        let session = try #require(house.hub.sessions[shop.id])
+        #expect(session.inbox.count == 4)
+        holds(!house.hub.wantsInput(shop.id))
+        house.turn()
+        holds(house.hub.wantsInput(shop.id))
+        #expect(house.lines(of: shop).compactMap { HubHarness.attribute("id", of: $0) } == (0..<20).map(String.init))
+    }
+
+    @Test(
+        "Answers to a client that takes none have a bound in bytes", arguments: ["KIND coffee-order", "KINDS", "HELP"])
+    func answers(request: String) throws {
+        let house = try house { $0.requestBytesInFlight = 4_000 }
+        let reader = house.connect()
+        house.hub.becameBlocked(reader.id, at: house.now)
+        house.post((0..<200).map { "\(request) id=\($0)" }.joined(separator: "\n"), from: reader)
+        house.turn()
+        let session = try #require(house.hub.sessions[reader.id])
+        #expect(session.outboxByteCount < 16_000)
+        holds(!house.hub.wantsInput(reader.id))
+        house.hub.becameWritable(reader.id)
+        house.turn()
+        let answers = house.lines(of: reader).filter { $0.hasPrefix("OK") }
+        #expect(answers.compactMap { HubHarness.attribute("id", of: $0) } == (0..<200).map(String.init))
+        holds(house.hub.wantsInput(reader.id))
+    }
+
+    @Test func `a turn writes out few definitions of kinds`() throws {
+        let house = try HubHarness()
+        let reader = house.connect()
+        house.post((0..<1_000).map { "KIND coffee-order id=\($0)" }.joined(separator: "\n"), from: reader)
+        house.commit()
+        house.flush()
+        #expect(house.lines(of: reader).count <= 65)
+        house.turn()
+        #expect(house.lines(of: reader).last?.hasPrefix("OK id=999 ") == true)
+    }
+
+    @Test func `a turn fills in few views in which many activities compete`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        for number in 0..<3_000 { house.post("EVT coffee-order/\(number) type=start", from: shop) }
+        house.turn()
+        let watches = (0..<10).map { house.connect(as: "a\($0)") }
+        for watch in watches { house.post("SUB * view=watch", from: watch) }
+        house.commit()
+        // Each looks at 3,000 keys twice, and a turn at 16,384.
+        holds(house.hub.subscriptions.count == 3)
+        house.turn()
+        holds(house.hub.subscriptions.count == 10)
+        for watch in watches { #expect(house.lines(of: watch).last?.hasPrefix("LIVE") == true) }
+    }
+
     // MARK: A client that has shut its side
 
     @Test func `it is written to at once and every five seconds, and not cut for its silence`() throws {

@@ -12,6 +12,8 @@ struct ServerTests {
     private final class Performer {
         var server: Server
         var milliseconds: Int64 = 1_000
+        /// Of each session that is written to, in milliseconds.
+        var writeTime: Int64 = 0
         var now: HubTime {
             let time = Timestamp(milliseconds: 1_763_719_200_000 + milliseconds)
             return HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: milliseconds))
@@ -46,6 +48,10 @@ struct ServerTests {
             return id
         }
 
+        func say(_ line: String, from id: SessionID) {
+            _ = server.received(Array((line + "\n").utf8).span, from: id, at: now)
+        }
+
         @discardableResult
         func post(_ count: Int = 1, from id: SessionID) -> Bool {
             var text = ""
@@ -61,7 +67,7 @@ struct ServerTests {
 
         private(set) var wake = Wake()
         private(set) var appended: [JournalRecord] = []
-        private(set) var written: [SessionID] = []
+        var written: [SessionID] = []
         private(set) var resumed: [SessionID] = []
         /// The lines of each session, the greeting among them.
         private(set) var said: [SessionID: String] = [:]
@@ -74,10 +80,11 @@ struct ServerTests {
                     appended += records
                     names.append(isLast ? "append" : "part")
                 case .flush:
-                    while let id = server.nextReady() {
+                    while let id = server.nextReady(at: now) {
                         var bytes: [UInt8] = []
                         _ = server.output(for: id, at: now, to: &bytes)
                         written.append(id)
+                        milliseconds += writeTime
                         said[id, default: ""] += String(decoding: bytes, as: UTF8.self)
                     }
                     server.flushed(at: now)
@@ -174,6 +181,46 @@ struct ServerTests {
         #expect(lines.count == 1 && lines.first?.hasPrefix("ERR id=w code=storage_failed retry=later fatal=1 ") == true)
         #expect(performer.said[shop]?.contains("code=storage_failed") == duringBatch)
         #expect(performer.said[reader]?.contains("ERR") != true)
+    }
+
+    @Test func `a flush of many rows ends when it takes long, and requests have their turn before the rest`() throws {
+        let performer = try Performer()
+        let (shop, other) = (performer.connect(), performer.connect())
+        let screens = (0..<8).map { _ in performer.connect() }
+        for screen in screens { performer.say("SUB tally/*", from: screen) }
+        _ = performer.turn()
+        performer.post(from: shop)
+        #expect(performer.turn() == ["append"])
+        performer.server.synced(.durable(duration: .zero, wait: .zero), at: performer.now)
+        (performer.written, performer.writeTime) = ([], 40)
+        #expect(performer.actions() == ["flush"])
+        #expect(performer.written == [shop] + screens[..<2])
+        performer.say("PING", from: other)
+        // Answers leave, however long that takes, and rows of the others in their order.
+        for turn in [[other] + screens[2..<4], Array(screens[4..<7]), [screens[7]]] {
+            performer.written = []
+            #expect(performer.turn() == ["flush"])
+            #expect(performer.written == turn)
+        }
+        #expect(performer.turn() == [])
+        for screen in screens { #expect(performer.said[screen]?.contains("UPD sub=1 key=tally/0 rev=") == true) }
+    }
+
+    @Test func `answers leave in one flush, and so does everything before the end`() throws {
+        let performer = try Performer()
+        let clients = (0..<8).map { _ in performer.connect() }
+        (performer.written, performer.writeTime) = ([], 40)
+        for client in clients { performer.say("PING", from: client) }
+        #expect(performer.turn() == ["flush"])
+        #expect(performer.written == clients)
+        for client in clients { performer.say("SUB tally/*", from: client) }
+        performer.written = []
+        #expect(performer.turn() == ["flush"])
+        #expect(performer.written == Array(clients[..<3]))
+        performer.written = []
+        performer.server.journalFailed()
+        #expect(performer.actions() == ["flush", "exit 1"])
+        #expect(performer.written == Array(clients[3...]))
     }
 
     @Test func `a connection with too many requests is read from again when some are answered`() throws {

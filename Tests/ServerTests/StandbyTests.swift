@@ -46,7 +46,7 @@ struct StandbyTests {
                 records += part
                 if isLast { server.synced(.durable(duration: .zero, wait: .zero), at: now) }
             case .flush:
-                while let id = server.nextReady() {
+                while let id = server.nextReady(at: now) {
                     var bytes: [UInt8] = []
                     _ = server.output(for: id, at: now, to: &bytes)
                 }

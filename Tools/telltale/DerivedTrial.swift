@@ -168,7 +168,7 @@ final class DerivedTrial {
     private var waiting: [SessionID: [ServerLine]] = [:]
 
     private func collect() {
-        while let id = server.nextReady() {
+        while let id = server.nextReady(at: time) {
             var bytes: [UInt8] = []
             let output = server.output(for: id, at: time, to: &bytes)
             bytes += server.sharedRows[output.sharedRange]

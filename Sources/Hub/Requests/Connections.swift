@@ -91,7 +91,7 @@ extension Hub {
     public mutating func becameWritable(_ id: SessionID) {
         guard let session = sessions[id] else { return }
         session.blockedSince = nil
-        sessions.makeReady(session)
+        sessions.makeReady(slot: id.slot)
     }
 
     /// Whether the performer should read more from this connection.
@@ -223,14 +223,16 @@ extension Hub {
 
     // MARK: Ready to send
 
-    /// The next session that has something to send, the one that has waited longest. Ask nothing while a batch is being
-    /// committed.
+    /// The next session that has something to send: of those that are owed an answer the one that has waited longest, else of those
+    /// that are owed rows. Ask nothing while a batch is being committed.
     ///
     /// One that has more to say than one write takes comes again behind all others: ask ``readySessionCount`` times in a
     /// turn, and none is starved.
     public mutating func nextReady() -> SessionID? { commit.isIdle ? sessions.popReady() : nil }
 
     public var hasReadySessions: Bool { commit.isIdle && sessions.hasReady }
+    /// Whether one of them is owed an answer.
+    public var hasReadyAnswers: Bool { commit.isIdle && sessions.hasReadyAnswers }
 
     /// How many there are at most; some may be gone or blocked by now.
     public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }

@@ -15,13 +15,15 @@ extension Hub {
 
     /// Sends what was decided for one session, and carries out what only reads, as far as the turn's share of that goes.
     mutating func answer(_ session: Session, at now: HubTime) {
+        var isLong = false
         while !session.staged.isEmpty {
             if let request = session.staged.firstRead {
-                guard sessions.takeShare(of: keyCount(of: request.command)) else {
+                guard sessions.takeShare(of: keyCount(of: request.command, from: session)) else {
                     sessions.postpone(session)
                     break
                 }
                 session.staged.removeFirst()
+                if request.command.hasLongAnswer { isLong = true }
                 carryOut(request, for: session, at: now)
             } else {
                 session.staged.moveReplies(to: &session.outbox, pieceLength: Self.replyPieceLength)
@@ -29,7 +31,7 @@ extension Hub {
             guard !session.isClosing else { break }
         }
         retireProvider(session)
-        sessions.makeReady(session)
+        if isLong { sessions.makeReady(slot: session.id.slot) } else { sessions.makeReady(session) }
     }
 
     /// Goes on with what the last turn's share was not enough for.
@@ -47,19 +49,16 @@ extension Hub {
         switch request.command {
         case .ping: writer.pong(id: request.id, ignored: request.ignored)
         case .bye: session.isClosing = true
-        case .help(let verb): help(verb, request, to: &writer)
         case .subscribe(let command): return subscribe(command, request, from: session, at: now)
         case .unsubscribe(let number): unsubscribe(number, request, from: session, to: &writer)
-        case .get, .open:
-            // Behind a list that still goes on it would show a key as it was before the list's own, newer row.
-            if session.isListing {
+        case .get, .open, .help, .kinds, .kind:
+            // Behind a list that still goes on a `GET` would show a key as it was before the list's own, newer row.
+            if session.rendersLater(beyond: configuration.limits.requestBytesInFlight) {
                 session.outbox.append(.read(request))
             } else {
                 look(request, from: session, to: &writer)
             }
         case .list(let pattern, let view, let look): list(pattern, view, look, request, from: session, to: &writer)
-        case .kinds: listKinds(request, to: &writer)
-        case .kind(let name): tellKind(name, request, to: &writer)
         case .gallery(let view, let placement): beginGallery(view, placement, request, from: session, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: tellStatistics(request, at: now, to: &writer)
@@ -93,7 +92,7 @@ extension Hub {
                 session.outbox.removeFirst()
             case .read(let request):
                 session.outbox.removeFirst()
-                looksLeft -= keyCount(of: request.command)
+                looksLeft -= keyCount(of: request.command, from: session)
                 look(request, from: session, to: &writer)
             case .gallery(let cursor):
                 session.outbox.removeFirst()
@@ -151,6 +150,9 @@ extension Hub {
         case .get(let key, let view, let look):
             get(key, view: view ?? session.defaultView, look, request, from: session, to: &writer)
         case .open(let key, let part): open(key, part: part, request, from: session, to: &writer)
+        case .help(let verb): help(verb, request, to: &writer)
+        case .kinds: listKinds(request, to: &writer)
+        case .kind(let name): tellKind(name, request, to: &writer)
         case _: break
         }
     }
@@ -329,6 +331,16 @@ extension Hub {
         var writer = LineWriter()
         HistoryLine.write(record, key: key, to: &writer)
         return writer.bytes
+    }
+}
+
+extension Command {
+    /// Whether many rows may follow on it: a crowd of these is served as all rows are, and no answer waits behind it.
+    fileprivate var hasLongAnswer: Bool {
+        switch self {
+        case .subscribe, .list, .gallery, .history: true
+        case _: false
+        }
     }
 }
 

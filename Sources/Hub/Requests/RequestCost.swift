@@ -5,22 +5,43 @@ internal import TelltaleWire
 // The cost of requests that change nothing: a turn carries out so many of them that others need not wait.
 extension Hub {
     /// About how many keys a request makes the hub look at.
-    func keyCount(of command: Command) -> Int {
+    func keyCount(of command: Command, from session: Session) -> Int {
         switch command {
         case .subscribe(let subscribe):  // Follows them, and gives each up again.
             if command.boardName != nil {
                 4 * Self.keysOfBoard + changeCount(since: subscribe.from)
             } else if case .key = subscribe.pattern {
                 2
+            } else if let count = competitorCount(of: subscribe, from: session) {
+                2 * count + changeCount(since: subscribe.from)
             } else {
                 2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
                     + changeCount(since: subscribe.from)
             }
         // The place of one tile may follow from all that is on the board.
         case .get, .open, .list: command.boardName == nil ? 1 : Self.keysOfBoard
-        case .help, .kinds, .kind, .stats: 16
+        case .help, .stats: 16
+        case .kinds: max(16, store.kinds.current.count)
+        // The definition is written out anew: up to a line's length.
+        case .kind: 256
         case .gallery: 64
         case _: 1
+        }
+    }
+
+    /// How many keys compete in the view of an account's device, which is filled in one by one; `nil` where none does.
+    private func competitorCount(of subscribe: SubscribeCommand, from session: Session) -> Int? {
+        guard case .surface = subscribe.view ?? session.defaultView,
+            let account = subscribe.account ?? session.account
+        else { return nil }
+        switch subscribe.pattern {
+        case .all:
+            return store.candidateCount(for: account, followedBy: session.showsWidgets ? .allWithWidgets : .all)
+        case .kind(let name):
+            return store.entities.kindNumbers.known(name).map {
+                store.candidateCount(for: account, followedBy: .kind($0))
+            }
+        case .key: return nil
         }
     }
 

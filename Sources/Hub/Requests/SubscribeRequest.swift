@@ -53,7 +53,7 @@ extension Hub {
             session.send(writer.bytes)
             fill(index, of: session)
         }
-        sessions.makeReady(session)
+        sessions.makeReady(slot: session.id.slot)
     }
 
     /// Owes a new subscription what it begins with.

@@ -25,7 +25,7 @@ enum OutboundItem: Sendable {
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
     /// `since` is the newest commit when it began.
     indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int, since: Int64)
-    /// A `GET` or an `OPEN` behind a `LIST`.
+    /// A request that only reads, rendered when it is written: see ``Session/rendersLater(beyond:)``.
     indirect case read(Request)
     indirect case gallery(GalleryCursor)
     /// A `HISTORY` that waits for its turn, or for the journal.
@@ -98,6 +98,8 @@ final class Session {
     var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0
     private var waitingAnnouncementBytes: Int32 = 0
+    /// Of the lines in ``inbox``, those that were decided since it was empty last included.
+    private(set) var inboxByteCount: Int32 = 0
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
 
@@ -128,7 +130,14 @@ final class Session {
     }
 
     /// Lets what was understood wait to be decided.
-    func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
+    ///
+    /// - Parameter byteCount: Of its line.
+    func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String], byteCount: Int) {
+        inboxByteCount = Int32(clamping: Int(inboxByteCount) + byteCount)
+        append(consume command, id: id, ignored: ignored)
+    }
+
+    private func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
         switch consume command {
         case .event(let event):
             let details: EventDetails
@@ -182,7 +191,9 @@ final class Session {
     /// The request that is to be decided next.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()
-        return inbox.popFirst()
+        let request = inbox.popFirst()
+        if inbox.isEmpty { inboxByteCount = 0 }
+        return request
     }
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever. Once a
@@ -206,8 +217,12 @@ final class Session {
         }
     }
 
-    /// A `LIST` is on its way.
-    var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
+    /// Whether a request that only reads is rendered when it is written: it stands behind a `LIST` or another such, or
+    /// behind so many bytes that its own would be too many.
+    func rendersLater(beyond byteLimit: Int) -> Bool {
+        outbox.contains { if case .list = $0 { true } else if case .read = $0 { true } else { false } }
+            || outboxByteCount >= byteLimit
+    }
 
     /// Requests that have not been answered yet.
     var inFlightCount: Int { inbox.count + staged.count + outbox.reduce(0) { $0 + $1.replyCount } }

@@ -79,6 +79,7 @@ struct SessionTable: ~Copyable {
     /// The connection is gone, for whatever reason.
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
+        ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
     }
@@ -95,12 +96,12 @@ struct SessionTable: ~Copyable {
     private mutating func read(_ bytes: Span<UInt8>, of session: Session) {
         let count = session.inbox.count
         let limit = requestLimit(of: session) - session.inFlightCount + count
-        guard count < limit else { return session.unread.append(copying: bytes) }
+        guard hasRoom(session) else { return session.unread.append(copying: bytes) }
         do throws(WireError) {
             let taken = try session.decoder.decodeSome(bytes) { line in
                 let (id, command, ignored) = parser.parts(of: line)
-                session.append(consume command, id: id, ignored: ignored)
-                return session.inbox.count < limit
+                session.append(consume command, id: id, ignored: ignored, byteCount: line.count)
+                return session.inbox.count < limit && session.inboxByteCount < limits.requestBytesInFlight
             }
             if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
         } catch {
@@ -112,9 +113,7 @@ struct SessionTable: ~Copyable {
 
     /// Goes on with what waits as it came, now that some replies have left.
     mutating func readOn(_ session: Session) {
-        guard !session.unread.isEmpty, !session.isClosing, !session.hasSaidBye,
-            session.inFlightCount < requestLimit(of: session)
-        else { return }
+        guard !session.unread.isEmpty, !session.isClosing, !session.hasSaidBye, hasRoom(session) else { return }
         var bytes: [UInt8] = []
         swap(&bytes, &session.unread)
         read(bytes.span, of: session)
@@ -131,8 +130,13 @@ struct SessionTable: ~Copyable {
     /// replies.
     func wantsInput(_ id: SessionID) -> Bool {
         guard let session = self[id] else { return false }
-        return session.unread.isEmpty && session.inFlightCount < requestLimit(of: session)
-            && session.outboxByteCount < limits.requestBytesInFlight
+        return session.unread.isEmpty && hasRoom(session)
+    }
+
+    /// Whether another request of a session may wait beside those that do, and beside their replies.
+    private func hasRoom(_ session: Session) -> Bool {
+        session.inFlightCount < requestLimit(of: session)
+            && Int(session.inboxByteCount) + session.outboxByteCount < limits.requestBytesInFlight
     }
 
     /// The socket took nothing of what it was given: nothing is rendered for it until it is writable.
@@ -213,27 +217,31 @@ struct SessionTable: ~Copyable {
 
     // MARK: Ready to send
 
+    /// A session is owed something. Answers go out before what others are owed: a request must not wait until ten thousand screens
+    /// have their rows.
     mutating func makeReady(_ session: Session) {
-        if !ready.contains(slot: session.id.slot) { ready.append(session.id) }
+        ready.append(slot: session.id.slot, to: session.outbox.isEmpty ? .rows : .answers)
     }
 
+    /// A session is owed rows, or what follows on the answer that it has just been sent a part of: others come first.
+    ///
     /// - Parameter slot: Where it stands in the table; `nil` = nowhere.
     @inline(__always)
     mutating func makeReady(slot: Int32?) {
-        guard let slot, !ready.contains(slot: slot), let session = sessions[Int(slot)] else { return }
-        ready.append(session.id)
+        guard let slot else { return }
+        ready.append(slot: slot, to: .rows)
     }
 
     var hasReady: Bool { !ready.isEmpty }
-    /// At most; some may be gone or blocked.
+    /// Whether a session is ready that is owed an answer.
+    var hasReadyAnswers: Bool { ready.hasAnswers }
+    /// At most; some may be blocked.
     var readyCount: Int { ready.count }
 
-    /// Takes the writable session that has waited longest.
+    /// Takes the writable session whose turn it is.
     mutating func popReady() -> SessionID? {
-        while let id = ready.popFirst() {
-            guard let session = self[id] else { continue }
-            ready.left(slot: id.slot)
-            if session.blockedSince == nil { return id }
+        while let slot = ready.popFirst() {
+            if let session = sessions[Int(slot)], session.blockedSince == nil { return session.id }
         }
         return nil
     }

@@ -32,6 +32,8 @@ struct TurnRules {
         configuration.pace = pace
         configuration.recordsBetweenSnapshots = Int64(profile.snapshotEvery)
         configuration.recordsPerPart = 3
+        // Some flushes write to all screens, some to a few, and some to one at a time.
+        configuration.flushSpan = [Milliseconds(100), Milliseconds(1), .zero][generation % 3]
         if generation % 2 == 1 {
             configuration.batches.leastCount = 2
             configuration.batches.leastDuration = .zero

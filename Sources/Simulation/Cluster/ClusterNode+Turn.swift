@@ -63,7 +63,7 @@ extension ClusterNode {
     }
 
     private func flush() {
-        while let id = server?.nextReady() {
+        while let id = server?.nextReady(at: hubTime) {
             guard let link = links[id] else { continue }
             var bytes: [UInt8] = []
             guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }

@@ -18,7 +18,7 @@ enum LoneServer {
                 switch action {
                 case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
                 case .flush:
-                    while let next = server.nextReady() {
+                    while let next = server.nextReady(at: now) {
                         isOver = false
                         let output = server.output(for: next, at: now, to: &bytes)
                         bytes += server.sharedRows[output.sharedRange]

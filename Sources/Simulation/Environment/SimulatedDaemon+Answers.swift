@@ -45,7 +45,7 @@ extension SimulatedDaemon {
                 server?.synced(
                     outcome == .full ? .full : .durable(duration: .zero, wait: .zero), at: now)
             case .flush:
-                while let next = server?.nextReady() {
+                while let next = server?.nextReady(at: now) {
                     isOver = false
                     var piece: [UInt8] = []
                     guard let output = server?.output(for: next, at: now, to: &piece) else { continue }

@@ -5,7 +5,7 @@ import TelltaleModel
 // Output: rendered for several sessions before any of them is written to, as the daemon does.
 extension SimulatedDaemon {
     func flush() {
-        while let id = server?.nextReady() {
+        while let id = server?.nextReady(at: now) {
             guard let link = links[id] else { continue }
             guard link.unsent.isEmpty else {
                 block(link, id)
@@ -18,7 +18,7 @@ extension SimulatedDaemon {
             if outgoing.count >= Self.renderedAtOnce || output.disposition == .hasMore { deliverOutgoing() }
         }
         deliverOutgoing()
-        clock.tick(at: world.hubTime)
+        if world.bug == .restOfFlushDropped { while server?.hub.nextReady() != nil {} }
         server?.flushed(at: now)
         rules.flushed(at: now.monotonic)
     }
@@ -27,6 +27,7 @@ extension SimulatedDaemon {
         let shared = server?.sharedRows ?? []
         let rendered = outgoing
         outgoing = []
+        clock.tick(at: world.hubTime)
         for (place, item) in rendered.enumerated() {
             var bytes = item.bytes
             if !item.output.sharedRange.isEmpty {

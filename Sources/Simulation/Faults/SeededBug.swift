@@ -12,7 +12,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case grownRightsTaken
     // The turn, performed wrongly.
     case failedSyncAcknowledged, drainNeverEnds, resumeForgotten, pauseIgnored, partLost, paceForgotten
-    case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot
+    case neighbourWritten, decidesAfterFailure, stopSkipsSnapshot, restOfFlushDropped
     // Bugs of decisions.
     case timerNotCancelled, staleForgotten, lingerForgotten, milestoneUnmarked, timeoutForgotten, cooldownForgotten
     case pressRepeated
@@ -70,6 +70,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .partLost: "a part of a batch is not given to the journal"
         case .paceForgotten: "the timer of the pace comes late"
         case .neighbourWritten: "a session is written what the one rendered before it is due"
+        case .restOfFlushDropped: "a flush that ends early forgets the sessions that it has not come to"
         case .decidesAfterFailure: "the daemon goes on after a failed sync"
         case .stopSkipsSnapshot: "a stop ends without its last snapshot"
         case .timerNotCancelled: "a timer goes on when its state has been left"

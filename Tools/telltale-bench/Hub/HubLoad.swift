@@ -114,7 +114,7 @@ struct HubLoad: ~Copyable {
         let now = now
         var (bytes, count): ([UInt8], Int) = ([], 0)
         swap(&bytes, &output)
-        while let id = server.nextReady() {
+        while let id = server.nextReady(at: now) {
             bytes.removeAll(keepingCapacity: true)
             let shared = server.output(for: id, at: now, to: &bytes).sharedRange
             if id != publisher { count += bytes.count + shared.count }

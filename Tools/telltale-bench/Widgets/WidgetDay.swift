@@ -113,7 +113,7 @@ struct WidgetDay: ~Copyable {
     }
 
     private mutating func flush(at now: HubTime) {
-        while let id = server.nextReady() {
+        while let id = server.nextReady(at: now) {
             var bytes: [UInt8] = []
             let shared = server.output(for: id, at: now, to: &bytes).sharedRange
             count(bytes + server.sharedRows[shared], to: id)
