@@ -50,6 +50,8 @@ extension SubscriptionRegistry {
         for tile in store.boards.tiles(on: key) {
             renderer.invalidate(tile)
             let board = store[tile].kindName
+            // Of a hundred thousand boards with this widget, most are looked at by none.
+            guard isFollowed(board: board) || !store.suggestions.keys(onBoard: board).isEmpty else { continue }
             tilesByBoard[board, default: []].append(tile)
             var followers = takeFollowers(of: tile, kind: board, isWidget: true)
             for index in followers {
