@@ -199,15 +199,18 @@ public struct Server: ~Copyable {
     }
 
     /// The next session to write to during a flush: ask its ``output(for:at:to:)``. `nil` = the flush is over. Rows of all screens may
-    /// take long, so behind ``ServerConfiguration/flushSpan`` it ends with the answers that are due.
+    /// take long, so they end with ``ServerConfiguration/flushSpan`` behind the first of them.
     ///
     /// - Parameter now: About now: it tells how long the flush has taken.
     public mutating func nextReady(at now: HubTime) -> SessionID? {
         // Behind the last flush of a process there is none that would go on.
-        let mayEnd = !hub.hasReadyAnswers && shutdown.isRunning && exitStatus == nil && !hasLostJournal
-        return flush.takeSession(at: now.monotonic, within: mayEnd ? configuration.flushSpan : nil)
+        let isBounded = !hub.hasReadyAnswers && shutdown.isRunning && exitStatus == nil && !hasLostJournal
+        return flush.takeSession(at: now.monotonic, within: isBounded ? configuration.flushSpan : nil)
             ? hub.nextReady() : nil
     }
+
+    /// Whether a flush of this turn ended before it had come to all sessions, for the simulator.
+    package var hasCutFlush: Bool { flush.wasCut }
 
     /// Every session that ``nextReady(at:)`` named was written to.
     public mutating func flushed(at now: HubTime) {

@@ -11,8 +11,8 @@ public struct ServerConfiguration: Sendable {
     /// How many records the journal gets at a time; `nil` = ``BatchLimiter/partLength(waiting:room:)``.
     public var recordsPerPart: Int?
     public var batches = BatchLimiter.Settings()
-    /// A flush that takes longer ends behind the answers that are due: rows of the other screens wait until requests have had their
-    /// turn. Far above what ten thousand rows of one change take, because what is put off may be folded.
+    /// Rows of a flush that take longer end: those of the other screens wait until requests have had their turn. It is far above what
+    /// ten thousand rows of one change take, because a row that waits may be folded into the next one.
     public var flushSpan = Milliseconds(100)
     public var shutdown = ShutdownLimits()
     /// The spans, in milliseconds, from which clients pick a random one before they reconnect after a stop.

@@ -21,6 +21,8 @@ struct Flush {
     /// One of this turn ended early: what is left comes behind what clients have sent meanwhile.
     private(set) var wasCut = false
     private(set) var start: MonotonicTime?
+    /// The first session that is owed rows alone was served then.
+    private var rowsStart: MonotonicTime?
     /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
     private(set) var rest = 0
     private var sessionCount = 0
@@ -51,17 +53,21 @@ struct Flush {
 
     mutating func begin(at now: HubTime, sessions: Int, rows: Int) {
         isOwed = false
-        start = now.monotonic
+        (start, rowsStart) = (now.monotonic, nil)
         (rest, sessionCount, rowsBefore) = (sessions, sessions, rows)
     }
 
-    /// - Parameter span: How long it may take; `nil` = as long as it does. With the shortest one too, each flush serves a session.
+    /// - Parameter span: How long sessions that are owed rows may take; `nil` = this one is owed an answer, or there is no bound. Each
+    ///   flush serves one of them at least, however long its answers took.
     /// - Returns: Whether there was another session to write to.
     mutating func takeSession(at now: MonotonicTime, within span: Milliseconds?) -> Bool {
         guard rest > 0 else { return false }
-        if let start, let span, rest < sessionCount, now >= start + span {
-            wasCut = true
-            return false
+        if let span {
+            if let rowsStart, now >= rowsStart + span {
+                wasCut = true
+                return false
+            }
+            rowsStart = rowsStart ?? now
         }
         rest -= 1
         return true

@@ -30,6 +30,7 @@ extension Hub {
             session.decoder.lineLengthLimit = min(WireLimits.lineLengthBeforeHello, configuration.limits.lineLength)
         }
         session.send(greeting(at: now))
+        sessions.makeReady(session)
         return session.id
     }
 
@@ -91,7 +92,7 @@ extension Hub {
     public mutating func becameWritable(_ id: SessionID) {
         guard let session = sessions[id] else { return }
         session.blockedSince = nil
-        sessions.makeReady(slot: id.slot)
+        sessions.makeReady(session)
     }
 
     /// Whether the performer should read more from this connection.
@@ -234,7 +235,7 @@ extension Hub {
     /// Whether one of them is owed an answer.
     public var hasReadyAnswers: Bool { commit.isIdle && sessions.hasReadyAnswers }
 
-    /// How many there are at most; some may be gone or blocked by now.
+    /// How many there are at most; some may be blocked by now.
     public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }
 
     /// Rows that several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the

@@ -52,8 +52,7 @@ extension Hub {
         case .subscribe(let command): return subscribe(command, request, from: session, at: now)
         case .unsubscribe(let number): unsubscribe(number, request, from: session, to: &writer)
         case .get, .open, .help, .kinds, .kind:
-            // Behind a list that still goes on a `GET` would show a key as it was before the list's own, newer row.
-            if session.rendersLater(beyond: configuration.limits.requestBytesInFlight) {
+            if isRenderedLater(request.command, for: session) {
                 session.outbox.append(.read(request))
             } else {
                 look(request, from: session, to: &writer)
@@ -335,7 +334,7 @@ extension Hub {
 }
 
 extension Command {
-    /// Whether many rows may follow on it: a crowd of these is served as all rows are, and no answer waits behind it.
+    /// Whether many rows may follow on it. A crowd of these is served as all rows are: other answers do not wait for it.
     fileprivate var hasLongAnswer: Bool {
         switch self {
         case .subscribe, .list, .gallery, .history: true

@@ -29,6 +29,17 @@ extension Hub {
         }
     }
 
+    /// Whether the answer to a request is rendered when it is written, and not when its turn comes.
+    func isRenderedLater(_ command: Command, for session: Session) -> Bool {
+        switch command {
+        // Behind a list that still goes on it would show a key as it was before the list's own, newer row.
+        case .get, .open: session.isListing
+        // They tell the same to every account: more of them than may wait need no memory.
+        case .help, .kinds, .kind: session.outboxByteCount >= configuration.limits.requestBytesInFlight
+        case _: false
+        }
+    }
+
     /// How many keys compete in the view of an account's device, which is filled in one by one; `nil` where none does.
     private func competitorCount(of subscribe: SubscribeCommand, from session: Session) -> Int? {
         guard case .surface = subscribe.view ?? session.defaultView,

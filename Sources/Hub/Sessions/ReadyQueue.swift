@@ -40,8 +40,8 @@ struct ReadyQueue {
     @inline(__always)
     func line(of slot: Int32) -> Line { places[Int(slot)].line }
 
-    /// Lets the session of a slot wait at the end of a line. One that waits for its rows is put into the line of answers; one that waits
-    /// already stays where it is else.
+    /// Lets the session of a slot wait at the end of a line. One that waits for rows moves into the line of answers; else one that
+    /// waits keeps its place.
     @inline(__always)
     mutating func append(slot: Int32, to line: Line) {
         let former = places[Int(slot)].line

@@ -25,7 +25,7 @@ enum OutboundItem: Sendable {
     /// A `LIST` that goes on at `next`, of which `count` rows have left.
     /// `since` is the newest commit when it began.
     indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int, since: Int64)
-    /// A request that only reads, rendered when it is written: see ``Session/rendersLater(beyond:)``.
+    /// A `GET` or an `OPEN` behind a `LIST`; a `KIND`, a `KINDS` or a `HELP` behind much that has not left.
     indirect case read(Request)
     indirect case gallery(GalleryCursor)
     /// A `HISTORY` that waits for its turn, or for the journal.
@@ -217,12 +217,11 @@ final class Session {
         }
     }
 
-    /// Whether a request that only reads is rendered when it is written: it stands behind a `LIST` or another such, or
-    /// behind so many bytes that its own would be too many.
-    func rendersLater(beyond byteLimit: Int) -> Bool {
-        outbox.contains { if case .list = $0 { true } else if case .read = $0 { true } else { false } }
-            || outboxByteCount >= byteLimit
-    }
+    /// A `LIST` is on its way.
+    var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
+
+    /// The next thing to leave is an answer that is rendered.
+    var owesAnswer: Bool { if case .bytes? = outbox.first { true } else { false } }
 
     /// Requests that have not been answered yet.
     var inFlightCount: Int { inbox.count + staged.count + outbox.reduce(0) { $0 + $1.replyCount } }

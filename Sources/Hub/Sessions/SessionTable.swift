@@ -217,13 +217,13 @@ struct SessionTable: ~Copyable {
 
     // MARK: Ready to send
 
-    /// A session is owed something. Answers go out before what others are owed: a request must not wait until ten thousand screens
-    /// have their rows.
+    /// A session is owed something. Answers that are rendered leave before rows: no request waits until ten thousand screens have
+    /// theirs.
     mutating func makeReady(_ session: Session) {
-        ready.append(slot: session.id.slot, to: session.outbox.isEmpty ? .rows : .answers)
+        ready.append(slot: session.id.slot, to: session.owesAnswer ? .answers : .rows)
     }
 
-    /// A session is owed rows, or what follows on the answer that it has just been sent a part of: others come first.
+    /// A session is owed rows, or the rest of a long answer: others come first.
     ///
     /// - Parameter slot: Where it stands in the table; `nil` = nowhere.
     @inline(__always)

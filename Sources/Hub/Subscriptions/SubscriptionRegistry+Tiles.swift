@@ -50,7 +50,7 @@ extension SubscriptionRegistry {
         for tile in store.boards.tiles(on: key) {
             renderer.invalidate(tile)
             let board = store[tile].kindName
-            // Of a hundred thousand boards with this widget, most are looked at by none.
+            // Of a hundred thousand boards with this widget, most have no follower.
             guard isFollowed(board: board) || !store.suggestions.keys(onBoard: board).isEmpty else { continue }
             tilesByBoard[board, default: []].append(tile)
             var followers = takeFollowers(of: tile, kind: board, isWidget: true)

@@ -18,7 +18,7 @@ extension SimulatedDaemon {
             if outgoing.count >= Self.renderedAtOnce || output.disposition == .hasMore { deliverOutgoing() }
         }
         deliverOutgoing()
-        if world.bug == .restOfFlushDropped { while server?.hub.nextReady() != nil {} }
+        if world.bug == .restOfFlushDropped, server?.hasCutFlush == true { while server?.hub.nextReady() != nil {} }
         server?.flushed(at: now)
         rules.flushed(at: now.monotonic)
     }
