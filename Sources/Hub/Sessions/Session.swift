@@ -98,7 +98,7 @@ final class Session {
     var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0
     private var waitingAnnouncementBytes: Int32 = 0
-    /// Of the lines in ``inbox``, those that were decided since it was empty last included.
+    /// Of the lines in ``inbox``, those that were decided since it was empty last included; of before where it is empty.
     private(set) var inboxByteCount: Int32 = 0
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
@@ -129,15 +129,14 @@ final class Session {
         isApart = hasTapped || isBudgeted
     }
 
-    /// Lets what was understood wait to be decided.
-    ///
-    /// - Parameter byteCount: Of its line.
-    func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String], byteCount: Int) {
-        inboxByteCount = Int32(clamping: Int(inboxByteCount) + byteCount)
-        append(consume command, id: id, ignored: ignored)
+    /// Counts the line of the newest request. Beside ``append(_:id:ignored:)``, which would hand the command on once more.
+    @inline(__always)
+    func countLine(_ byteCount: Int) {
+        inboxByteCount = (inbox.count > 1 ? inboxByteCount : 0) &+ Int32(truncatingIfNeeded: byteCount)
     }
 
-    private func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
+    /// Lets what was understood wait to be decided.
+    func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
         switch consume command {
         case .event(let event):
             let details: EventDetails
@@ -191,9 +190,7 @@ final class Session {
     /// The request that is to be decided next.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()
-        let request = inbox.popFirst()
-        if inbox.isEmpty { inboxByteCount = 0 }
-        return request
+        return inbox.popFirst()
     }
 
     /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever. Once a
