@@ -8,7 +8,7 @@ final class AnswerSlots: Sendable {
     struct Limits: Sendable {
         /// Under way at once.
         var total = 64
-        /// Under way at once of one caller.
+        /// Under way at once of one caller, and waiting at once of one caller.
         var caller = 16
         /// Waiting at once.
         var waiting = 256
@@ -57,38 +57,38 @@ final class AnswerSlots: Sendable {
     /// - Parameter loop: Where the time is measured.
     /// - Throws: `busy` where too many wait, or where no place is free in time.
     func enter(_ caller: String, on loop: any EventLoop) async throws(Problem) -> Slot {
-        let turn = loop.makePromise(of: Slot?.self)
-        let entry = state.withLock { enter(caller, turn, &$0) }
+        let entry = state.withLock { enter(caller, on: loop, &$0) }
         switch entry {
-        case .begun:
-            turn.succeed(Slot(self, caller))
-        case .full:
-            turn.succeed(nil)
-        case .waiting(let number):
+        case .begun: return Slot(self, caller)
+        case .full: throw busy
+        case .waiting(let number, let turn):
             let deadline = loop.scheduleTask(in: limits.patience) { [self] in
                 state.withLock { $0.waiting.removeValue(forKey: number) }?.turn.succeed(nil)
             }
             turn.futureResult.whenComplete { _ in deadline.cancel() }
+            guard let slot = (try? await turn.futureResult.get()) ?? nil else { throw busy }
+            return slot
         }
-        guard let slot = (try? await turn.futureResult.get()) ?? nil else { throw busy }
-        return slot
     }
 
     private enum Entry {
         case begun
-        case waiting(Int)
+        case waiting(Int, EventLoopPromise<Slot?>)
         case full
     }
 
-    private func enter(_ caller: String, _ turn: EventLoopPromise<Slot?>, _ state: inout State) -> Entry {
+    private func enter(_ caller: String, on loop: any EventLoop, _ state: inout State) -> Entry {
         if hasRoom(for: caller, state) {
             begin(caller, &state)
             return .begun
         }
-        guard state.waiting.count < limits.waiting else { return .full }
+        guard state.waiting.count < limits.waiting,
+            state.waiting.values.count(where: { $0.caller == caller }) < limits.caller
+        else { return .full }
+        let turn = loop.makePromise(of: Slot?.self)
         state.next += 1
         state.waiting[state.next] = Waiting(caller: caller, turn: turn)
-        return .waiting(state.next)
+        return .waiting(state.next, turn)
     }
 
     private func hasRoom(for caller: String, _ state: State) -> Bool {

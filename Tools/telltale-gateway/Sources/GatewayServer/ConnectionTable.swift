@@ -4,8 +4,10 @@ internal import Metrics
 internal import NIOCore
 internal import Synchronization
 
-/// The connections of a listener. At the limit a new one takes the place of that which has asked nothing for longest; where every
-/// one has a request under way, the new one is closed.
+/// The connections of a listener. At the limit a new one takes the place of an idle one; where none is idle, it is closed.
+///
+/// ``lookCount`` connections are looked at, in turn, and of these the one that has been idle for longest gives way: a flood of
+/// connections costs the same however many there are.
 final class ConnectionTable: Sendable {
     /// One connection in the table, for the handlers of its requests.
     final class Member: Sendable {
@@ -34,46 +36,98 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    private let members = Mutex<[ObjectIdentifier: Member]>([:])
+    private struct State {
+        var members: [Member] = []
+        /// Where a channel's member stands in `members`.
+        var places: [ObjectIdentifier: Int] = [:]
+        /// Where the next look begins.
+        var next = 0
+
+        mutating func add(_ member: Member) {
+            places[ObjectIdentifier(member.channel)] = members.count
+            members.append(member)
+        }
+
+        mutating func remove(at place: Int) {
+            places[ObjectIdentifier(members[place].channel)] = nil
+            let last = members.removeLast()
+            guard place < members.count else { return }
+            members[place] = last
+            places[ObjectIdentifier(last.channel)] = place
+        }
+
+        mutating func longestIdle() -> Int? {
+            var found: (place: Int, since: NIODeadline)?
+            for _ in 0..<min(ConnectionTable.lookCount, members.count) {
+                next = next + 1 < members.count ? next + 1 : 0
+                if let since = members[next].idleSince, since < found?.since ?? .distantFuture { found = (next, since) }
+            }
+            return found?.place
+        }
+    }
+
+    private let state = Mutex(State())
     private let limit: Int
+
+    /// Connections that are looked at for one that may give way.
+    private static let lookCount = 64
 
     static let refusals = Counter(label: "telltale_gateway_connections_refused_total")
 
     init(limit: Int) { self.limit = limit }
 
-    var count: Int { members.withLock { $0.count } }
+    var count: Int { state.withLock { $0.members.count } }
 
     /// Takes a connection that was made just now.
     ///
     /// - Returns: Whether there is room for it.
     func insert(_ channel: any Channel) -> Bool {
-        let id = ObjectIdentifier(channel)
-        let (isTaken, idle): (Bool, Member?) = members.withLock { members in
+        let (isTaken, idle): (Bool, Member?) = state.withLock { state in
             var idle: Member?
-            if members.count >= limit {
-                let oldest = members.compactMap { id, member in member.idleSince.map { (id, $0) } }.min { $0.1 < $1.1 }
-                guard let oldest else { return (false, nil) }
-                idle = members.removeValue(forKey: oldest.0)
+            if state.members.count >= limit {
+                guard let place = state.longestIdle() else { return (false, nil) }
+                idle = state.members[place]
+                state.remove(at: place)
             }
-            members[id] = Member(channel)
+            state.add(Member(channel))
             return (true, idle)
         }
-        idle?.channel.close(promise: nil)
         if !isTaken || idle != nil { Self.refusals.increment() }
+        if let idle { giveWay(idle) }
         if isTaken {
-            channel.closeFuture.whenComplete { [weak self] _ in
-                self?.members.withLock { members in
-                    if members[id]?.channel === channel { members[id] = nil }
-                }
-            }
+            channel.closeFuture.whenComplete { [weak self] _ in self?.remove(channel) }
         }
         return isTaken
     }
 
+    /// Closes a connection, on its own loop: a request that came in the meantime is answered, and there is one connection too many
+    /// then.
+    private func giveWay(_ idle: Member) {
+        idle.channel.eventLoop.execute { [self] in
+            if idle.idleSince != nil {
+                idle.channel.close(promise: nil)
+            } else if idle.channel.isActive {
+                state.withLock { $0.add(idle) }
+            }
+        }
+    }
+
+    private func remove(_ channel: any Channel) {
+        state.withLock { state in
+            guard let place = state.places[ObjectIdentifier(channel)], state.members[place].channel === channel else {
+                return
+            }
+            state.remove(at: place)
+        }
+    }
+
     /// That of a connection, or of the connection of a stream of HTTP/2.
     func member(_ channel: any Channel) -> Member? {
-        members.withLock { members in
-            members[ObjectIdentifier(channel)] ?? channel.parent.flatMap { members[ObjectIdentifier($0)] }
+        state.withLock { state in
+            var place = state.places[ObjectIdentifier(channel)]
+            if place == nil, let parent = channel.parent { place = state.places[ObjectIdentifier(parent)] }
+            guard let place else { return nil }
+            return state.members[place]
         }
     }
 }

@@ -4,8 +4,8 @@ internal import TelltaleNIOClient
 
 /// One answer of many lines on a connection to the daemon of its own, piece by piece as its reader takes it.
 ///
-/// The connection is read while a piece is waited for, and only then: at most one piece of the answer is held, and the daemon
-/// makes no row that has no reader. Before the first piece a lost connection is made again, as for every request.
+/// The connection is read while a piece is waited for, and only then: one piece is held here, and the one before it by the reader's
+/// channel. The daemon makes no row that has no reader. Before the first piece a lost connection is made again, as for every request.
 final class DaemonListing: @unchecked Sendable {
     struct Piece: Sendable {
         var bytes: [UInt8]
@@ -59,6 +59,15 @@ final class DaemonListing: @unchecked Sendable {
     /// Closes the connection, wherever the answer is.
     func close() {
         loop.execute { [self] in finish(Problem("shutting_down", "the reader has gone")) }
+    }
+
+    /// Ends it as the gateway stops: before the first piece with a refusal, behind it with the reader's connection, which may have
+    /// stopped to take anything.
+    func end(reader: any Channel) {
+        loop.execute { [self] in
+            finish(Problem("shutting_down", "the gateway goes down; ask again in a moment"))
+            if hasBegun { RequestDeadline.close(reader, within: .seconds(1)) }
+        }
     }
 
     // MARK: The reader's side
@@ -167,8 +176,8 @@ final class DaemonListing: @unchecked Sendable {
         again(problem.title)
     }
 
-    /// Whether another attempt soon may succeed. Of the connections of a principal, the one too many may be that which waits in the
-    /// pool; it is closed, and the daemon notices that in a moment.
+    /// Whether another attempt soon may succeed. An idle connection in the pool counts among those of the principal: where there are
+    /// too many it is closed, and the daemon notices that in a moment.
     private func isPassing(_ problem: Problem) -> Bool {
         guard problem.code == "limit_conns" else { return problem.code == "shutting_down" }
         if link.releaseIdle(token) { attemptLimit = attempts + 5 }

@@ -177,6 +177,9 @@ public struct GatewayServer: Service {
                 maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
     }
 
+    /// How long listings have to their ends as the gateway stops.
+    private static let listingPatience = TimeAmount.seconds(5)
+
     /// Looks after what is not a request: idle connections, and the end.
     public func run() async throws {
         await withGracefulShutdownHandler {
@@ -190,6 +193,7 @@ public struct GatewayServer: Service {
             log.notice("shutting down")
             manager.stopping()
             state.streams.endAll()
+            state.listings.close(in: Self.listingPatience, on: MultiThreadedEventLoopGroup.singleton.any())
         }
     }
 

@@ -14,6 +14,7 @@ final class GatewayState: Sendable {
     let figures = RequestFigures()
     let streams = StreamTable()
     let slots = AnswerSlots()
+    let listings = ListingTable()
     /// Of the public listener.
     let connections: ConnectionTable
     let hooks: HookTable

@@ -7,6 +7,10 @@ internal import NIOHTTPTypes
 ///
 /// A body that is late makes the handler's reading throw ``Late``, so that it is answered with 408. Nothing more is read of the
 /// connection, which is closed a little later: closed at once, it could lose its answer.
+///
+/// A reader's time begins anew whenever a piece of the answer has left for the kernel. The kernel reports room in its buffer only
+/// when a third of it is free, and a piece leaves as a whole: so a reader that takes 8 KiB a second always keeps its connection, one
+/// that takes nothing never does, and between the two the sizes of buffers decide.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
@@ -24,11 +28,15 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         var wholeBody = TimeAmount.seconds(120)
         /// For the answer to a body that is late, until the connection is closed.
         var answer = TimeAmount.seconds(5)
-        /// For a reader to take 32 KiB. The daemon waits for 30 s until it closes a connection that is not read.
+        /// For a reader until a piece of the answer has left. The daemon waits for 30 s until it closes a connection that is not read.
         var reader = TimeAmount.seconds(20)
     }
 
-    static let readerPatience = Limits().reader
+    /// An answer of more bytes is written in pieces of so many.
+    static let pieceByteCount = 32_768
+    /// For the kernel's buffer of a connection, of an answer in pieces; the kernel doubles it for its own bookkeeping. Without a bound
+    /// it grows to some MB: that is memory for each reader that stops, and a slow one would seem to take nothing while it drains.
+    private static let sendByteCount = 65_536
 
     private let limits: Limits
     private let connections: ConnectionTable?
@@ -42,10 +50,17 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var bodyTimer: Scheduled<Void>?
     private var readerTimer: Scheduled<Void>?
     private var isLate = false
-    /// Requests whose answer is not written.
+    /// Requests whose answer has not come.
     private var openCount = 0
+    /// Requests of which the connection's member knows: their answers have not left.
+    private var unsentCount = 0
+    /// Parts of the body of the answer that is being written.
+    private var partCount = 0
+    private var isBufferBounded = false
+    /// When a part of an answer left, or the channel had no more room.
+    private var lastTaken = NIODeadline.now()
     /// The answer is a stream of events: its reader may take what it likes, and ``StreamBridge`` bounds it.
-    var isStream = false { didSet { readerTimer?.cancel() } }
+    var isStream = false { didSet { if isStream { readerTimer?.cancel() } } }
 
     init(_ limits: Limits = Limits(), connections: ConnectionTable? = nil) {
         self.limits = limits
@@ -64,11 +79,13 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private func stop() {
         bodyTimer?.cancel()
         readerTimer?.cancel()
-        while openCount > 0 { answered() }
+        while unsentCount > 0 { sent() }
     }
 
-    private func answered() {
-        openCount -= 1
+    /// The answer to a request has left.
+    private func sent() {
+        guard unsentCount > 0 else { return }
+        unsentCount -= 1
         member?.answered()
     }
 
@@ -78,6 +95,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head:
             openCount += 1
+            unsentCount += 1
             member?.asked()
             begin = context.eventLoop.now
             byteCount = 0
@@ -117,8 +135,11 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func late(_ context: ChannelHandlerContext) {
-        // An answer that came before the end of the body is written: nothing more is to be said.
-        guard !isStream else { return }
+        // An answer that came before the end of the body is written: nothing more is to be said, as long as it goes on.
+        guard !isStream else {
+            begin = context.eventLoop.now
+            return watchBody(context)
+        }
         guard openCount > 0 else { return context.close(promise: nil) }
         isLate = true
         let channel = context.channel
@@ -131,25 +152,69 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: The answer
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
-        if openCount > 0 { answered() }
+        switch unwrapOutboundIn(data) {
+        case .head:
+            partCount = 0
+            context.write(data, promise: promise)
+        case .body:
+            if isStream { return context.write(data, promise: promise) }
+            partCount += 1
+            if partCount == 2 { boundBuffer(context) }
+            let loop = context.eventLoop
+            write(data, context, promise) { $0.lastTaken = loop.now }
+        case .end:
+            openCount -= openCount > 0 ? 1 : 0
+            if isStream {
+                isStream = false
+                lastTaken = context.eventLoop.now
+                if !context.channel.isWritable { watchReader(context) }
+            }
+            // The body of the next request may have come before this end, and is read only now.
+            if isReading { begin = context.eventLoop.now }
+            write(data, context, promise) { $0.sent() }
+        }
+    }
+
+    private func write(
+        _ data: NIOAny, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
+        then done: @escaping (RequestDeadline) -> Void
+    ) {
+        let promise = promise ?? context.eventLoop.makePromise()
+        promise.futureResult.assumeIsolated().whenSuccess { [self] in done(self) }
         context.write(data, promise: promise)
+    }
+
+    private func boundBuffer(_ context: ChannelHandlerContext) {
+        guard !isBufferBounded else { return }
+        isBufferBounded = true
+        let socket = [context.channel, context.channel.parent].lazy.compactMap { $0 }.first {
+            $0 is any SocketOptionProvider
+        }
+        _ = socket?.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.sendByteCount))
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         readerTimer?.cancel()
         if !context.channel.isWritable, !isStream {
-            let channel = context.channel
-            readerTimer = context.eventLoop.scheduleTask(in: limits.reader) { [limits] in
-                Self.close(channel, within: limits.answer)
-            }
+            lastTaken = context.eventLoop.now
+            watchReader(context)
         }
         context.fireChannelWritabilityChanged()
     }
 
+    private func watchReader(_ context: ChannelHandlerContext) {
+        readerTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: lastTaken + limits.reader) { [self] in
+            if context.eventLoop.now < lastTaken + limits.reader {
+                watchReader(context)
+            } else {
+                Self.close(context.channel, within: limits.answer)
+            }
+        }
+    }
+
     /// Closes a connection, or a stream of HTTP/2. The end of a stream waits for its connection to take something; where that does
     /// not, it is closed too.
-    private static func close(_ channel: any Channel, within patience: TimeAmount) {
+    static func close(_ channel: any Channel, within patience: TimeAmount) {
         channel.close(promise: nil)
         guard !(channel is any SocketOptionProvider), let connection = channel.parent else { return }
         let deadline = channel.eventLoop.scheduleTask(in: patience) { connection.close(promise: nil) }

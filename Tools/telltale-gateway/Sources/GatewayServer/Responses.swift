@@ -16,7 +16,7 @@ extension Response {
 
     /// A JSON answer whose bytes others may share.
     ///
-    /// - Parameter holding: Stays alive until the answer is written.
+    /// - Parameter holding: Stays alive until an answer in pieces is written; a smaller answer holds nothing.
     static func json(
         buffer: NIOCore.ByteBuffer, status: Int = 200, type: String = "application/json", _ fields: [HTTPField] = [],
         holding: (any Sendable)? = nil
@@ -61,15 +61,23 @@ extension Response {
 extension ResponseBody {
     /// A large body is written as its reader takes it: what is encrypted, or is between the connection's handlers, is one piece.
     fileprivate static func pieces(of buffer: NIOCore.ByteBuffer, holding: (any Sendable)?) -> ResponseBody {
-        let pieceByteCount = 65_536
-        guard buffer.readableBytes > pieceByteCount else { return ResponseBody(byteBuffer: buffer) }
+        guard buffer.readableBytes > RequestDeadline.pieceByteCount else { return ResponseBody(byteBuffer: buffer) }
         return ResponseBody(contentLength: buffer.readableBytes) { writer in
-            var rest = buffer
-            while let piece = rest.readSlice(length: min(pieceByteCount, rest.readableBytes)), piece.readableBytes > 0 {
-                try await writer.write(piece)
-            }
+            try await writer.write(inPieces: buffer)
             withExtendedLifetime(holding) {}
             try await writer.finish(nil)
+        }
+    }
+}
+
+extension ResponseBodyWriter {
+    /// Writes as the reader takes it, so that ``RequestDeadline`` sees each piece leave.
+    @concurrent mutating func write(inPieces buffer: NIOCore.ByteBuffer) async throws {
+        var rest = buffer
+        while let piece = rest.readSlice(length: min(RequestDeadline.pieceByteCount, rest.readableBytes)),
+            piece.readableBytes > 0
+        {
+            try await write(piece)
         }
     }
 }

@@ -5,9 +5,11 @@ import http.client
 import json
 import os
 import queue
+import signal
 import socket
 import subprocess
 import threading
+import time
 
 import httpx
 import pytest
@@ -86,7 +88,7 @@ def endless(told):
 
 
 def test_a_reader_that_takes_nothing_is_let_go_and_its_answer_is_held_nowhere(world, fake):
-    """The daemon gets rid of what the sockets hold, until the gateway closes the connections."""
+    """The daemon can send as much as the sockets hold, and no more until the gateway closes the connections."""
     told = queue.Queue()
     fake({"LIST": endless(told), "GET": one_row})
     gateway = world.gateway()
@@ -97,6 +99,45 @@ def test_a_reader_that_takes_nothing_is_let_go_and_its_answer_is_held_nowhere(wo
     for reader in readers:
         assert reader.recv(64).startswith(b"HTTP/1.1 200")
         reader.close()
+
+
+def test_a_slow_reader_of_a_long_answer_keeps_its_connection(world, fake):
+    """10 KB a second for longer than a reader may take nothing, of 8 MB; then the rest."""
+    fake({"LIST": rows(2_000)})
+    with ask(world.gateway()) as reader:
+        data = b""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            data += reader.recv(1_000)
+            time.sleep(0.1)
+        while not data.endswith(b"\r\n0\r\n\r\n"):
+            more = reader.recv(65_536)
+            assert more
+            data += more
+    assert b'"count":2000' in data
+
+
+def test_a_gateway_that_stops_does_not_wait_for_listings(world, fake):
+    """For one that is not read, and one that has not begun."""
+    asked = queue.Queue()
+
+    def answer(connection):
+        asked.put(connection)
+        if asked.qsize() == 1:
+            rows(50_000)(connection)
+
+    fake({"LIST": answer})
+    gateway = world.gateway()
+    with ask(gateway) as stuck:
+        while asked.qsize() < 1:
+            time.sleep(0.01)
+        with ask(gateway) as waiting:
+            while asked.qsize() < 2:
+                time.sleep(0.01)
+            gateway.process.send_signal(signal.SIGTERM)
+            assert waiting.recv(65_536).startswith(b"HTTP/1.1 503")
+            assert gateway.process.wait(12) == 0
+        assert stuck.recv(64).startswith(b"HTTP/1.1 200")
 
 
 def test_a_reader_of_http_2_that_takes_nothing_is_let_go(world, fake):

@@ -12,7 +12,7 @@ struct ConnectionTableTests {
         return channel
     }
 
-    @Test func `a new connection takes the place of that which has asked nothing for longest`() throws {
+    @Test func `a new connection takes the place of the one that has been idle for longest`() throws {
         let table = ConnectionTable(limit: 2)
         let (first, second, third) = (try Self.connection(), try Self.connection(), try Self.connection())
         #expect(table.insert(first) && table.insert(second))
@@ -20,6 +20,7 @@ struct ConnectionTableTests {
         member.asked()
         member.answered()
         #expect(table.insert(third))
+        second.embeddedEventLoop.run()
         #expect(first.isActive && !second.isActive && third.isActive)
         #expect(table.count == 2 && table.member(second) == nil)
     }
@@ -36,5 +37,34 @@ struct ConnectionTableTests {
         try first.close().wait()
         first.embeddedEventLoop.run()
         #expect(table.count == 1 && table.insert(third))
+    }
+
+    @Test func `a connection that is asked something as it gives way is answered`() throws {
+        let table = ConnectionTable(limit: 1)
+        let (first, second) = (try Self.connection(), try Self.connection())
+        #expect(table.insert(first))
+        let member = try #require(table.member(first))
+        #expect(table.insert(second))
+        member.asked()
+        first.embeddedEventLoop.run()
+        #expect(first.isActive && table.count == 2)
+        try first.close().wait()
+        first.embeddedEventLoop.run()
+        #expect(table.count == 1 && table.member(first) == nil && table.member(second) != nil)
+    }
+
+    @Test func `an idle connection among many is found, in a few looks`() throws {
+        let table = ConnectionTable(limit: 200)
+        let channels = try (0..<200).map { _ in try Self.connection() }
+        for channel in channels {
+            #expect(table.insert(channel))
+            table.member(channel)?.asked()
+        }
+        table.member(channels[150])?.answered()
+        let new = try (0..<4).map { _ in try Self.connection() }
+        for channel in new where table.insert(channel) { table.member(channel)?.asked() }
+        #expect(new.count { table.member($0) != nil } == 1)
+        channels[150].embeddedEventLoop.run()
+        #expect(channels.count { !$0.isActive } == 1 && !channels[150].isActive && table.count == 200)
     }
 }

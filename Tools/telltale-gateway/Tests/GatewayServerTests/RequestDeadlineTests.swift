@@ -132,6 +132,48 @@ struct RequestDeadlineTests {
         #expect(!channel.isActive)
     }
 
+    @Test func `a reader of whose answer something leaves is not closed`() throws {
+        try ask()
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        for _ in 0..<9 {
+            pass(19)
+            try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(repeating: 0x20, count: 10)))
+        }
+        pass(19)
+        #expect(channel.isActive)
+        // Without a flush it stays.
+        channel.write(HTTPResponsePart.body(ByteBuffer(repeating: 0x20, count: 10)), promise: nil)
+        pass(1)
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a connection is idle once the end of its answer has left`() throws {
+        let (table, other, third) = (ConnectionTable(limit: 1), EmbeddedChannel(), EmbeddedChannel())
+        try other.connect(to: SocketAddress(unixDomainSocketPath: "/nowhere")).wait()
+        #expect(table.insert(other))
+        try other.pipeline.syncOperations.addHandler(RequestDeadline(connections: table))
+        try other.writeInbound(
+            HTTPRequestPart.head(HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")))
+        try other.writeInbound(HTTPRequestPart.end(nil))
+        other.write(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
+        other.write(HTTPResponsePart.end(nil), promise: nil)
+        #expect(!table.insert(third))
+        other.flush()
+        #expect(table.insert(third))
+    }
+
+    @Test func `a reader that takes nothing is closed behind the end of its answer too`() throws {
+        try ask()
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.write(HTTPResponsePart.end(nil), promise: nil)
+        pass(20)
+        #expect(!channel.isActive)
+    }
+
     @Test func `a stream's reader takes what it likes`() throws {
         try ask()
         deadline.isStream = true
@@ -139,5 +181,41 @@ struct RequestDeadlineTests {
         channel.pipeline.fireChannelWritabilityChanged()
         pass(600)
         #expect(errors.count == 0 && channel.isActive)
+    }
+
+    @Test func `behind a stream that ended, bodies and readers have their time again`() throws {
+        try ask()
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        deadline.isStream = true
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        pass(600)
+        try answer()
+        pass(19)
+        #expect(channel.isActive)
+        pass(1)
+        #expect(!channel.isActive)
+
+        let late = try RequestDeadlineTests()
+        try late.ask()
+        late.deadline.isStream = true
+        late.pass(600)
+        try late.answer()
+        late.pass(19)
+        #expect(late.channel.isActive)
+        late.pass(1)
+        #expect(!late.channel.isActive && late.errors.count == 0)
+    }
+
+    @Test func `a body has its time from the end of the answer before it`() throws {
+        try ask()
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try ask()
+        pass(19)
+        try answer()
+        pass(19)
+        #expect(errors.count == 0)
+        pass(1)
+        #expect(errors.count == 1)
     }
 }
