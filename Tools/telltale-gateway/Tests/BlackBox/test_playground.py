@@ -247,7 +247,7 @@ def test_a_restless_machine_is_cut_off_and_stalls_no_other(gateway):
     """Each of these plays takes all the time that a play may take, while others are answered."""
     restless = {"kind": RESTLESS, "steps": [{"event": "start"}, *[{"after": "1h"}] * 400]}
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
-        plays = [pool.submit(gateway.post, "/v1/play", restless) for _ in range(12)]
+        plays = [pool.submit(gateway.post, "/v1/play", restless, timeout=300) for _ in range(12)]
         seen = []
         while not all(one.done() for one in plays):
             seen.append(gateway.post("/errand/beside/start").status)
@@ -262,7 +262,8 @@ def test_a_restless_machine_is_cut_off_and_stalls_no_other(gateway):
 def test_more_work_than_waits_is_refused(gateway):
     restless = {"kind": RESTLESS, "steps": [{"event": "start"}, *[{"after": "1h"}] * 400]}
     with concurrent.futures.ThreadPoolExecutor(24) as pool:
-        answers = list(pool.map(lambda _: gateway.post("/v1/play", restless), range(24)))
+        # Each that waits has those before it to wait for, whatever the machine does beside.
+        answers = list(pool.map(lambda _: gateway.post("/v1/play", restless, timeout=300), range(24)))
     busy = [answer for answer in answers if answer.code == "busy"]
     assert busy and all(answer.status == 503 and answer.headers["retry-after"] == "1" for answer in busy)
 
