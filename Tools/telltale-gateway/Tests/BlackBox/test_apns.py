@@ -330,8 +330,14 @@ def test_aioapns_unchanged_in_a_network_of_its_own(world):
 def test_there_are_no_more_connections_than_may_be(world):
     place = Place(world)
     idle = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(500)]
-    with pytest.raises((OSError, AssertionError)):
-        place.peer().ping()
+    # Each loop of the listener counts its own ones, so that a busy loop may come to them behind this one.
+    end = time.monotonic() + 8
+    while True:
+        try:
+            place.peer().ping()
+        except (OSError, AssertionError):
+            break
+        assert time.monotonic() < end
     for connection in idle:
         connection.close()
     end = time.monotonic() + 30
