@@ -36,10 +36,6 @@ struct ReadyQueue {
         remove(slot: slot)
     }
 
-    /// The line in which the session of a slot stands.
-    @inline(__always)
-    func line(of slot: Int32) -> Line { places[Int(slot)].line }
-
     /// Lets the session of a slot wait at the end of a line. One that waits for rows moves into the line of answers; else one that
     /// waits keeps its place.
     @inline(__always)

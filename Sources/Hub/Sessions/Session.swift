@@ -98,8 +98,12 @@ final class Session {
     var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0
     private var waitingAnnouncementBytes: Int32 = 0
-    /// Of the lines in ``inbox``, those that were decided since it was empty last included; of before where it is empty.
-    private(set) var inboxByteCount: Int32 = 0
+    /// Of the lines that came since ``inbox`` was empty last.
+    private var inboxByteCount: Int32 = 0
+
+    /// Of the lines in ``inbox``, those that were decided since it was empty last included.
+    @inline(__always)
+    var waitingByteCount: Int { inbox.isEmpty ? 0 : Int(inboxByteCount) }
     /// How many subscriptions it ever had: their numbers are not used again.
     var subscriptionCount: Int32 = 0
 

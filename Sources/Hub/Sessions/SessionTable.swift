@@ -96,8 +96,8 @@ struct SessionTable: ~Copyable {
     private mutating func read(_ bytes: Span<UInt8>, of session: Session) {
         let count = session.inbox.count
         let limit = requestLimit(of: session) - session.inFlightCount + count
-        let byteLimit = Int32(clamping: limits.requestBytesInFlight)
-        guard count < limit, count == 0 || session.inboxByteCount < byteLimit else {
+        let byteLimit = limits.requestBytesInFlight
+        guard count < limit, session.waitingByteCount < byteLimit else {
             return session.unread.append(copying: bytes)
         }
         do throws(WireError) {
@@ -105,7 +105,7 @@ struct SessionTable: ~Copyable {
                 let (id, command, ignored) = parser.parts(of: line)
                 session.append(consume command, id: id, ignored: ignored)
                 session.countLine(line.count)
-                return session.inbox.count < limit && session.inboxByteCount < byteLimit
+                return session.inbox.count < limit && session.waitingByteCount < byteLimit
             }
             if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
         } catch {
@@ -140,8 +140,7 @@ struct SessionTable: ~Copyable {
     /// Whether another request of a session may wait beside those that do, and beside their replies.
     private func hasRoom(_ session: Session) -> Bool {
         session.inFlightCount < requestLimit(of: session)
-            && (session.inbox.isEmpty ? 0 : Int(session.inboxByteCount)) + session.outboxByteCount
-                < limits.requestBytesInFlight
+            && session.waitingByteCount + session.outboxByteCount < limits.requestBytesInFlight
     }
 
     /// The socket took nothing of what it was given: nothing is rendered for it until it is writable.
