@@ -49,7 +49,7 @@ struct DemoTests {
                 let node = try DaemonProcess.launch([
                     "--data", folder.appending(path: name).path, "--kinds", folder.appending(path: "kinds").path,
                     "--listen", address, "--cluster", "demo", "--node", name, "--advertise", address, "--engine",
-                    "file:\(folder.appending(path: "log").path)", "--lease", "1s", "--give-up", "4s", "--clock-speed",
+                    "file:\(folder.appending(path: "log").path)", "--lease", "3s", "--give-up", "9s", "--clock-speed",
                     "240",
                 ])
                 nodes.append(node)

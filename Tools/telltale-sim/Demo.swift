@@ -69,9 +69,8 @@ final class Demo {
             DemoScreen(.watch, orders: 1, flights: 1, onTrouble: trouble.tell),
             DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.tell),
         ]
-        light = DemoLight(on: loop)
+        light = DemoLight(on: loop, isCluster: takeover != nil)
         for screen in [full] + screens { screen.takeover = takeover }
-        light?.takeover = takeover
         trouble.handler = { [weak self] reason in self?.troubled(reason) }
     }
 

@@ -1,4 +1,5 @@
 import Cards
+import Simulation
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -32,39 +33,36 @@ final class DemoLight {
     private var work: TimerHandle?
     private var working: (action: ProviderAction, fails: Bool)?
     private var actionCount = 0
-    /// How each operation should end, by the lamp.
-    private var wanted: [String: String] = [:]
-    /// How each ended, on the screen.
-    private var ended: [String: String] = [:]
+    /// Each operation, as it ended at the lamp and on the screen.
+    private var operations: OperationCheck
     private(set) var tapCount = 0
     private(set) var refusal: String?
     private var isEnding = false
-    /// In a cluster: connections end with the leader, and go on at the next one. On a busy machine another node may lead also
-    /// before one is killed.
-    var takeover: DemoTakeover?
-    /// Under way when a leader ended: the next one may end them as unavailable, whatever the lamp did.
-    private var interrupted: Set<String> = []
+    /// Connections end with the leader, and go on at the next one. On a busy machine another node may lead also before one is
+    /// killed.
+    private let isCluster: Bool
 
-    init?(on loop: EventLoop) {
+    init?(on loop: EventLoop, isCluster: Bool) {
         guard let key = Key("porch-light/front") else { return nil }
         self.loop = loop
         self.key = key
+        self.isCluster = isCluster
+        operations = OperationCheck(hasLeaders: isCluster)
     }
 
     func connect(to link: DaemonLink) throws {
         func configuration(_ name: String) -> ClientConfiguration {
             var configuration = ClientConfiguration(name: name, eventIDPrefix: name)
-            configuration.reconnects = takeover != nil
+            configuration.reconnects = isCluster
             return configuration
         }
         let lamp = try Client(to: link.endpoint, configuration: configuration("demo-lamp").through(link), on: loop) {
             [weak self] _, event in
             switch event {
             case .action(let action): self?.asked(action)
-            case .ready: self?.noteInterruption()
-            case .disconnected: self?.noteInterruption()
+            case .ready, .disconnected: self?.operations.interrupt()
             // An answer to an operation that ended with its leader.
-            case .reply(_, let reply) where !reply.isOK && self?.interrupted.isEmpty == false: break
+            case .reply(_, let reply) where !reply.isOK && self?.operations.hasInterruptions == true: break
             case .reply(_, let reply) where !reply.isOK: self?.refusal = reply.line.message ?? "refused"
             case _: break
             }
@@ -96,22 +94,17 @@ final class DemoLight {
 
     // MARK: The lamp
 
-    private func noteInterruption() {
-        guard takeover != nil else { return }
-        interrupted.formUnion(wanted.keys.filter { ended[$0] == nil })
-    }
-
     private func asked(_ action: ProviderAction) {
         let behaviour = Behaviour.ofAction(actionCount)
         actionCount += 1
         switch behaviour {
         case .works(let delay):
             working = (action, false)
-            wanted[action.operation] = "confirmed"
+            operations.expect(.confirmed, of: action.operation)
             work?.schedule(afterMilliseconds: delay)
         case .fails(let delay):
             working = (action, true)
-            wanted[action.operation] = "reverted"
+            operations.expect(.failed, of: action.operation)
             work?.schedule(afterMilliseconds: delay)
         }
     }
@@ -145,15 +138,15 @@ final class DemoLight {
     private func heard(_ event: ClientEvent) {
         switch event {
         // The tap that was under way is sent to the next leader, where the lamp is not back yet.
-        case .reply(_, let reply) where !reply.isOK && takeover != nil:
+        case .reply(_, let reply) where !reply.isOK && isCluster:
             tapCount -= 1
             tap?.schedule(afterMilliseconds: Self.pauseMilliseconds)
         case .reply(_, let reply) where !reply.isOK: refusal = reply.line.message ?? "refused"
         case .subscription(_, .update(let row)):
             guard row.body["phase"]?.string == "settled", let last = row.body["last"], let op = last["op"]?.string,
-                let result = last["result"]?.string, ended[op] == nil
+                let result = last["result"]?.string,
+                operations.show(OperationCheck.End(result, reason: last["reason"]?.string), of: op)
             else { return }
-            ended[op] = result
             tap?.schedule(afterMilliseconds: Self.pauseMilliseconds)
         case _: break
         }
@@ -167,28 +160,23 @@ final class DemoLight {
         tap?.cancel()
     }
 
-    var isSettled: Bool { refusal != nil || tapCount == ended.count }
+    var isSettled: Bool { refusal != nil || tapCount == operations.endedCount }
 
     var card: Card? { row.map { Card(key: key.text, body: $0) } }
 
-    private func count(_ result: String) -> Int { ended.values.count { $0 == result } }
+    private var failureCount: Int { operations.count(of: .failed) }
 
-    var note: String { "\(tapCount) \(tapCount == 1 ? "tap" : "taps"), \(count("reverted")) failed" }
+    var note: String { "\(tapCount) \(tapCount == 1 ? "tap" : "taps"), \(failureCount) failed" }
 
     /// Whether each tap ended on the screen as it did at the lamp.
-    var isRight: Bool {
-        // An operation that ended before the lamp was asked.
-        let gone = takeover != nil ? "unavailable" : ""
-        return refusal == nil && tapCount == ended.count
-            && ended.allSatisfy { interrupted.contains($0.key) || wanted[$0.key, default: gone] == $0.value }
-            && wanted.keys.allSatisfy { ended[$0] != nil }
-    }
+    var isRight: Bool { refusal == nil && tapCount == operations.endedCount && operations.isClean }
 
     var summary: String {
         if let refusal { return "refused: \(refusal)" }
-        let text =
-            "\(tapCount) taps, \(count("confirmed")) confirmed, \(count("reverted")) reverted when the lamp failed"
-        let gone = interrupted.isEmpty ? "" : "; \(interrupted.count) under way when a leader ended"
-        return isRight ? text + gone : text + "; the lamp says otherwise: \(wanted.count) operations"
+        var text =
+            "\(tapCount) taps, \(operations.count(of: .confirmed)) confirmed, \(failureCount) reverted when the lamp failed"
+        let lost = operations.count(of: .unavailable)
+        if lost > 0 { text += ", \(lost) reverted because the leader ended" }
+        return isRight ? text : text + "; the lamp says otherwise: \(operations.askedCount) operations"
     }
 }
