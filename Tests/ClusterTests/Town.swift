@@ -54,9 +54,17 @@ final class Town {
         return instance
     }
 
+    /// Something happened in a step of a daemon: another step may find more to do.
+    var hasHappened = false
+
     /// Lets everything happen that needs no time.
     func settle() {
-        for _ in 0..<50 { for daemon in daemons { daemon.step() } }
+        var quietRounds = 0
+        for _ in 0..<50 where quietRounds < 3 {
+            hasHappened = false
+            for daemon in daemons { daemon.step() }
+            quietRounds = hasHappened ? 0 : quietRounds + 1
+        }
     }
 
     /// Lets time pass, in steps of 50 ms.
@@ -134,6 +142,7 @@ final class TownDaemon {
         self.member = consume member
         let node = town.log.node()
         node.onEvent = { [unowned self] event in
+            self.town.hasHappened = true
             self.member?.take(event, at: self.town.time)
             self.performMember()
         }
@@ -220,6 +229,7 @@ final class TownDaemon {
     }
 
     private func perform(_ action: Member.Action) {
+        town.hasHappened = true
         switch action {
         case .append(let bytes, let after, let token): node?.append(bytes, after: after, token: token)
         case .read(let from): node?.read(from: from)
@@ -298,6 +308,9 @@ final class TownDaemon {
     }
 
     private func perform(_ action: Action) {
+        // A server says in every turn when it is to be woken.
+        if case .wake = action { return }
+        town.hasHappened = true
         switch action {
         case .append(let part, let isLast):
             member?.append(part, isLast: isLast, at: town.time)

@@ -44,8 +44,8 @@ struct SwarmTests {
     }
 
     @Test func `a failure is made smaller, and its scenario file plays it again`() throws {
-        // How small a failure can be made depends on its seed: the smallest of a few is looked at.
-        let shrunk = [5, 6, 8].compactMap { Swarm.shrink(Self.climate($0, inputs: 200), bug: .rowDropped) }
+        // How small a failure can be made depends on its seed: the smaller of two is looked at.
+        let shrunk = [1, 7].compactMap { Swarm.shrink(Self.climate($0, inputs: 80), bug: .rowDropped) }
         let (climate, violation) = try #require(shrunk.min { $0.0.screens < $1.0.screens })
         #expect(climate.screens < 12 && climate.crashes == 0 && climate.slices == 0 && climate.lies == 0)
         let text = climate.scenarioText(title: "A seed, made smaller")

@@ -6,8 +6,16 @@ public import TelltaleEventLoop
 /// A loop on a pool thread would keep the thread from the tasks that the test waits for. The thread runs the test's own
 /// task, so that the expectations of `body` belong to this test: a bare thread has no test, and its issues would be
 /// reported once for every running test.
+///
+/// Six bodies run at a time, and the others wait for their turn. Most of them drive processes that have deadlines of their own.
+/// If all suites did so at once, each would have a fiftieth of the machine, and a pause of many seconds would be usual.
 @concurrent
 public func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await Turns.ofProcesses.run { try await onThread(body) }
+}
+
+@concurrent
+private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withTaskExecutorPreference(OwnThreadExecutor()) { try await run(body) }
 }
 
@@ -39,7 +47,7 @@ public func onLoop<Value: Sendable>(
     within seconds: Int64 = Int64(patience), state: (@Sendable () -> String)? = nil,
     _ body: @escaping @Sendable (EventLoop) throws -> () throws -> Value
 ) async throws -> Value {
-    try await onOwnThread {
+    try await onThread {
         let loop = try EventLoop()
         let hasTimedOut = Flag()
         let watchdog = try TimerHandle(on: loop) { _ in
