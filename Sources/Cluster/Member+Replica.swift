@@ -96,6 +96,8 @@ extension Member {
         lastSign = now.monotonic
         hearing.forget()
         flushCopy()
+        // A batch that was read together with its leader's deposal: what it shows is another leader's to show.
+        actions.removeAll { if case .settle = $0 { true } else { false } }
         actions.append(
             .standDown(
                 farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason,

@@ -37,4 +37,12 @@ extension Member {
         }
         return standing
     }
+
+    /// The name of a peer that makes room for another one; never the leader's.
+    var longestUnheardPeer: String? {
+        peers.keys.filter { $0 != replica.reader.leader?.node }.min {
+            let (left, right) = (heardAt[$0]?.milliseconds ?? 0, heardAt[$1]?.milliseconds ?? 0)
+            return left == right ? $0 < $1 : left < right
+        }
+    }
 }

@@ -210,7 +210,10 @@ public struct Member: ~Copyable {
     private mutating func note(_ beat: Beat, at now: MonotonicTime) {
         guard beat.node != replica.node, peers[beat.node] != beat else { return }
         let former = peers[beat.node]
-        guard peers[beat.node] != nil || peers.count < Self.peerLimit else { return }
+        // The engine keeps the last beat of every name that there ever was.
+        if peers[beat.node] == nil, peers.count >= Self.peerLimit, let oldest = longestUnheardPeer {
+            (peers[oldest], heardAt[oldest]) = (nil, nil)
+        }
         peers[beat.node] = beat
         heardAt[beat.node] = now
         guard beat.role == .leading, let leader = replica.reader.leader, beat.node == leader.node else { return }

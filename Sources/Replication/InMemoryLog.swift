@@ -98,6 +98,8 @@ public final class InMemoryLogNode: ReplicatedLog {
     public var onWaiting: (() -> Void)?
     /// Cut off from the log: nothing goes either way, and what would have is lost.
     public var isCutOff = false
+    /// A message that it appends is stored. Nothing else arrives, and no answer comes back.
+    public var isDeaf = false
 
     fileprivate init(_ log: InMemoryLog) {
         self.log = log
@@ -123,7 +125,7 @@ public final class InMemoryLogNode: ReplicatedLog {
     }
 
     public func beat(_ beat: Beat) {
-        guard !isCutOff else { return }
+        guard !isCutOff, !isDeaf else { return }
         log.tell(beat, from: self)
         tell(.beatStored(number: beat.number))
         for other in log.beats.values.sorted(by: { $0.node < $1.node }) where other.node != beat.node {
@@ -149,7 +151,7 @@ public final class InMemoryLogNode: ReplicatedLog {
     }
 
     fileprivate func tell(_ event: LogEvent) {
-        guard !isCutOff, !isClosed else { return }
+        guard !isCutOff, !isDeaf, !isClosed else { return }
         events.append(event)
         if events.count == 1 { onWaiting?() }
     }

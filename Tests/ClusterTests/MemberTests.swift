@@ -22,6 +22,25 @@ struct MemberTests {
         }
     }
 
+    @Test func `of many names that there were, a node that joins knows those that it hears`() throws {
+        let town = try Town(2)
+        let gone = town.log.node()
+        for number in 1...40 {
+            gone.beat(
+                Beat(
+                    node: "a\(number)", role: .standby, term: 0, position: 0, address: "10.0.1.\(number):7878",
+                    release: "1",
+                    number: 1, instance: 7))
+        }
+        town.pass(.seconds(10))
+        let late = try town.join("n3")
+        town.pass(.seconds(5))
+        let names = late.standing?.peers.map(\.node) ?? []
+        #expect(names.count == 16 && Set(names).isSuperset(of: ["n1", "n2"]), "\(names)")
+        let leader = try #require(town.leaders.first)
+        #expect(late.connect().take().first?.hasSuffix("role=standby leader=\(leader.address)") == true)
+    }
+
     @Test func `a standby replays what the leader decides, and keeps it with the place of the log`() throws {
         let town = try Town(3)
         town.pass(.seconds(10))
@@ -72,6 +91,26 @@ struct MemberTests {
         second.refuseConnectionsOfLeader()
         town.pass(Milliseconds(500))
         #expect(second.isLeading)
+    }
+
+    @Test func `a leader that reads its batch and its deposal at once shows nothing of the batch`() throws {
+        let town = try Town(3)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let client = first.connect()
+        first.send("SUB *", from: client)
+        first.node?.isDeaf = true
+        #expect(first.send("EVT tea/1 type=start", from: client) == [])
+        town.pass(.seconds(8))
+        let second = try #require(town.leaders.first { $0 !== first })
+        #expect(first.isLeading, "it is in limbo")
+        first.node?.isDeaf = false
+        town.pass(.seconds(3))
+        let lines = client.take()
+        #expect(client.isClosed && lines == ["BYE code=not_leader wait=0-500 leader=\(second.address)"], "\(lines)")
+        #expect(!first.isLeading && first.position == second.position)
+        // The log has the batch, so the next leader knows it.
+        #expect(second.send("EVT tea/1 type=start", from: second.connect()).last?.contains("verdict=ignored") == true)
     }
 
     @Test func `a cut-off leader shows nothing, says BYE, and is a standby when it is back`() throws {

@@ -207,9 +207,11 @@ final class TownDaemon {
     }
 
     private func mayServe() -> Bool {
+        // As the edge of `telltaled`: nothing is performed for a node that does not lead.
+        guard isLeading else { return stopReason == nil }
         let isAllowed = member?.mayServe(at: town.time) == true
         performMember()
-        return isAllowed && stopReason == nil
+        return isAllowed && isLeading && stopReason == nil
     }
 
     // MARK: Actions

@@ -13,7 +13,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
     case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
     case termsCountedAnew, leftWithoutTail, restoreBegunAnew
-    case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive
+    case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive, settledWhenDeposed
 
     public var summary: String {
         switch self {
@@ -52,6 +52,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .refutedSyncTrusted: "a node leads on over a server of the engine that says that it does not sync"
         case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
         case .namesakesLive: "a node does not hear that another process has its name"
+        case .settledWhenDeposed: "a leader that reads that it is deposed answers its last batch before it stands down"
         }
     }
 }

@@ -73,10 +73,16 @@ extension ClusterNode {
         }
         batch = []
         server?.synced(outcome, at: hubTime)
+        // As `telltaled` does: what the batch shows leaves before the next action of the member.
+        performWhereServing()
     }
 
     private func standDown(_ reason: String, _ farewell: [UInt8], isEnding: Bool) {
         cluster.trace?(cluster.now, index, "stands down: \(reason)")
+        if cluster.bug == .settledWhenDeposed, !batch.isEmpty {
+            server?.synced(.durable(duration: .zero, wait: .zero), at: hubTime)
+            performWhereServing()
+        }
         batch = []
         endLead()
         tampering.stoodDown()

@@ -17,9 +17,18 @@ extension ClusterNode {
     }
 
     private func mayServe() -> Bool {
+        // As the edge of `telltaled`: nothing is performed for a node that does not lead.
+        guard member?.isLeading == true else { return isUp && !isStopped }
         let isAllowed = member?.mayServe(at: hubTime) == true
         takeActions()
-        return isUp && !isStopped && (isAllowed || tampering.showsAnyway(isLeading: isLeading))
+        let isLeadingStill = isAllowed && member?.isLeading == true
+        return isUp && !isStopped && (isLeadingStill || tampering.showsAnyway(isLeading: isLeading))
+    }
+
+    /// Performs what the server wants, where this node may write.
+    func performWhereServing() {
+        guard isUp, !isStopped, server != nil, mayServe() else { return }
+        performServer()
     }
 
     /// The server may be another one behind each action: what is left of the one before is nobody's.
