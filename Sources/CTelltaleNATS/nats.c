@@ -14,7 +14,7 @@ typedef int status;
 typedef void (*on_message)(connection *, subscription *, message *, void *);
 typedef void (*on_change)(connection *, void *);
 
-enum { ok = 0, refused_credentials = 11, state_connected = 2 };
+enum { ok = 0, refused_credentials = 11, state_connected = 2, state_closed = 3 };
 
 #define FUNCTIONS(f)                                                                                                   \
     f(const char *, nats_GetVersion, (void))                                                                           \
@@ -214,6 +214,8 @@ void telltale_nats_close(telltale_nats *nats) {
 }
 
 int telltale_nats_is_up(telltale_nats *nats) { return lib.natsConnection_Status(nats->connection) == state_connected; }
+
+int telltale_nats_is_closed(telltale_nats *nats) { return lib.natsConnection_Status(nats->connection) == state_closed; }
 
 void telltale_nats_server(telltale_nats *nats, char *text, size_t size) {
     char url[512] = "";

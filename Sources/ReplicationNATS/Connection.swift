@@ -63,6 +63,9 @@ internal import TelltaleModel
         unsafe self.raw = raw
     }
 
+    /// Whether the library has given it up, and connects no more by itself.
+    var isClosed: Bool { unsafe telltale_nats_is_closed(raw) == 1 }
+
     /// No other call is allowed afterwards.
     func close() { unsafe telltale_nats_close(raw) }
 

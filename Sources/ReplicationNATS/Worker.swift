@@ -70,11 +70,15 @@ final class Worker: Sendable {
             return tell(
                 .unusable(["the library of NATS cannot be loaded: \(error.text) (Debian: apt-get install libnats3.4)"]))
         }
-        guard let connection = connect(tell) else { return }
-        while let requests = next() {
-            for request in requests { publish(request, on: connection) }
+        var connection = connect(tell)
+        while let current = connection, let requests = next() {
+            for request in requests { publish(request, on: current) }
+            guard current.isClosed else { continue }
+            // A server refused its credentials twice. They may be renewed, or another server may take them.
+            current.close()
+            connection = connect(isAgain: true, tell)
         }
-        connection.close()
+        connection?.close()
     }
 
     private var credentialFaults: [String] {
@@ -83,10 +87,12 @@ final class Worker: Sendable {
     }
 
     /// Connects and prepares, again and again while the engine is not there. `nil` where it cannot be used, or is not wanted any more.
-    private func connect(_ tell: (Word) -> Void) -> Connection? {
+    ///
+    /// - Parameter isAgain: The engine has taken the credentials before.
+    private func connect(isAgain: Bool = false, _ tell: (Word) -> Void) -> Connection? {
         var last = ""
         while true {
-            switch attempt(tell) {
+            switch attempt(isAgain: isAgain, tell) {
             case .connection(let connection): return connection
             case .ended: return nil
             case .later(let text):
@@ -112,13 +118,15 @@ final class Worker: Sendable {
         case ended
     }
 
-    private func attempt(_ tell: (Word) -> Void) -> Attempt {
+    private func attempt(isAgain: Bool, _ tell: (Word) -> Void) -> Attempt {
         let connection: Connection
         do {
             connection = try Connection(configuration, context: context, patience: Self.patience)
         } catch {
             guard error.isRefusal else { return .later("the engine cannot be reached: \(error.text)") }
-            tell(.unusable(["the engine refuses the credentials of this node"]))
+            let text = "the engine refuses the credentials of this node"
+            guard !isAgain else { return .later(text) }
+            tell(.unusable([text]))
             return .ended
         }
         guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),

@@ -189,6 +189,11 @@ struct ConfigurationSources {
         faults += configuration.cluster.faults(
             hasSync: configuration.hasSync, isInMemory: environment["TELLTALE_JOURNAL"] != nil)
         guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
+        if let warning = configuration.cluster.advertisedElsewhere(
+            than: configuration.endpoints + configuration.tlsListeners)
+        {
+            configuration.warnings.append(warning)
+        }
         return configuration
     }
 

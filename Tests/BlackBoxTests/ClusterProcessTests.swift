@@ -70,6 +70,32 @@ struct ClusterProcessTests {
         }
     }
 
+    @Test func `a leader that sends clients to where nothing listens is warned, and is no part of redundancy`()
+        async throws
+    {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let nowhere = try freePort()
+            let first = try Node("n1", in: folder, advertising: nowhere)
+            _ = first.line("leading")
+            let text =
+                "--advertise 127.0.0.1:\(nowhere): no --listen fits it, so clients reach this node there only where"
+            #expect(first.program.standardError.contains(text), "\(first.program.standardError)")
+            let second = try Node("n2", in: folder)
+            _ = second.line("standby")
+            #expect(!second.program.standardError.contains("no --listen fits it"))
+            let status = try telltale(["cluster", "status"], at: [first, second])
+            let lines = status.readToEnd()
+            #expect(status.waitForExit() == 1, "\(lines)")
+            #expect(lines.contains { $0.hasPrefix("This cluster is not redundant") }, "\(lines)")
+            #expect(
+                lines.last
+                    == "n1 answers at 127.0.0.1:\(first.port), and not at 127.0.0.1:\(nowhere), where it sends clients: mend its --advertise or its --listen.",
+                "\(lines)")
+        }
+    }
+
     @Test func `a leader that closes connections at once is not asked again at once`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()

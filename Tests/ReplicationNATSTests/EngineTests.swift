@@ -234,6 +234,37 @@ struct EngineTests {
             })
     }
 
+    @Test func `a node whose credentials were refused for a while goes on when they are taken again`() async throws {
+        let engine = try TestEngine(password: "right")
+        var configuration = engine.configuration("shop", "n1")
+        configuration.servers = configuration.servers.map { $0.replacing("nats://", with: "nats://tt:right@") }
+        func tellsRefusal(_ event: LogEvent) -> Bool {
+            guard case .connection(isUp: false, let text) = event else { return false }
+            return text.hasSuffix("refuses the credentials of this node")
+        }
+        enum Phase { case begin, refused, taken }
+        var phase = Phase.begin
+        try await Self.run(
+            [configuration],
+            { nodes in
+                switch phase {
+                case .begin where Self.leader(nodes) != nil:
+                    phase = .refused
+                    engine.setPassword("other")
+                case .refused where nodes[0].events.contains(where: tellsRefusal):
+                    phase = .taken
+                    engine.setPassword("right")
+                case .taken: return nodes[0].log.status.isConnected && Self.leader(nodes) != nil
+                case .begin, .refused: break
+                }
+                return false
+            },
+            check: { nodes in
+                #expect(nodes[0].events.compactMap(Self.faults).isEmpty)
+                #expect(!"\(nodes[0].events)".contains("right"))
+            })
+    }
+
     @Test func `a server that comes back without sync deposes the leader, until it syncs again`() async throws {
         let engine = try TestEngine()
         let configurations = ["n1", "n2"].map { name in

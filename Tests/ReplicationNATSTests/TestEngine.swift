@@ -125,6 +125,21 @@ final class TestEngine {
         servers[index].process = try start(name)
     }
 
+    /// Lets all servers ask for another password, and send away the clients that gave the one before.
+    func setPassword(_ password: String) {
+        do {
+            for server in servers {
+                let file = folder.path("\(server.name).conf")
+                let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
+                    #/password: "[^"]*"/#, with: "password: \"\(password)\"")
+                try text.write(toFile: file, atomically: false, encoding: .utf8)
+                kill(server.process.identifier, SIGHUP)
+            }
+        } catch {
+            Issue.record("the password stays as it was: \(error)")
+        }
+    }
+
     /// Kills a server and starts it with another `sync_interval`.
     func restart(_ name: String, sync: String) {
         do {

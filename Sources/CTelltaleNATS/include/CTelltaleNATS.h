@@ -44,6 +44,8 @@ telltale_nats *telltale_nats_connect(const telltale_nats_options *options, int *
 void telltale_nats_close(telltale_nats *nats);
 /// Whether it is connected at this moment.
 int telltale_nats_is_up(telltale_nats *nats);
+/// Whether the library has given it up: a server has refused its credentials twice.
+int telltale_nats_is_closed(telltale_nats *nats);
 /// Writes the URL of the server without what stands before an @; empty where there is none.
 void telltale_nats_server(telltale_nats *nats, char *text, size_t size);
 

@@ -26,6 +26,25 @@ struct ClusterSettings: Sendable {
     var given: [String] = []
 
     var isOn: Bool { !name.isEmpty }
+    /// The log is a file, for tests.
+    var isFile: Bool { engine.count == 1 && engine[0].hasPrefix("file:") }
+
+    /// Why clients are likely not to reach this node at ``advertise``; `nil` where a listener fits. A network may forward to
+    /// another port or address, so it is no fault.
+    func advertisedElsewhere(than listeners: [Endpoint]) -> String? {
+        guard isOn, case .tcp(let host, let port)? = Endpoint(advertise) else { return nil }
+        func isLoopback(_ host: String) -> Bool {
+            host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        }
+        let fits = listeners.contains { listener in
+            guard case .tcp(let own, let ownPort) = listener else { return false }
+            // Only a listener of this machine's own programs cannot be meant by the address of another one.
+            return [0, port].contains(ownPort) && (!isLoopback(own) || isLoopback(host))
+        }
+        guard !fits else { return nil }
+        return
+            "--advertise \(advertise): no --listen fits it, so clients reach this node there only where the network forwards to it"
+    }
 
     /// Their faults, as a whole.
     ///

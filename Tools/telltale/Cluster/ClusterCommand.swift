@@ -81,7 +81,28 @@ struct ClusterStatusCommand: ParsableCommand {
 
     private static func isRedundant(_ nodes: [Node]) -> Bool {
         let standbys = nodes.filter { $0.role == "standby" && ($0.number("lag") ?? .max) <= lagLimit }
+        let strays = Set(strays(nodes).map(\.node.name))
         return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
+            && nodes.contains { $0.role == "leader" && !strays.contains($0.name) }
+            && standbys.contains { !strays.contains($0.name) }
+    }
+
+    /// Nodes that answer, and not at the address where they say that clients reach them.
+    private static func strays(_ nodes: [Node]) -> [(node: Node, advertised: String)] {
+        let unreachable = Set(nodes.filter { $0.figures == nil }.map(\.address))
+        var advertised: [String: String] = [:]
+        for told in nodes.compactMap(\.cluster) {
+            for peer in (told["nodes"]?.array ?? []) + [told["leader"] ?? .null] {
+                guard let name = peer["node"]?.string, let address = peer["address"]?.string else { continue }
+                advertised[name] = Endpoint(address)?.description ?? address
+            }
+        }
+        return nodes.compactMap { node in
+            guard node.cluster != nil, let address = advertised[node.name], unreachable.contains(address) else {
+                return nil
+            }
+            return (node, address)
+        }
     }
 
     // MARK: What is shown
@@ -98,6 +119,11 @@ struct ClusterStatusCommand: ParsableCommand {
             isRedundant
                 ? "One node leads, and another one can take over."
                 : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
+        for (node, address) in Self.strays(nodes) {
+            Output.text(
+                "\(node.name) answers at \(node.address), and not at \(address), where it sends clients: mend its --advertise or its --listen."
+                    .harmless)
+        }
         if let text = Self.mostAdvanced(nodes) { Output.text(text) }
     }
 
