@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Logging
 import TelltaleEventLoop
 import TelltaleModel
@@ -31,7 +32,9 @@ struct Certificate {
     mutating func reload(_ logger: Logger) {
         do throws(TLSContext.Failure) {
             context = try Self.load(certificate, key)
-            logger.info("certificate reloaded")
+            logger.info(
+                "certificate reloaded",
+                metadata: ["until": "\(Date(timeIntervalSince1970: Double(context.expirySeconds)).ISO8601Format())"])
         } catch {
             logger.error("the certificate was not reloaded; the old one stays in force: \(error)")
         }

@@ -37,7 +37,7 @@ struct Telltaled: ParsableCommand {
     var kinds: String?
     @Option(
         help: ArgumentHelp(
-            "An address, tls://HOST:PORT, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
+            "An address, tls:// or plain:// in front of one, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
             valueName: "HOST:PORT"))
     var listen: [String] = []
     @Option(help: ArgumentHelp("A Unix socket to listen on too.", valueName: "PATH"))
@@ -72,7 +72,7 @@ struct Telltaled: ParsableCommand {
     var clockSpeed: String?
     @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
     var config: String?
-    @Flag(help: "Read the configuration and the kinds, say what is wrong, and end.")
+    @Flag(help: "Read the configuration and the files that it names, say what is wrong, and end.")
     var checkConfig = false
     @Option(help: ArgumentHelp("debug, info, warning or error. (default: info)", valueName: "L"))
     var logLevel: String?
@@ -205,10 +205,21 @@ struct Telltaled: ParsableCommand {
         throw ExitCode(status)
     }
 
-    /// Performs `--check-config`: the settings have been read, and the kinds are read here. Nothing is opened or made.
+    /// Performs `--check-config`: the settings have been read, and the files that they name are read here, so that each fault of
+    /// them is told. Nothing is opened or made.
     private static func check(_ configuration: Configuration, logger: Logger) throws {
-        let kinds = try loadKinds(of: configuration, logger: logger)
-        StandardStream.output.write(Array("the configuration is in order, with \(kinds.kinds.count) kinds\n".utf8).span)
+        var kinds: KindSet?
+        var failure: (any Error)?
+        func look(_ body: () throws -> Void) {
+            do { try body() } catch { failure = failure ?? error }
+        }
+        look { kinds = try loadKinds(of: configuration, logger: logger) }
+        look { _ = try loadPrincipals(configuration) }
+        look { _ = try loadCertificate(configuration) }
+        look { try checkLog(configuration.cluster) }
+        if let failure { throw failure }
+        StandardStream.output.write(
+            Array("the configuration is in order, with \(kinds?.kinds.count ?? 0) kinds\n".utf8).span)
     }
 
     static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {

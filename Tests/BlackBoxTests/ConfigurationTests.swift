@@ -90,6 +90,29 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func `a check of the configuration reads the files that it names, and tells the faults of all`()
+        async throws
+    {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let usual = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
+            try Data("{".utf8).write(to: folder.appending(path: "kinds/torn.json"))
+            let program = try DaemonProcess.launch(
+                usual + [
+                    "--auth", folder.path + "/nobody.json", "--listen", "tls://127.0.0.1:0", "--tls-cert",
+                    folder.path + "/none.pem", "--tls-key", folder.path + "/none.key", "--cluster", "shop", "--node",
+                    "n1", "--advertise", "127.0.0.1:1", "--engine", "nats://127.0.0.1:1",
+                ])
+            #expect(program.waitForExit() == 78)
+            let text = program.standardError
+            for fault in ["torn.json", "nobody.json", "none.pem", "the engine's monitors are not named"] {
+                #expect(text.contains(fault), "\(fault) in \(text)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))
+        }
+    }
+
     @Test("The file of the Unix socket has the mode that is asked for", arguments: [nil, "0660", "0666"])
     func socketMode(_ mode: String?) async throws {
         try await onOwnThread {

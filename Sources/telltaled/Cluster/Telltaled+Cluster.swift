@@ -102,13 +102,12 @@ extension Telltaled {
         return reader
     }
 
-    /// - Parameter epoch: Of the folder; `nil` = none.
-    private static func openLog(
-        _ settings: ClusterSettings, epoch: UInt64?, on loop: EventLoop
-    ) throws -> any ReplicatedLog {
-        if settings.engine.count == 1, let engine = settings.engine.first, engine.hasPrefix("file:") {
-            return try FileLog(String(engine.dropFirst("file:".count)), node: settings.node, on: loop)
-        }
+    /// The settings of the engine, as far as they can be told without it.
+    ///
+    /// - Throws: ``ConfigurationFaults``.
+    private static func engine(of settings: ClusterSettings, epoch: UInt64?) throws(ConfigurationFaults)
+        -> NATSLogConfiguration
+    {
         var configuration = NATSLogConfiguration(
             cluster: settings.name, node: settings.node, servers: settings.engine)
         configuration.credentials = settings.credentials
@@ -117,7 +116,28 @@ extension Telltaled {
         configuration.epoch = epoch
         let faults = configuration.faults
         guard faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { "--engine: \($0)" }) }
-        let log = try NATSLog(configuration, on: loop)
+        return configuration
+    }
+
+    /// For `--check-config`.
+    static func checkLog(_ settings: ClusterSettings) throws {
+        guard settings.isOn, !settings.isFile else { return }
+        do {
+            _ = try engine(of: settings, epoch: nil)
+        } catch {
+            for fault in error.faults { complain(fault) }
+            throw ExitCode(78)
+        }
+    }
+
+    /// - Parameter epoch: Of the folder; `nil` = none.
+    private static func openLog(
+        _ settings: ClusterSettings, epoch: UInt64?, on loop: EventLoop
+    ) throws -> any ReplicatedLog {
+        if settings.isFile, let engine = settings.engine.first {
+            return try FileLog(String(engine.dropFirst("file:".count)), node: settings.node, on: loop)
+        }
+        let log = try NATSLog(engine(of: settings, epoch: epoch), on: loop)
         #if DEBUG
             if let bug = BrokenLog.wanted { return try BrokenLog(log, with: bug, on: loop) }
         #endif
