@@ -23,7 +23,10 @@ struct JournalRepairCommand: ParsableCommand {
 
     private func repair() throws {
         let progress = JournalProgress("repairing")
-        defer { progress.end() }
+        defer {
+            progress.end()
+            FolderOwner.restore(folder.path)
+        }
         let report = try JournalRepair.repair(folder.path) { progress.show($0, of: $1) }
         progress.end()
         let lost = max(0, report.lastSequenceBefore - report.lastSequence)
@@ -44,6 +47,10 @@ struct JournalRepairCommand: ParsableCommand {
         }
         if lost > 0 { Output.line("lost: \(lost) records, \(report.lastSequence + 1) to \(report.lastSequenceBefore)") }
         Output.line("kept: \(report.keptRecordCount) records, up to \(report.lastSequence)")
-        Output.line("the damaged files are in \(report.damagedFolder); remove them when you do not need them")
+        let isWhole = report.findings.isEmpty && lost == 0 && report.lostHistoryCount == 0
+        if isWhole { Output.line("nothing was damaged; the history has a new epoch all the same") }
+        Output.line(
+            "the \(isWhole ? "files of before" : "damaged files") are in \(report.damagedFolder); remove them when you do not need them"
+        )
     }
 }

@@ -93,6 +93,7 @@ private enum ClusterMoveReport {
         _ path: String, _ engine: EngineOptions, _ json: Bool, named name: String, sync: SQLiteJournal.Sync,
         _ body: (SQLiteJournal, EnginePlace, JournalProgress) throws -> String
     ) throws {
+        defer { FolderOwner.restore(path) }
         do {
             let engine = try engine.place()
             // Opening would make the folder.
