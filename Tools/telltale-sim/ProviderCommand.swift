@@ -70,6 +70,8 @@ private final class SimulatedProviderClient {
     private var timers: [String: TimerHandle] = [:]
     private var serving: Set<RequestID> = []
     private var hasServed = false
+    /// The controls that were reported, by the requests.
+    private var reported: [RequestID: Key] = [:]
     private var failure: ExitCode?
 
     init(_ thing: SimulatedProvider, controls: [Key], whims: Int?) {
@@ -114,6 +116,11 @@ private final class SimulatedProviderClient {
             hasServed = true
             report(client)
             complain("telltale-sim: serving \(controls.map(\.text).joined(separator: ", "))")
+        case .reply(let id, let reply)
+        where reply.line["code"] == ErrorCode.badAttribute.rawValue && reported[id] != nil:
+            guard let key = reported[id] else { break }
+            let advice = thing.values[key] == nil ? "\(key) is a toggle: write \(key)=on or \(key)=off" : nil
+            fail(advice ?? "\(key): \(reply.line.message ?? "the report was refused")", client)
         case .reply(_, let reply) where !reply.isOK: complain("telltale-sim: \(reply.line.message ?? "refused")")
         case .refused(let reason, _): fail(reason, client)
         case .disconnected where !hasServed && !client.hasAskedAll: break
@@ -136,7 +143,7 @@ private final class SimulatedProviderClient {
     }
 
     private func report(_ client: Client) {
-        for key in controls { client.request(.report(key, value: thing.values[key], at: nil)) }
+        for key in controls { reported[client.request(.report(key, value: thing.values[key], at: nil))] = key }
     }
 
     private func perform(_ action: ProviderAction, _ client: Client) {
