@@ -94,9 +94,13 @@ let package = Package(
                 hummingbirdHTTP2, signals,
             ],
             swiftSettings: settings),
+        // The start of both programs.
+        .target(name: "Launch", dependencies: [argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "telltale-gateway",
-            dependencies: ["CGatewayFiles", "Gateway", "GatewayServer", client, argumentParser, logging, metrics],
+            dependencies: [
+                "CGatewayFiles", "Gateway", "GatewayServer", "Launch", client, argumentParser, logging, metrics,
+            ],
             swiftSettings: settings, linkerSettings: withFoundationInside),
         // Pushes to real devices: rows in, HTTP/2 to Apple's service out, registrations in SQLite.
         .target(
@@ -107,7 +111,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "telltale-push", dependencies: ["Gateway", "PushServer", client, argumentParser, logging],
+            name: "telltale-push", dependencies: ["Gateway", "Launch", "PushServer", client, argumentParser, logging],
             swiftSettings: settings, linkerSettings: withFoundationInside),
         // For comparisons in bench.py.
         .executableTarget(

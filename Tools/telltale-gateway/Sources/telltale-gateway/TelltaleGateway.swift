@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Gateway
 import GatewayServer
+import Launch
 import Logging
 import Metrics
 import TelltaleEventLoop
@@ -20,12 +21,15 @@ struct TelltaleGateway: AsyncParsableCommand {
             configuration file (JSON, "ops-listen"): defaults < file < environment < flags. What is wrong is told at \
             once, all of it, with exit code 78.
 
-            SIGTERM ends it in order, SIGHUP reads hooks and certificates again.
+            SIGTERM ends it in order, SIGHUP reads the hooks, the certificates and the file of --apns again.
 
               telltale-gateway --connect unix:/run/telltale/telltaled.sock
-              curl -d '{"attributes":{"item":"Flat white"}}' http://127.0.0.1:7880/coffee-order/7/start
+              curl -d '{"attributes":{"item":"Flat white"}}' \\
+                http://127.0.0.1:7880/coffee-order/7/start
             """,
         version: Release.version, subcommands: [Serve.self, Hooks.self], defaultSubcommand: Serve.self)
+
+    static func main() async { await launch(Self.self) }
 }
 
 /// A configuration that cannot be used (sysexits.h).

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import Launch
 import Logging
 import PushServer
 import TelltaleEventLoop
@@ -32,6 +33,8 @@ struct TelltalePush: AsyncParsableCommand {
             Protocols/HTTP/push.md says the rest, and how browsers register ("web-push"). What is wrong is told at once, with exit code 78.
             """,
         version: Release.version)
+
+    static func main() async { await launch(Self.self) }
 
     @Option(help: ArgumentHelp("The configuration file (JSON).", valueName: "FILE"))
     var config: String?

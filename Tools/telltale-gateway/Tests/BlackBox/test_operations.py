@@ -30,6 +30,10 @@ def test_every_fault_of_the_configuration_is_told_at_once(world):
         assert part in done.stderr, part
     assert run("--check").returncode == 0
     assert run("--check", "--config", "/nowhere").returncode == 78
+    # A wrong flag in a unit is not tried again and again.
+    done = run("--bogus")
+    assert done.returncode == 78 and "--bogus" in done.stderr
+    assert run("--help").returncode == 0
 
 
 def test_flags_go_before_the_environment_and_that_before_the_file(world):

@@ -120,6 +120,8 @@ def test_a_configuration_that_is_wrong_says_what_and_where(world):
     done = run(web | {"channels-url": "https://localhost:1"})
     assert done.returncode == 78 and "--apns-url: says where pushes go" in done.stderr, done
     assert "telltale-push: " in run({}).stderr
+    done = subprocess.run([PUSH, "--bogus"], capture_output=True, text=True)
+    assert done.returncode == 78 and "--bogus" in done.stderr
     done = subprocess.run([PUSH, "--help"], capture_output=True, text=True)
     assert "--apns-url" in done.stdout
 

@@ -1,0 +1,18 @@
+public import ArgumentParser
+import Foundation
+
+/// Runs a program whose wrong usage is a wrong configuration: exit code 78 (sysexits.h), so that systemd does not start it again.
+public func launch<Program: AsyncParsableCommand>(_ program: Program.Type) async {
+    do {
+        var command = try program.parseAsRoot()
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
+        }
+    } catch {
+        guard program.exitCode(for: error) == .validationFailure else { program.exit(withError: error) }
+        FileHandle.standardError.write(Data("\(program.fullMessage(for: error))\n".utf8))
+        program.exit(withError: ExitCode(78))
+    }
+}
