@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TelltaleModel
 
 /// How a node reaches its engine.
@@ -52,6 +53,10 @@ public struct NATSLogConfiguration: Sendable {
             faults.append(
                 "the engine's monitors are not named, so it cannot be seen whether it syncs before it acknowledges (name them, or say that the engine is trusted)"
             )
+        }
+        if let file = credentials, unsafe access(file, R_OK) != 0 {
+            faults.append(
+                "the engine's credentials \(file.harmless) cannot be read: \(unsafe String(cString: strerror(errno)))")
         }
         return faults
     }

@@ -62,7 +62,7 @@ final class Worker: Sendable {
     // MARK: The thread
 
     private func run(_ tell: @escaping (Word) -> Void) {
-        let faults = configuration.faults + credentialFaults
+        let faults = configuration.faults
         guard faults.isEmpty else { return tell(.unusable(faults)) }
         do {
             try Connection.load(configuration.library)
@@ -79,11 +79,6 @@ final class Worker: Sendable {
             connection = connect(isAgain: true, tell)
         }
         connection?.close()
-    }
-
-    private var credentialFaults: [String] {
-        guard let file = configuration.credentials, unsafe access(file, R_OK) != 0 else { return [] }
-        return ["the engine's credentials \(file.harmless) cannot be read: \(unsafe String(cString: strerror(errno)))"]
     }
 
     /// Connects and prepares, again and again while the engine is not there. `nil` where it cannot be used, or is not wanted any more.
@@ -123,10 +118,9 @@ final class Worker: Sendable {
         do {
             connection = try Connection(configuration, context: context, patience: Self.patience)
         } catch {
-            guard error.isRefusal else { return .later("the engine cannot be reached: \(error.text)") }
-            let text = "the engine refuses the credentials of this node"
-            guard !isAgain else { return .later(text) }
-            tell(.unusable([text]))
+            guard error.isRefusal else { return .later(error.text) }
+            guard !isAgain else { return .later("it refuses the credentials of this node") }
+            tell(.unusable(["the engine refuses the credentials of this node"]))
             return .ended
         }
         guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
@@ -150,6 +144,8 @@ final class Worker: Sendable {
             return .later(text)
         case .refused(let faults):
             connection.close()
+            // A node that runs waits for an engine that is mended, as it does where its connection goes on.
+            guard !isAgain else { return .later(faults.joined(separator: "; ")) }
             tell(.unusable(faults))
             return .ended
         }

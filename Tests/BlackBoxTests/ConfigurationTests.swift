@@ -103,10 +103,13 @@ struct ConfigurationTests {
                     "--auth", folder.path + "/nobody.json", "--listen", "tls://127.0.0.1:0", "--tls-cert",
                     folder.path + "/none.pem", "--tls-key", folder.path + "/none.key", "--cluster", "shop", "--node",
                     "n1", "--advertise", "127.0.0.1:1", "--engine", "nats://127.0.0.1:1",
+                    "--engine-creds", "/nowhere.creds",
                 ])
             #expect(program.waitForExit() == 78)
             let text = program.standardError
-            for fault in ["torn.json", "nobody.json", "none.pem", "the engine's monitors are not named"] {
+            for fault in [
+                "torn.json", "nobody.json", "none.pem", "monitors are not named", "/nowhere.creds cannot be read",
+            ] {
                 #expect(text.contains(fault), "\(fault) in \(text)")
             }
             #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))

@@ -207,7 +207,7 @@ final class TownDaemon {
     }
 
     private func mayServe() -> Bool {
-        // As the edge of `telltaled`: nothing is performed for a node that does not lead.
+        // As the edge of `telltaled`: a node that does not lead serves its lobby, and its member is not asked.
         guard isLeading else { return stopReason == nil }
         let isAllowed = member?.mayServe(at: town.time) == true
         performMember()

@@ -23,8 +23,13 @@ struct OperationCheckTests {
         Example(name: "no end", expected: .confirmed, isClean: false),
         Example(name: "no end and interrupted", expected: .confirmed, isInterrupted: true, isClean: false),
         Example(name: "confirmed and never asked", shown: .confirmed, isClean: false),
-        Example(name: "ended with its leader before the provider was asked", shown: .unavailable, isClean: true),
-        Example(name: "ended with its leader", expected: .confirmed, shown: .unavailable, isClean: true),
+        Example(
+            name: "ended with its leader before the provider was asked", isInterrupted: true, shown: .unavailable,
+            isClean: true),
+        Example(
+            name: "ended with its leader", expected: .confirmed, isInterrupted: true, shown: .unavailable,
+            isClean: true),
+        Example(name: "unavailable, and no leader ended", shown: .unavailable, isClean: false),
         Example(name: "interrupted", expected: .confirmed, isInterrupted: true, shown: .failed, isClean: true),
         Example(name: "one daemon, never asked", hasLeaders: false, shown: .unavailable, isClean: false),
         Example(name: "one daemon", hasLeaders: false, expected: .confirmed, shown: .unavailable, isClean: false),

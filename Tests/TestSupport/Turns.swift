@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Lets so many pieces of work run at a time. The others wait in the order in which they came, and block no thread.
+/// Lets at most `count` pieces of work run at a time. The others wait in the order in which they came, and block no thread.
 public final class Turns: Sendable {
     static let ofProcesses = Turns(6)
 

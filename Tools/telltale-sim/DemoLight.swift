@@ -176,7 +176,7 @@ final class DemoLight {
         var text =
             "\(tapCount) taps, \(operations.count(of: .confirmed)) confirmed, \(failureCount) reverted when the lamp failed"
         let lost = operations.count(of: .unavailable)
-        if lost > 0 { text += ", \(lost) reverted because the leader ended" }
+        if isCluster, lost > 0 { text += ", \(lost) reverted because the leader ended" }
         return isRight ? text : text + "; the lamp says otherwise: \(operations.askedCount) operations"
     }
 }

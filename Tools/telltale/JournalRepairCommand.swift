@@ -23,12 +23,10 @@ struct JournalRepairCommand: ParsableCommand {
 
     private func repair() throws {
         let progress = JournalProgress("repairing")
-        defer {
-            progress.end()
-            FolderOwner.restore(folder.path)
-        }
+        defer { progress.end() }
         let report = try JournalRepair.repair(folder.path) { progress.show($0, of: $1) }
         progress.end()
+        FolderOwner.advise(folder.path)
         let lost = max(0, report.lastSequenceBefore - report.lastSequence)
         guard !json else {
             Output.json(

@@ -17,7 +17,7 @@ extension ClusterNode {
     }
 
     private func mayServe() -> Bool {
-        // As the edge of `telltaled`: nothing is performed for a node that does not lead.
+        // As the edge of `telltaled`: a node that does not lead serves its lobby, and its member is not asked.
         guard member?.isLeading == true else { return isUp && !isStopped }
         let isAllowed = member?.mayServe(at: hubTime) == true
         takeActions()

@@ -23,6 +23,8 @@ public struct OperationCheck: Sendable {
     private var expected: [String: End] = [:]
     /// By operation: the end that the screen showed.
     private var shown: [String: End] = [:]
+    /// A connection of the provider has ended, as it does with a leader.
+    private var hasEnded = false
     /// The operations that were under way when the provider's connection ended. Their answers may be lost.
     private var interrupted: Set<String> = []
 
@@ -39,6 +41,7 @@ public struct OperationCheck: Sendable {
     /// The provider's connection ended.
     public mutating func interrupt() {
         guard hasLeaders else { return }
+        hasEnded = true
         interrupted.formUnion(expected.keys.filter { shown[$0] == nil })
     }
 
@@ -63,6 +66,6 @@ public struct OperationCheck: Sendable {
     }
 
     private func isRight(_ end: End, of operation: String) -> Bool {
-        end == expected[operation] || interrupted.contains(operation) || (hasLeaders && end == .unavailable)
+        end == expected[operation] || interrupted.contains(operation) || (hasEnded && end == .unavailable)
     }
 }

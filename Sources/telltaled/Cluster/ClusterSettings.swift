@@ -32,14 +32,10 @@ struct ClusterSettings: Sendable {
     /// Why clients are likely not to reach this node at ``advertise``; `nil` where a listener fits. A network may forward to
     /// another port or address, so it is no fault.
     func advertisedElsewhere(than listeners: [Endpoint]) -> String? {
-        guard isOn, case .tcp(let host, let port)? = Endpoint(advertise) else { return nil }
-        func isLoopback(_ host: String) -> Bool {
-            host == "localhost" || host == "::1" || host.hasPrefix("127.")
-        }
+        guard isOn, let advertised = Endpoint(advertise), case .tcp(_, let port) = advertised else { return nil }
         let fits = listeners.contains { listener in
-            guard case .tcp(let own, let ownPort) = listener else { return false }
-            // Only a listener of this machine's own programs cannot be meant by the address of another one.
-            return [0, port].contains(ownPort) && (!isLoopback(own) || isLoopback(host))
+            guard case .tcp(let host, let ownPort) = listener, [0, port].contains(ownPort) else { return false }
+            return ["0.0.0.0", "::"].contains(host) || listener.isLocal == advertised.isLocal
         }
         guard !fits else { return nil }
         return

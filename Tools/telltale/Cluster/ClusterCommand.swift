@@ -81,17 +81,16 @@ struct ClusterStatusCommand: ParsableCommand {
 
     private static func isRedundant(_ nodes: [Node]) -> Bool {
         let standbys = nodes.filter { $0.role == "standby" && ($0.number("lag") ?? .max) <= lagLimit }
-        let strays = Set(strays(nodes).map(\.node.name))
         return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
-            && nodes.contains { $0.role == "leader" && !strays.contains($0.name) }
-            && standbys.contains { !strays.contains($0.name) }
     }
 
     /// Nodes that answer, and not at the address where they say that clients reach them.
     private static func strays(_ nodes: [Node]) -> [(node: Node, advertised: String)] {
         let unreachable = Set(nodes.filter { $0.figures == nil }.map(\.address))
         var advertised: [String: String] = [:]
-        for told in nodes.compactMap(\.cluster) {
+        // The leader's word is the newest one.
+        for told in (nodes.filter { $0.role != "leader" } + nodes.filter { $0.role == "leader" }).compactMap(\.cluster)
+        {
             for peer in (told["nodes"]?.array ?? []) + [told["leader"] ?? .null] {
                 guard let name = peer["node"]?.string, let address = peer["address"]?.string else { continue }
                 advertised[name] = Endpoint(address)?.description ?? address
@@ -121,7 +120,7 @@ struct ClusterStatusCommand: ParsableCommand {
                 : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
         for (node, address) in Self.strays(nodes) {
             Output.text(
-                "\(node.name) answers at \(node.address), and not at \(address), where it sends clients: mend its --advertise or its --listen."
+                "\(node.name) answers at \(node.address). At \(address), where it sends clients, nothing answers from here: see its --advertise and --listen."
                     .harmless)
         }
         if let text = Self.mostAdvanced(nodes) { Output.text(text) }
@@ -152,12 +151,14 @@ struct ClusterStatusCommand: ParsableCommand {
     }
 
     private func showJSON(_ nodes: [Node], _ isRedundant: Bool) {
+        let strays = Dictionary(Self.strays(nodes).map { ($0.node.name, $0.advertised) }, uniquingKeysWith: { $1 })
         for node in nodes {
             var object = JSONObject()
             object["address"] = .string(node.address)
             object["node"] = .string(node.name)
             object["role"] = .string(node.role)
             object["cluster"] = node.cluster.map(JSON.object)
+            if let address = strays[node.name] { object["unreachable"] = .string(address) }
             if !node.reason.isEmpty { object["reason"] = .string(node.reason) }
             Output.json(.object(object))
         }

@@ -93,7 +93,6 @@ private enum ClusterMoveReport {
         _ path: String, _ engine: EngineOptions, _ json: Bool, named name: String, sync: SQLiteJournal.Sync,
         _ body: (SQLiteJournal, EnginePlace, JournalProgress) throws -> String
     ) throws {
-        defer { FolderOwner.restore(path) }
         do {
             let engine = try engine.place()
             // Opening would make the folder.
@@ -106,6 +105,7 @@ private enum ClusterMoveReport {
             }
             let text = try body(journal, engine, JournalProgress(name))
             try journal.close()
+            FolderOwner.advise(path)
             tell(journal, text, engine, json)
         } catch let refusal as HistoryMove.Refusal {
             try end(refusal.reason, status(of: refusal.kind), json)

@@ -88,6 +88,16 @@ final class DaemonLink: Sendable {
     /// Whether the daemon wants no tokens; so until it is known to want them, for the `Host` is checked then.
     var isOpen: Bool { greeting.withLock { $0?.authentication ?? "none" } == "none" }
 
+    /// Whether the daemon lets everybody in. One that has never greeted is asked: until then nothing is open that the gateway
+    /// does by itself.
+    ///
+    /// - Parameter token: The caller's; `nil` for none.
+    /// - Throws: The daemon's refusal, or that there is no answer.
+    func letsEverybodyIn(asking token: String?) async throws(Problem) -> Bool {
+        if !isKnown { _ = try await ask(.ping, token: token) }
+        return isOpen
+    }
+
     /// Whether a daemon has ever greeted.
     var isKnown: Bool { greeting.withLock { $0 != nil } }
 

@@ -28,7 +28,7 @@ extension GatewayResponder {
     /// Where the daemon wants tokens, so does the playground: any that is good.
     private func admit(_ caller: Caller) async throws(Problem) {
         try caller.checkEventType()
-        guard !gateway.link.isOpen else { return }
+        guard try await !gateway.link.letsEverybodyIn(asking: caller.token) else { return }
         guard caller.token != nil else {
             throw Problem("auth_required", "sign in, or send Authorization: Bearer TOKEN")
         }

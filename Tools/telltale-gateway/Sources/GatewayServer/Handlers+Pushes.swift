@@ -18,7 +18,7 @@ extension GatewayResponder {
     /// A device token posts for any account, and a payload may hold anything: both are for operators. The daemon decides:
     /// whoever may see its figures and every kind.
     private func checkOperator(_ caller: Caller) async throws(Problem) {
-        guard !gateway.link.isOpen else { return }
+        guard try await !gateway.link.letsEverybodyIn(asking: caller.token) else { return }
         _ = try await gateway.link.ask(.stats, token: caller.token)
         _ = try await gateway.link.ask(.kinds, token: caller.token)
     }

@@ -12,7 +12,8 @@ public func launch<Program: AsyncParsableCommand>(_ program: Program.Type) async
         }
     } catch {
         guard program.exitCode(for: error) == .validationFailure else { program.exit(withError: error) }
-        FileHandle.standardError.write(Data("\(program.fullMessage(for: error))\n".utf8))
+        let message = program.fullMessage(for: error)
+        if !message.isEmpty { FileHandle.standardError.write(Data("\(message)\n".utf8)) }
         program.exit(withError: ExitCode(78))
     }
 }

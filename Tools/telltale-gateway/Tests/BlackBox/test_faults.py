@@ -18,6 +18,8 @@ def test_a_daemon_that_is_not_there_yet(world):
     assert (answer.status, answer.code) == (503, "daemon_unreachable")
     assert time.monotonic() - before < 10 and int(answer.headers["retry-after"]) >= 1
     assert gateway.get("/v1/stream").code == "daemon_unreachable"
+    # It may want tokens: nothing that the gateway does by itself is open before that is known.
+    assert gateway.post("/v1/lint", {}).code == "daemon_unreachable"
     ready = gateway.get("/readyz", port=gateway.ops)
     assert ready.status == 503 and ready.json["ready"] is False and ready.json["why"] == "daemon_unreachable"
     assert gateway.get("/healthz", port=gateway.ops).text.strip() == "ok"
