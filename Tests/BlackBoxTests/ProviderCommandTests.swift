@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -6,12 +5,7 @@ import Testing
 struct ProviderCommandTests {
     @Test func `a toggle without a value is an error that says how to name it`() async throws {
         try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try FileManager.default.copyItem(
-                at: repository.appending(path: "Protocols/Kinds/examples/porch-light.json"),
-                to: folder.appending(path: "kinds/porch-light.json"))
-            let daemon = try DaemonProcess(in: folder)
+            let daemon = try DaemonProcess()
             let provider = try RunningProgram(
                 program("telltale-sim"), ["provider", "porch-light/front", "--connect", "127.0.0.1:\(daemon.port)"])
             #expect(provider.waitForExit() == 1)
