@@ -78,10 +78,18 @@ def test_a_card_out_of_sight_costs_nothing_while_it_is_as_it_was(page, gateway, 
     }""", far)
     for _ in range(3):
         change(near)
+    # An hour passes in one tick: a text in sight counts on, and one out of sight waits until it comes into it.
+    page.evaluate("async () => { const { clock, tick } = await import(document.querySelector('script[type=module]').src.replace('main.js', 'clock.js')); clock.hold(clock.now() + 3600e3); tick(); }")
+    said = "key => document.querySelector(`[data-testid=card][data-key='${key}'] [data-ago]`).textContent"
+    assert page.evaluate(said, near) == "1 h ago"
     assert page.evaluate("window.written") == 0
+    card(page, far).scroll_into_view_if_needed()
+    page.wait_for_function(f"key => ({said})(key) === '1 h ago'", arg=far)
+    page.evaluate("() => scrollTo(0, 0)")
+    page.wait_for_function("key => document.querySelector(`[data-testid=card][data-key='${key}']`).classList.contains('away')", arg=far)
+    page.evaluate("() => { window.written = 0; }")
     change(far)
     assert page.evaluate("window.written") > 0
-    card(page, far).scroll_into_view_if_needed()
     line.close()
 
 

@@ -63,10 +63,13 @@ export function faceText(face) { return (face === "day" ? day : hour).format(clo
 /** The time of day, to the millisecond. */
 export function timeText(at) { return exact.format(at); }
 
-/** Renews every text that counts, each second. `data-timer` is a date to count down to, `data-ago` one that has passed. */
+/**
+ * Renews every text that counts, each second. `data-timer` is a date to count down to, `data-ago` one that has passed.
+ * A card out of sight, of the class `away`, is left as it is: the texts of a thousand would be written for no eye.
+ */
 export function tick(root = document) {
     const now = clock.now();
-    const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+    const put = (element, text) => { if (element.textContent !== text && !element.closest(".away")) element.textContent = text; };
     for (const element of root.querySelectorAll("[data-timer]")) put(element, countdown(+element.dataset.timer, now));
     for (const element of root.querySelectorAll("[data-ago]")) put(element, ago(+element.dataset.ago, now));
     for (const element of root.querySelectorAll("[data-clock]")) put(element, faceText(element.dataset.clock));

@@ -1,6 +1,7 @@
 // All activities as cards, and all controls. Cards out of sight are drawn when they come into it.
 
 import { FACES, card, lifecycleOf } from "./cards.js";
+import { tick } from "./clock.js";
 import { isControl, tileWithPage } from "./controls.js";
 import { eachFrame, el, morph } from "./dom.js";
 import { learnIcon } from "./icons.js";
@@ -42,9 +43,11 @@ class Home {
         this.observer = new IntersectionObserver(entries => {
             for (const { target, isIntersecting } of entries) {
                 const key = target.dataset.key;
+                target.classList.toggle("away", !isIntersecting);
                 if (!isIntersecting) { this.#visible.delete(key); continue; }
                 this.#visible.add(key);
                 if (this.#waiting.delete(key)) this.#changed(key);
+                else tick(target);
             }
         }, { rootMargin: "300px" });
         this.draw = eachFrame(() => this.#draw());
@@ -109,9 +112,8 @@ class Home {
             }
             if (old && !this.#visible.has(key)) {
                 // Out of sight: its facts are kept, its picture waits.
-                old.dataset.state = full?.row.state ?? "";
-                old.dataset.rev = String(full?.rev ?? shown?.rev);
-                old.dataset.lifecycle = lifecycleOf(full?.row);
+                const facts = { state: full?.row.state ?? "", rev: String(full?.rev ?? shown?.rev), lifecycle: lifecycleOf(full?.row) };
+                for (const [name, fact] of Object.entries(facts)) if (old.dataset[name] !== fact) old.dataset[name] = fact;
                 old.hidden = !this.#matches(key);
                 this.#dirty.delete(key);
                 this.#waiting.add(key);
