@@ -24,6 +24,14 @@ public struct LogReader: Hashable, Sendable {
         case void(String)
         /// The log is not the one that was read so far: go no further.
         case broken(String)
+
+        /// Whether only the leader of the newest term can have written it.
+        var isOfLeader: Bool {
+            switch self {
+            case .records, .part, .renewal, .resigned, .sealed: true
+            case .term, .void, .broken: false
+            }
+        }
     }
 
     /// A node that leads, or led last.

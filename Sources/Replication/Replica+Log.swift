@@ -9,7 +9,12 @@ extension Replica {
         let isAtOwn = appender.phase != .idle && reader.position == appender.expected
         if isAtOwn, bytes == appender.bytes { return settle(appender.foundOwn(), at: now) }
         let reading = reader.read(bytes)
-        if isAtOwn {
+        // The leader of this term is this process: what is not void is a word of its own, which it was told there was no room for.
+        // What it has decided since follows something else.
+        let wasLeading = role == .leading
+        if wasLeading, reading.isOfLeader {
+            standDown("the log has a message that the engine had refused for want of room", at: now)
+        } else if isAtOwn {
             if case .void = reading {
                 sentAt = now
                 take([appender.foundVoid(at: now)])
@@ -20,12 +25,11 @@ extension Replica {
             }
         }
         switch reading {
-        case .records(let records):
-            if role == .leading { return stop("records \(records.first?.sequence ?? 0) and on are another node's") }
-            actions.append(.replay(records))
+        case .records(let records): actions.append(.replay(records))
         case .part, .renewal: break
         case .term(let leader): followed(leader, at: now)
-        case .resigned: election.leaderGone(at: now, successor: reader.successor)
+        // The others go first where it has resigned itself.
+        case .resigned: if !wasLeading { election.leaderGone(at: now, successor: reader.successor) }
         case .sealed: stop(Self.sealed, isLoss: false)
         case .void(let text): actions.append(.warn(text))
         case .broken(let text): stop(text)

@@ -27,6 +27,8 @@ struct ReplicaScript {
     private var term: Int64 = 0
     private var beats: [Beat] = []
     private var append: (bytes: [UInt8], after: Int64, token: Int64)?
+    /// There was no room for it.
+    private var refused: [UInt8]?
     /// Where the last read began.
     private var asked: Int64 = 0
     private var beatCount: Int64 = 0
@@ -116,7 +118,10 @@ struct ReplicaScript {
             term = max(term, (try? LogMessage(decoding: append.bytes))?.term ?? 0)
             replica.acknowledged(token: append.token, position: append.after + 1, at: now)
         case "refused": replica.refused(token: append?.token ?? 0, at: now)
-        case "full": replica.full(token: append?.token ?? 0, at: now)
+        case "full":
+            refused = append?.bytes
+            replica.full(token: append?.token ?? 0, at: now)
+        case "late": if let refused { deliver(refused) }
         case "decide": replica.append(records(Int(number), after: replica.reader.chain), at: now)
         case "hand": replica.resign(at: now)
         case "read": replica.read(Array(log[Int(asked)...]), from: asked, end: Int64(log.count), at: now)

@@ -94,6 +94,8 @@ struct ClusterClimate {
     /// From an order to a node's own disk to its end.
     var slowestDisk: Int64 = 5
     var fullDisks = 0
+    /// Of the messages that are refused for want of room, behind a proposal that the other servers store.
+    var storedThoughFull = 0
     var strangers = 0
     var beatLies = 0
     /// A server of the engine does not sync for a while.
@@ -166,5 +168,6 @@ struct ClusterClimate {
         syncLapses = !isMoved && late.chance(200) ? 1 : 0
         namesakes = !isMoved && late.chance(200) ? 1 : 0
         sharedName = late.below(SimulatedCluster.nodeCount)
+        storedThoughFull = late.chance(300) ? 100 + late.below(800) : 0
     }
 }

@@ -90,7 +90,10 @@ final class SimulatedLog {
                 propose(bytes, after: after, token: token, node: node, generation: generation)
             }
         }
-        if isFull { return answer(node, generation) { $0.full(token: token) } }
+        if isFull {
+            if after == end, climate.storedThoughFull > 0, random.chance(climate.storedThoughFull) { store(bytes) }
+            return answer(node, generation) { $0.full(token: token) }
+        }
         guard after == nil || after == end else {
             let last = end
             return answer(node, generation) { $0.refused(token: token, last: last) }

@@ -153,7 +153,8 @@ def test_500_living_cards(page, gateway, daemon):
     assert 0 < touched < 8 * CHANGES * SECONDS + 5 * CARDS * elapsed
     # Once a frame, and not once a change.
     assert 0 < layouts < 2 * SECONDS * FRAMES
-    assert 0 < of_page < 20 * plain
+    # A page that is stopped often draws more frames, each with fewer changes: the cost is of frames.
+    assert 0 < of_page < (10 + layouts / 20) * plain
 
 
 def test_the_playground_follows_at_once(page, gateway):
