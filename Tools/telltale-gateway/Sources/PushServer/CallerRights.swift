@@ -24,15 +24,24 @@ struct CallerRights: Sendable {
         // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
         let command: Command =
             registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
-        try await ask([command], token, account: registration.account)
+        let own = try await ask([command], token, account: registration.account)
+        // A registration without an account is for all of them, and its caller is to see them all.
+        if registration.account.isEmpty, let own {
+            throw Problem("forbidden", "the token is of the account \"\(own)\"; say \"account\":\"\(own)\"")
+        }
     }
 
     /// Whoever may see every kind and the daemon's figures.
-    func checkOperator(_ token: String?) async throws(Problem) { try await ask([.stats, .kinds], token, account: "") }
+    func checkOperator(_ token: String?) async throws(Problem) {
+        _ = try await ask([.stats, .kinds], token, account: "")
+    }
 
-    func checkKnown(_ token: String?) async throws(Problem) { try await ask([.ping], token, account: "") }
+    func checkKnown(_ token: String?) async throws(Problem) {
+        _ = try await ask([.ping], token, account: "")
+    }
 
-    private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) {
+    /// - Returns: The account that the daemon limits the caller to; `nil` = the caller sees all of them.
+    private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) -> String? {
         // Each asks on a connection of its own.
         guard underWay.begin() else {
             throw Problem("busy", "too many callers register at once; ask again in a moment")
@@ -43,7 +52,10 @@ struct CallerRights: Sendable {
         configuration.account = account.isEmpty ? nil : account
         configuration.reconnects = false
         configuration.keepsRows = false
-        let client = AsyncClient(to: connector, configuration: configuration, failsFast: true, on: group.next())
+        let own = Mutex<String?>(nil)
+        let client = AsyncClient(
+            to: connector, configuration: configuration, failsFast: true, on: group.next(),
+            onGreeting: { _, hello in own.withLock { $0 = hello?["account"] } })
         client.start()
         defer { client.close() }
         for command in commands {
@@ -57,6 +69,7 @@ struct CallerRights: Sendable {
                 }
             }
         }
+        return own.withLock { $0 }
     }
 }
 

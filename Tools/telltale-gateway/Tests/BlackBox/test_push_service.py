@@ -150,6 +150,16 @@ def test_a_daemon_with_tokens_decides_who_registers(world):
     assert put("a", "shop", mine).status == 403
     assert put("a", "alice", mine).status == 201
     assert put("b", "backend", mine | {"account": "bob", "token": "bb01"}).status == 201
+    # Activities of all accounts are for a token that sees them all.
+    everybody = {"token": "cc01", "kind": "coffee-order"}
+    refused = put("c", "alice", everybody)
+    assert (refused.status, refused.json["code"]) == (403, "forbidden") and '"account":"alice"' in refused.json["title"]
+    assert put("c", "alice", {"token": "cc01", "key": "coffee-order/bobs"}).status == 403
+    assert put("c", "backend", everybody).status == 201
+    for method in ("GET", "DELETE"):
+        assert place.pusher.ask(method, "/v1/push/targets/c", None, token["alice"]).status == 403
+    assert put("c", "alice", mine).status == 403
+    assert place.pusher.ask("DELETE", "/v1/push/targets/c", None, token["backend"]).status == 204
     # Neither read, nor replaced, nor removed by another.
     assert place.pusher.ask("GET", "/v1/push/targets/b", None, token["alice"]).status == 403
     assert put("b", "alice", mine).status == 403
