@@ -266,7 +266,8 @@ public struct PushTarget: Hashable, Sendable {
             backOff(Self.failureDelay, at: now)
         case .unauthorized:
             giveAlertBack(attempt)
-            delay(Self.shortDelay, at: now)
+            // Of a clock that is wrong no new token helps, and each device has a way of its own.
+            backOff(Self.shortDelay, at: now)
         case .unknown where role == .start: die()
         case .unknown: delay(Self.shortDelay, at: now)
         case .unsent:
