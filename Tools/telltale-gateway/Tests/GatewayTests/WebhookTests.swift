@@ -42,6 +42,18 @@ struct WebhookTests {
         #expect(!Self.isGood(hook, [:], body, [secret], at: 1_614_265_330))
     }
 
+    @Test func `more signatures than a sender has secrets are none`() throws {
+        let hook = try Self.hook(#"{"scheme":"stripe","secrets":["env:X"]}"#)
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("300.{}".utf8), using: SymmetricKey(data: Array("s".utf8)))
+        let good = "v1=\(code.map { String(format: "%02x", $0) }.joined())"
+        for count in [1, 15, 16, 8_000] {
+            let signatures = Array(repeating: "v1=00", count: count) + [good]
+            let headers = ["stripe-signature": "t=300,\(signatures.joined(separator: ","))"]
+            #expect(Self.isGood(hook, headers, "{}", ["s"], at: 300) == (count < 16), "\(count)")
+        }
+    }
+
     @Test func `github: the vector of its documentation`() throws {
         let hook = try Self.hook(#"{"scheme":"github","secrets":["env:X"]}"#)
         let signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
