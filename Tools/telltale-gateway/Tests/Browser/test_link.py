@@ -66,3 +66,26 @@ def test_a_link_that_is_closed_while_it_asks_stays_closed(page, gateway):
     assert page.evaluate("[window.testedLink.state, window.streams]") == ["closed", 1]
     page.evaluate("window.testedLink.begin({})")
     assert page.evaluate("[window.testedLink.state, window.streams]") == ["closed", 1]
+
+
+def test_a_picture_that_was_cut_leaves_nothing_behind(page, gateway):
+    """The browser comes back by itself, without a position: what the first picture had and the second has not is gone."""
+    def events(*more):
+        lines = ['retry: 1\n\nevent: open\ndata: {"epoch":"e","now":1,"subs":[]}\n\n', *more]
+        return lambda route: route.fulfill(content_type="text/event-stream", body="".join(lines))
+
+    def row(key):
+        return f'event: row\ndata: {{"sub":1,"key":"{key}","rev":1,"row":{{}}}}\n\n'
+
+    answers = [events(row("parcel/1"), row("parcel/2")),
+               events(row("parcel/2"), 'event: live\nid: e:2:x\ndata: {"sub":1}\n\n')]
+    page.goto(f"{gateway.url}/login")
+    page.route(STREAM, lambda route: answers.pop(0)(route) if answers else None)
+    page.evaluate("""async () => {
+        const { Link } = await import("/assets/test/link.js");
+        const link = window.testedLink = new Link(["parcel/*,full"]);
+        link.addEventListener("state", () => { if (link.state === "live") window.left = [...link.rows(0).keys()]; });
+    }""")
+    page.wait_for_function("() => window.left")
+    assert page.evaluate("window.left") == ["parcel/2"]
+    page.evaluate("window.testedLink.close()")

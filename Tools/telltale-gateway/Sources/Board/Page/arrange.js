@@ -130,8 +130,8 @@ export class Inspector {
         this.root.hidden = !entry;
         if (!entry) return;
         const { row, rev } = entry;
-        if (this.#isBegun && rev !== this.#rev) {
-            this.note.replaceChildren("It was arranged meanwhile; your values are kept until you save or select anew.");
+        if (this.#isBegun) {
+            if (rev !== this.#rev) this.note.replaceChildren("It was arranged meanwhile; your values are kept until you save or select anew.");
             return;
         }
         this.#rev = rev;

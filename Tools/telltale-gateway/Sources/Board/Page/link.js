@@ -93,6 +93,8 @@ export class Link extends EventTarget {
         on("open", data => {
             clock.heard(data.now);
             this.#waiting = new Set(this.subs.keys());
+            // The browser came back by itself, to a picture that begins anew.
+            if (!this.#lastID) this.subs.forEach((_, index) => this.#remember(index));
         });
         on("row", data => this.#take(data));
         on("gone", data => this.#drop(data.sub - 1, data.key));
