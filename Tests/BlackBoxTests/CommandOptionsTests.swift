@@ -100,6 +100,27 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `events are posted in bulk though the reader of the verdicts has gone`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let folder = try TemporaryFolder()
+            let lines = (1...1_500).map { "errand/\($0) start" } + ["nothing/1 start"]
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: folder.path("events")))
+            let shell = try RunningProgram(
+                URL(filePath: "/bin/sh"),
+                [
+                    "-c", "{ \"$0\" post - <\"$1\"; echo $? >\"$1.status\"; } | head -n 1", program("telltale").path,
+                    folder.path("events"),
+                ],
+                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
+            #expect(shell.readToEnd().count == 1)
+            #expect(shell.waitForExit() == 0)
+            #expect(try String(contentsOfFile: folder.path("events.status"), encoding: .utf8) == "1\n")
+            #expect(shell.standardError.contains("line 1501: unknown_kind"))
+            #expect(try telltale(daemon, "get", "errand/1500").status == 0)
+        }
+    }
+
     @Test func `the daemon's figures, and the newest of a history`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

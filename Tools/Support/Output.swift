@@ -1,5 +1,6 @@
 public import Cards
 import Glibc
+import Synchronization
 import TelltaleEventLoop
 public import TelltaleModel
 
@@ -38,6 +39,11 @@ public enum Output {
         if let json { self.json(json) } else { self.text(text) }
     }
 
+    private static let goesOnWithoutReader = Atomic(false)
+
+    /// From now on the program does its work although the reader of its output has gone: it acts, and does not only tell.
+    public static func goOnWithoutReader() { goesOnWithoutReader.store(true, ordering: .relaxed) }
+
     /// Writes without buffering. When the reader has closed its end (`telltale watch | head`), the program ends. When
     /// the output cannot be written, the program ends with a message.
     public static func write(_ text: String) { write(Array(text.utf8)) }
@@ -45,7 +51,10 @@ public enum Output {
     public static func write(_ bytes: [UInt8]) {
         let error = StandardStream.output.write(bytes.span)
         guard error != 0 else { return }
-        if error == EPIPE { exit(0) }
+        if error == EPIPE {
+            if goesOnWithoutReader.load(ordering: .relaxed) { return }
+            exit(0)
+        }
         let cause = unsafe String(cString: strerror(error))
         complain("\(programName): not all of it could be written to standard output: \(cause)")
         exit(1)

@@ -17,6 +17,7 @@ struct PostedLines {
     func run() throws {
         let (endpoint, configuration) = try daemon.connection()
         var hasFailed = false
+        Output.goOnWithoutReader()
         do throws(ClientFailure) {
             let client = try BlockingClient(
                 to: endpoint, configuration: configuration, timeout: .seconds(20))
