@@ -62,6 +62,18 @@ struct GalleryTests {
         #expect(Self.parameter(kitchen)?["options"] == ["Hoegi"])
     }
 
+    @Test("An account's values are distinct by their bytes, and have the order of these")
+    func spellings() throws {
+        let house = try HubHarness(kinds: Self.kinds)
+        let shop = house.connect()
+        let names = ["Caf\u{E9}", "Cafe\u{301}", "Bar"]
+        for (number, name) in names.enumerated() { AggregateTests.begin(house, "\(number)", shop: name, shop) }
+        WidgetTests.reply(house, "HELLO account=alice", shop)
+        let options = try Self.parameter(Self.widget("mine", Self.ask(house, "GALLERY", shop)))?["options"]?.array
+        let found = options?.compactMap { $0.string.map { Array($0.utf8) } }
+        #expect(found == ["Bar", "Cafe\u{301}", "Caf\u{E9}"].map { Array($0.utf8) })
+    }
+
     @Test("W-V93: one entry a kind, with the families that the surface has")
     func families() throws {
         let house = try HubHarness(kinds: Self.kinds)

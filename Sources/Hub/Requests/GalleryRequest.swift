@@ -87,8 +87,9 @@ extension Hub {
             // Another account's values are told to nobody else.
             let configurations = store.configurations(ofAggregate: index, aggregate, for: account, Self.visibleLimit)
             for (parameter, _) in aggregate.groups {
-                let values = Set(configurations.compactMap { $0[parameter]?.string })
-                    .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                // Two spellings of one text are two values, as they are two groups.
+                let values = Set(configurations.compactMap { $0[parameter]?.string.map { Array($0.utf8) } })
+                    .sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
                 options[parameter] = WidgetGallery.Options(
                     values: Array(values.prefix(limit)), moreCount: max(0, values.count - limit))
             }
