@@ -83,7 +83,9 @@ public struct Problem: Error, Hashable, Sendable {
         ),
         Known(
             code: "busy", status: 503, retry: "later",
-            summary: "too many kinds are being drawn or played at once, or too many callers register at once"),
+            summary:
+                "too much is asked at once: kinds that are drawn or played, registrations, long answers, or bodies on their way"
+        ),
         Known(
             code: "push_refused", status: 502, retry: "no",
             summary: "the push service refuses the request of telltale-push, for the reason in the message"),

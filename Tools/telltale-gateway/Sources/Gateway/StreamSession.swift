@@ -46,15 +46,19 @@ public struct StreamSession: ~Copyable {
     /// Rows of the first subscriptions wait for the reply to the last one; more than this is not kept, and the answer begins.
     private static let waitingByteLimit = 1 << 20
 
-    /// - Parameter continuing: The encoder of a connection that was lost: this one resumes, and the reader notices nothing.
+    /// - Parameters:
+    ///   - continuing: The encoder of a connection that was lost: this one resumes, and the reader notices nothing.
+    ///   - unsent: What the reader of that one was not sent.
     public init(
         _ request: StreamRequest, token: String?, format: StreamEncoder.Format, continuing: StreamEncoder? = nil,
+        unsent: [UInt8] = [],
         random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) {
         self.request = request
         self.token = token
         isContinued = continuing != nil
         encoder = continuing ?? StreamEncoder(format, cursors: request.cursors)
+        events = unsent
         self.random = random
     }
 
@@ -71,6 +75,9 @@ public struct StreamSession: ~Copyable {
         return events
     }
 
+    /// The bytes that were not taken: of a connection that was lost, the next one's reader is sent them first.
+    public var unsent: [UInt8] { events }
+
     public mutating func takeOutcomes() -> [Outcome] {
         defer { outcomes = [] }
         return outcomes
@@ -78,7 +85,8 @@ public struct StreamSession: ~Copyable {
 
     public mutating func takeCounts() -> [(index: Int, count: Int)] { encoder.takeCounts() }
 
-    private var hasOpened = false
+    /// Whether the daemon took the stream: a connection that is lost then is a new loss, and not an attempt that failed.
+    public private(set) var hasOpened = false
 
     /// A sign of life, for a daemon that has heard nothing for a while.
     public mutating func ping() {
@@ -139,6 +147,7 @@ public struct StreamSession: ~Copyable {
         var hello = Hello()
         hello.client = gatewayClientName
         hello.surface = request.situation.surface
+        hello.capabilities = request.situation.capabilities
         hello.account = request.situation.account
         hello.heartbeat = Self.heartbeat
         if line["auth"] ?? "none" != "none" { hello.token = token }
@@ -171,6 +180,10 @@ public struct StreamSession: ~Copyable {
             // Told ahead of the first row of that subscription.
             if request.isMalformed, !isContinued {
                 encoder.reset(subscription: views.count, why: "malformed", into: &events)
+            }
+            // The picture of before was cut, and may hold rows that this one has no more.
+            if isContinued, encoder.cursors[views.count - 1].isEmpty {
+                encoder.reset(subscription: views.count, why: "cut", into: &events)
             }
         }
         if number + 1 < introductionCount + request.selections.count {

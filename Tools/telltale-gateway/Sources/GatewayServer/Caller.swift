@@ -24,15 +24,21 @@ struct Caller {
 
     /// The whole body.
     ///
-    /// - Throws: `too_large` beyond `limit` bytes.
+    /// - Throws: `too_large` beyond `limit` bytes, `busy` where the bodies of all callers have no room together.
     func body(upTo limit: Int = EventRequest.bodyByteLimit) async throws(Problem) -> [UInt8] {
         let tooLarge = Problem("too_large", "the body is larger than \(limit) bytes; say less")
         if let length = field(.contentLength).flatMap({ Int($0) }), length > limit { throw tooLarge }
+        var bytes: [UInt8] = []
+        defer { BodyRoom.shared.giveBack(bytes.count) }
         do {
-            let buffer = try await request.body.collect(upTo: limit)
-            return Array(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw tooLarge
+            for try await piece in request.body {
+                guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
+                try BodyRoom.shared.take(piece.readableBytes)
+                bytes += piece.readableBytesView
+            }
+            return bytes
+        } catch let problem as Problem {
+            throw problem
         } catch is RequestDeadline.Late {
             throw Problem("late_body", "the body does not come in time; send it at once, and whole")
         } catch {

@@ -213,14 +213,16 @@ final class DaemonLink: Sendable {
             return commands.map { _ in .failure(error) }
         }
         let answers = await client.request(all: commands, timeout: Self.patience)
-        giveBack(token ?? "", client)
-        return answers.map { answer in
+        let results = answers.map { answer -> Result<Answer, Problem> in
             switch answer {
             case .success(let answer):
                 if let refusal = answer.refusal { .failure(Problem(refusal)) } else { .success(answer) }
             case .failure(let failure): .failure(Problem(failure, acts: true))
             }
         }
+        let isOver = results.contains { if case .failure(let problem) = $0 { Self.isOver(problem) } else { false } }
+        giveBack(token ?? "", client, isOver: isOver)
+        return results
     }
 
     /// A client of a connection of its own, which the caller closes.

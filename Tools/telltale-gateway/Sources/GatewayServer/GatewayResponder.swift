@@ -65,9 +65,15 @@ struct GatewayResponder: HTTPResponder {
             requestID: requestID)
         try authorize(&caller, match?.route)
         entry.token = caller.token
-        try gateway.origins.check(
-            host: request.head.authority, origin: request.headers[.origin],
-            isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
+        do throws(Problem) {
+            try gateway.origins.check(
+                host: request.head.authority, origin: request.headers[.origin],
+                isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
+        } catch {
+            // A daemon with tokens lets the gateway have any name, and has not said that it is one.
+            guard error.code == "wrong_host", !gateway.link.isKnown else { throw error }
+            throw Problem("daemon_unreachable", "no daemon that leads has greeted the gateway yet; ask again later")
+        }
         if caller.isByCookie, ![.get, .head, .options].contains(request.method) {
             try gateway.origins.checkCookie(
                 fetchSite: caller.field(.fetchSite), host: request.head.authority, origin: request.headers[.origin])

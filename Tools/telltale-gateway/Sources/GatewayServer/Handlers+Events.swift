@@ -45,22 +45,24 @@ extension GatewayResponder {
     }
 
     private func post(_ cloudEvent: CloudEvent, _ caller: Caller) async throws(Problem) -> Response {
-        let app = await app(of: cloudEvent, caller)
+        let app = try await app(of: cloudEvent, caller)
         let event = try cloudEvent.event(app: app)
         let line = try await gateway.link.ask(.event(event), token: caller.token).reply.line
         return Self.acted(Answers.event(event.key, line), line, isReplayed: true)
     }
 
-    private func app(of event: CloudEvent, _ caller: Caller) async -> String? {
+    private func app(of event: CloudEvent, _ caller: Caller) async throws(Problem) -> String? {
         guard let kind = event.kind, event.type.contains(".") else { return nil }
-        return await gateway.owners.app(of: kind, gateway.link, token: caller.token)
+        return try await gateway.owners.app(of: kind, gateway.link, token: caller.token)
     }
 
     private func postBatch(_ caller: Caller) async throws(Problem) -> Response {
         let body = try await caller.body(upTo: EventRequest.deliveryByteLimit)
         let elements = try Self.elements(body)
         var events: [Result<EventCommand, Problem>] = []
-        for element in elements { events.append(await event(element, caller)) }
+        // A daemon that does not answer is waited for once.
+        var silence: Problem?
+        for element in elements { events.append(await event(element, caller, &silence)) }
         let commands = events.compactMap { try? Command.event($0.get()) }
         let answers = await gateway.link.ask(all: commands, token: caller.token)
         return Self.tell(elements, events, answers)
@@ -97,10 +99,20 @@ extension GatewayResponder {
         }
     }
 
-    private func event(_ json: JSON, _ caller: Caller) async -> Result<EventCommand, Problem> {
+    private func event(
+        _ json: JSON, _ caller: Caller, _ silence: inout Problem?
+    ) async -> Result<EventCommand, Problem> {
         do throws(Problem) {
             let cloudEvent = try CloudEvent(json)
-            return .success(try cloudEvent.event(app: await app(of: cloudEvent, caller)))
+            let owner: String?
+            do throws(Problem) {
+                if let silence, cloudEvent.type.contains(".") { throw silence }
+                owner = try await app(of: cloudEvent, caller)
+            } catch {
+                silence = error
+                throw error
+            }
+            return .success(try cloudEvent.event(app: owner))
         } catch {
             return .failure(error)
         }

@@ -24,13 +24,18 @@ final class KindOwners: Sendable {
     private static let limit = 1_024
 
     /// - Parameter token: The caller's.
-    func app(of kind: String, _ link: DaemonLink, token: String?) async -> String? {
+    /// - Throws: That there is no answer, and was none before: without the kind's owner the type of an event may be another one.
+    func app(of kind: String, _ link: DaemonLink, token: String?) async throws(Problem) -> String? {
         let question = Question(kind: kind, token: token)
         let last = known.withLock { $0[question] }
         if let last, NIODeadline.now() - last.asked < Self.span { return last.app }
         // Without an answer the last one is good for as long.
         var app = last?.app
-        if let line = try? await link.ask(.kind(kind), token: token).reply.line { app = line.tail?["app"]?.string }
+        do throws(Problem) {
+            app = try await link.ask(.kind(kind), token: token).reply.line.tail?["app"]?.string
+        } catch {
+            if last == nil, error.retry == "later" || error.retry == "now" || error.status >= 500 { throw error }
+        }
         known.withLock {
             if $0.count >= Self.limit { $0 = [:] }
             $0[question] = Known(app: app, asked: .now())

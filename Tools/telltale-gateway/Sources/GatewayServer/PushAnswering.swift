@@ -241,9 +241,15 @@ struct PushAnswering: Sendable {
     ) async throws(PushRefusal) {
         let app = directory.apps[channel.bundle] ?? .init()
         let identifier = PushChannel.identifier(of: channel.id, endpoint.cryptography)
-        guard let kind = await endpoint.kind(of: channel, app, identifier, link),
-            let key = Key(kind: kind, id: identifier)
-        else { return record.notes.append("no activity follows this channel") }
+        let kind: String?
+        do throws(Problem) {
+            kind = try await endpoint.kind(of: channel, app, identifier, link)
+        } catch {
+            throw refusal(of: error)
+        }
+        guard let kind, let key = Key(kind: kind, id: identifier) else {
+            return record.notes.append("no activity follows this channel")
+        }
         let outcome = try ActivityPayload.read(
             try? EventRequest.json(request.body.span), to: .channel(key), app, id: id, source: Self.source(team),
             token: "", endpoint.cryptography)
@@ -253,12 +259,19 @@ struct PushAnswering: Sendable {
 
 extension PushEndpoint {
     /// The kind of the one activity of a channel; a broadcast does not name it.
-    func kind(of channel: PushChannel, _ app: PushDirectory.App, _ identifier: String, _ link: DaemonLink) async
-        -> String?
-    {
+    ///
+    /// - Throws: That there is no answer: the broadcast is not to be taken for one that concerns no activity.
+    func kind(
+        of channel: PushChannel, _ app: PushDirectory.App, _ identifier: String, _ link: DaemonLink
+    ) async throws(Problem) -> String? {
         for kind in app.kinds.sorted() {
             guard let key = Key(kind: kind, id: identifier) else { continue }
-            if (try? await link.askForSelf(.get(key, view: .full))) != nil { return kind }
+            do throws(Problem) {
+                _ = try await link.askForSelf(.get(key, view: .full))
+                return kind
+            } catch {
+                guard ["unknown_key", "unknown_kind"].contains(error.code) else { throw error }
+            }
         }
         return nil
     }

@@ -189,10 +189,14 @@ final class StreamBridge: @unchecked Sendable {
         daemon = nil
         guard !isOver else { return }
         if hasOpened {
-            DaemonLink.reconnects.increment()
-            deadline = NIODeadline.now() + DaemonLink.patience
-            attempts = 0
-            session = StreamSession(session.request, token: token, format: format, continuing: session.encoder)
+            // One that was not taken is an attempt that failed: where no daemon leads, the reader is told in the end.
+            if session.hasOpened {
+                DaemonLink.reconnects.increment()
+                deadline = NIODeadline.now() + DaemonLink.patience
+                attempts = 0
+            }
+            session = StreamSession(
+                session.request, token: token, format: format, continuing: session.encoder, unsent: session.unsent)
         } else {
             session = StreamSession(session.request, token: token, format: format)
         }

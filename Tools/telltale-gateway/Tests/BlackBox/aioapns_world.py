@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
-from test_apns import Place, start, update  # noqa: E402
+from apns_place import Place, start, update  # noqa: E402
 from world import World  # noqa: E402
 
 

@@ -11,64 +11,8 @@ import uuid
 
 import pytest
 
-from apns_peer import Key, Peer, certificates
+from apns_place import BUNDLE, Place, start, update
 from test_access import Principals
-from support import Line, attributes
-
-BUNDLE = "com.example.coffee"
-TYPE = {"kind": "coffee-order", "id": "attributes.orderNumber", "event": "content-state.status"}
-
-
-class Place:
-    """A daemon, a gateway that takes pushes, and a sender's key."""
-
-    def __init__(self, world, auth="verify", apns="127.0.0.1:0", daemon=(), gateway=(), **file):
-        self.folder = world.folder
-        self.people = 0
-        self.daemon = world.daemon(*daemon)
-        self.key = Key(world.folder)
-        self.other = Key(world.folder, "TEAM654321", "KEY7654321")
-        keys = [{"team": k.team, "kid": k.kid, "key": f"file:{k.public}"} for k in (self.key, self.other)]
-        self.file = world.file("apns.json", json.dumps(
-            {"auth": auth, "keys": keys, "apps": {BUNDLE: {"CoffeeAttributes": TYPE}}} | file))
-        self.options = [*certificates(f"{world.folder}/certs", "api.push.apple.com", "api.sandbox.push.apple.com"),
-                        "--apns-listen", apns, "--apns", self.file, "--state", f"{world.folder}/state", *gateway]
-        self.gateway = world.gateway(*self.options)
-        self.authority = f"{world.folder}/certs/ca.pem"
-        self.port = int(self.gateway.ready["apns"].split(":")[-1])
-
-    def peer(self, **options):
-        return Peer(self.port, self.authority, **options)
-
-    def start_token(self, **more):
-        """Each of another person, so that the limit of activities is none of the tests' matter."""
-        self.people += 1
-        account = more.pop("account", f"person-{self.people}")
-        answer = self.gateway.post("/v1/apns/tokens", {"app": BUNDLE, "kind": "coffee-order", "account": account} | more)
-        assert answer.status == 201, answer.text
-        return answer.json["token"]
-
-    def update_token(self, key):
-        answer = self.gateway.get(f"/v1/apns/tokens?key={key}&account=alice")
-        assert answer.status == 200, answer.text
-        return answer.json["token"]
-
-    def row(self, key):
-        line = Line(self.daemon.port)
-        try:
-            return attributes(line.ask(f"GET {key}"))[1]
-        finally:
-            line.close()
-
-
-def start(number, **more):
-    return {"timestamp": int(time.time()), "event": "start", "attributes-type": "CoffeeAttributes",
-            "attributes": {"orderNumber": number, "item": "Flat white"}, "content-state": {"status": "new"},
-            "alert": {"title": "Ordered", "body": "Flat white"}} | more
-
-
-def update(status, event="update", **more):
-    return {"timestamp": int(time.time()), "event": event, "content-state": {"status": status, "shelf": "B"}} | more
 
 
 @pytest.fixture(scope="module")
@@ -213,12 +157,9 @@ def test_the_same_push_acts_once_across_a_killed_gateway(place, world):
 
 
 def test_channels_and_broadcasts(place):
-    peer, bearer = place.peer(), place.key.token()
-    auth = ("authorization", f"bearer {bearer}")
-    path = f"/1/apps/{BUNDLE}/channels"
-    made = peer.ask("POST", path, [auth], b'{"message-storage-policy":1,"push-type":"LiveActivity"}')
-    channel = made.headers["apns-channel-id"]
-    assert made.status == 201 and made.frames == [("HEADERS", True)]
+    peer, bearer = place.peer(), place.bearer
+    auth, path = place.auth, f"/1/apps/{BUNDLE}/channels"
+    channel = place.make_channel(peer)
     read = peer.ask("GET", path, [auth, ("apns-channel-id", channel)])
     assert json.loads(read.body) == {"message-storage-policy": 1, "push-type": "LiveActivity"}
     assert channel in json.loads(peer.ask("GET", f"/1/apps/{BUNDLE}/all-channels", [auth]).body)["channels"]
@@ -227,11 +168,10 @@ def test_channels_and_broadcasts(place):
         answer = peer.push(place.start_token(), start(8, **{"input-push-channel": channel}), bearer)
         assert answer.status == 200
     assert answer.headers["telltale-verdict"] == "ignored"
-    head = [auth, ("apns-channel-id", channel), ("apns-push-type", "Liveactivity"), ("apns-expiration", "0")]
-    answer = peer.ask("POST", f"/4/broadcasts/apps/{BUNDLE}", head, json.dumps({"aps": update("CONFIRMED")}).encode())
+    answer = place.broadcast(peer, channel, update("CONFIRMED"))
     assert (answer.status, answer.headers["telltale-verdict"]) == (200, "applied")
     assert uuid.UUID(answer.headers["apns-request-id"])
-    begins = peer.ask("POST", f"/4/broadcasts/apps/{BUNDLE}", head, json.dumps({"aps": start(9)}).encode())
+    begins = place.broadcast(peer, channel, start(9))
     assert begins.status == 200 and "starts no activity" in begins.note
     assert peer.ask("DELETE", path, [auth, ("apns-channel-id", channel)]).status == 204
     assert peer.ask("GET", path, [auth, ("apns-channel-id", channel)]).reason == "ChannelNotRegistered"
@@ -273,10 +213,13 @@ def test_the_inspector_says_why_nothing_was_shown(place):
 
 def test_a_daemon_that_is_away_is_503(world):
     own = Place(world)
-    peer, bearer, token = own.peer(), own.key.token(), own.start_token()
+    peer, bearer, token = own.peer(), own.bearer, own.start_token()
     assert peer.push(token, start(1), bearer).status == 200
     own.daemon.kill()
     answer = peer.push(token, start(2), bearer)
+    assert (answer.status, answer.reason) == (503, "ServiceUnavailable")
+    # A broadcast names no activity, and may concern one all the same.
+    answer = own.broadcast(peer, own.make_channel(peer), update("CONFIRMED"))
     assert (answer.status, answer.reason) == (503, "ServiceUnavailable")
     peer.close()
 

@@ -1,9 +1,14 @@
 """CloudEvents 1.0, made by their own library."""
 
 import json
+import time
 
 import pytest
 from cloudevents.v1.http import CloudEvent, to_binary, to_structured
+
+from fake_daemon import FakeDaemon
+from support import PATIENCE
+from test_access import Principals
 
 BATCH = {"Content-Type": "application/cloudevents-batch+json"}
 
@@ -76,6 +81,41 @@ def test_a_batch_without_a_daemon_may_come_later(world):
     event = {"specversion": "1.0", "id": "1", "source": "/b", "type": "start", "subject": "errand/1"}
     answer = world.gateway().post("/v1/events", [event], BATCH)
     assert answer.status == 503 and answer.json[0]["code"] == "daemon_unreachable"
+
+
+def test_without_the_kinds_owner_no_type_is_guessed(world):
+    """Under another type the event would be ignored, and its id used up."""
+    posted = []
+
+    def post(connection):
+        posted.append(connection)
+        connection.send(f"OK{connection.id} verdict=ignored rev=1")
+
+    world.started.append(FakeDaemon(world.folder, {
+        "KIND": lambda connection: connection.send(f'ERR{connection.id} code=limit_rate retry=later {{"msg":"too fast"}}'), "EVT": post}))
+    gateway = world.gateway()
+    event = {"specversion": "1.0", "id": "1", "source": "/b", "type": "com.example.coffee.ready", "subject": "coffee-order/1"}
+    answer = gateway.post("/v1/events", event, {"Content-Type": "application/cloudevents+json"})
+    assert (answer.status, answer.code) == (429, "limit_rate"), answer.text
+    answer = gateway.post("/v1/events", [event, event | {"id": "2", "type": "start"}], BATCH)
+    assert [entry.get("verdict", entry.get("code")) for entry in answer.json] == ["limit_rate", "ignored"]
+    assert len(posted) == 1
+
+
+def test_a_token_that_becomes_good_is_good_for_batches(world):
+    principals = Principals(world.folder)
+    principals.add("owner", "admin", account="*")
+    world.daemon("--auth", principals.write())
+    gateway = world.gateway()
+    principals.add("till", "admin", account="*")
+    event = {"specversion": "1.0", "id": "1", "source": "/b", "type": "start", "subject": "errand/1"}
+    head = BATCH | principals.bearer("till")
+    assert gateway.post("/v1/events", [event], head).json[0]["code"] == "auth_failed"
+    principals.write()
+    deadline = time.monotonic() + PATIENCE
+    while (answer := gateway.post("/v1/events", [event], head)).status != 200:
+        assert time.monotonic() < deadline, answer.text
+    assert answer.json[0]["verdict"] == "applied"
 
 
 def test_the_webhook_handshake(gateway):

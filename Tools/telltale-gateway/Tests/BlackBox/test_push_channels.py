@@ -5,9 +5,8 @@ import time
 import pytest
 
 from push_place import Place
-from support import free_port
 from test_access import Principals
-from test_apns import BUNDLE, Place as FarPlace
+from apns_place import BUNDLE, Place as FarPlace
 from world import World
 
 

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from push_place import Place, Pusher
+from push_place import Place
 from support import REPOSITORY, Line, attributes, free_port
-from test_apns import Place as FarPlace
+from apns_place import Place as FarPlace
 from world import World
 
 ORDERS = int(os.environ.get("ORDERS", "20"))

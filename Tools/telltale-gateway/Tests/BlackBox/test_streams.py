@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from fake_daemon import GREETING, FakeDaemon
 from support import Line, Stream, attributes
 
 NOTE = {"content-state": {"note": "x" * 3_000}}
@@ -192,6 +193,21 @@ def test_a_daemon_that_is_killed_is_not_noticed(world):
         assert answer.json["verdict"] == "applied"
         while stream.until("row")[-1][1]["row"]["content"]["note"] != str(number):
             pass
+    stream.close()
+
+
+def test_a_cluster_in_which_no_node_leads_is_told_in_the_end(world):
+    """Each connection is greeted by a standby: none is a new loss, and they are not asked for as fast as they come."""
+    daemon = world.daemon()
+    gateway = world.gateway()
+    stream = Stream(gateway, "sub=errand/*")
+    stream.until("live")
+    daemon.kill()
+    standby = FakeDaemon(world.folder, {}, f"{GREETING} node=n2 role=standby")
+    world.started.append(standby)
+    assert stream.until("bye")[-1][1]["code"] == "daemon_unreachable"
+    # Ten seconds, half a second apart after the first few; the gateway's own connection asks too.
+    assert len(standby.connections) < 400
     stream.close()
 
 

@@ -219,6 +219,61 @@ struct StreamEncodingTests {
         #expect(second.takeEvents().isEmpty && second.takeOutcomes().isEmpty)
     }
 
+    @Test func `a picture that was cut is told as a reset, and what was not sent comes first`() throws {
+        var first = try Self.session("sub=*&sub=errand/*")
+        first.receive(
+            Array(
+                """
+                TELLTALE 1 epoch=6f3a91c2d0e4b577 now=1 auth=none
+                OK conn=c1
+                OK sub=1 view=full
+                LIVE sub=1 cur=6f3a91c2d0e4b577:7:b0e4
+                OK sub=2 view=full
+                SNAP sub=2 key=errand/1 rev=5 {}
+
+                """.utf8
+            ).span)
+        let wasTaken = first.hasOpened
+        #expect(wasTaken)
+        func resumed(_ before: borrowing StreamSession) -> StreamSession {
+            StreamSession(
+                before.request, token: nil, format: .serverSentEvents, continuing: before.encoder,
+                unsent: before.unsent)
+        }
+        // One that does not even greet loses nothing either.
+        let second = resumed(first)
+        let isTaken = second.hasOpened
+        #expect(!isTaken)
+        var third = resumed(second)
+        third.receive(
+            Array(
+                """
+                TELLTALE 1 epoch=6f3a91c2d0e4b577 now=1 auth=none
+                OK conn=c3
+                OK sub=1 view=full
+                OK sub=2 view=full
+                SNAP sub=2 key=errand/2 rev=9 {}
+
+                """.utf8
+            ).span)
+        let told = String(decoding: third.takeEvents(), as: UTF8.self).split(separator: "\n").filter {
+            $0.hasPrefix("event: ") || $0.contains("\"why\"")
+        }
+        #expect(
+            told == [
+                "event: open", "event: live", "event: row", "event: reset", #"data: {"sub":2,"why":"cut"}"#,
+                "event: row",
+            ])
+    }
+
+    @Test func `a stream says what it can show`() throws {
+        var session = try Self.session("caps=widgets")
+        session.receive(Array("TELLTALE 1 epoch=0000000000000001 now=1 auth=none\n".utf8).span)
+        #expect(
+            String(decoding: session.takeOutput(), as: UTF8.self).hasPrefix(
+                "HELLO client=gateway caps=widgets hb=15000\n"))
+    }
+
     @Test func `what is no daemon is refused`() throws {
         for text in [
             "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-x\n", "ERR code=limit_conns retry=later {}\n", "\u{1}\n",

@@ -13,10 +13,13 @@ class FakeDaemon:
     """Listens where `World` has its daemon's socket. `answers` maps a verb to a function that is given the connection; `HELLO` and
     `PING` are answered by themselves. Each connection has a thread of its own."""
 
-    def __init__(self, folder, answers):
+    def __init__(self, folder, answers, greeting=GREETING):
         self.answers = answers
+        self.greeting = greeting
         self.path = f"{folder}/daemon.sock"
         self.listener = socket.socket(socket.AF_UNIX)
+        if os.path.exists(self.path):
+            os.unlink(self.path)
         self.listener.bind(self.path)
         self.listener.listen(64)
         self.connections = []
@@ -34,7 +37,7 @@ class FakeDaemon:
 
     def serve(self, connection):
         try:
-            connection.send(GREETING)
+            connection.send(self.greeting)
             for line in connection.lines:
                 verb, *words = line.decode().split()
                 connection.id = next((f" {word}" for word in words if word.startswith("id=")), "")
