@@ -10,7 +10,7 @@ extension Replica {
         if isAtOwn, bytes == appender.bytes { return settle(appender.foundOwn(), at: now) }
         let reading = reader.read(bytes)
         // The leader of this term is this process: what is not void is a word of its own, which it was told there was no room for.
-        // What it has decided since does not follow that.
+        // A batch that it has decided since follows another record.
         let wasLeading = role == .leading
         if wasLeading, reading.isOfLeader {
             standDown("the log has a message that the engine had refused for want of room", at: now)

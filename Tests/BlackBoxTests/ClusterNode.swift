@@ -43,7 +43,7 @@ final class ClusterNode {
             [
                 "--data", folder.appending(path: data).path, "--kinds", folder.appending(path: "kinds").path,
                 "--listen", "127.0.0.1:\(port)", "--cluster", "shop", "--node", name, "--advertise",
-                "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "4s",
+                "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "12s",
             ] + options)
         let ready = program.readLine() ?? program.standardError
         try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")

@@ -40,7 +40,7 @@ struct ClusterOperationTests {
         let program = try DaemonProcess.launch([
             "--data", data ?? self.data, "--kinds", folder.appending(path: "kinds").path, "--listen",
             "127.0.0.1:\(port)", "--cluster", "shop", "--node", "n1", "--advertise", "127.0.0.1:\(port)", "--engine",
-            log, "--lease", "1500ms", "--give-up", "4s",
+            log, "--lease", "1500ms", "--give-up", "12s",
         ])
         while let line = program.readLine() { if line.hasPrefix("leading ") { return program } }
         throw DaemonProcess.StartFailure(description: program.standardError)

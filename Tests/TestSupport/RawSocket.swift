@@ -20,7 +20,7 @@ public final class RawSocket: Sendable {
     public init(unix: Bool = false, receiveBufferByteCount: CInt? = nil) throws {
         descriptor = socket(unix ? AF_UNIX : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure("socket") }
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if var receiveBufferByteCount {
             unsafe setsockopt(

@@ -156,8 +156,8 @@ def finish(arguments, cluster, crowd):
     """Writers end, readers come to the newest state, and everything is compared."""
     for client in [crowd.finger, *crowd.producers]:
         client.end()
-    address = cluster.addresses[cluster.await_leader().name]
-    oracle.settled(address, crowd.screens, crowd.producers, crowd.finger)
+    # The lead may move meanwhile.
+    oracle.settled(lambda: cluster.addresses[cluster.await_leader().name], crowd.screens, crowd.producers, crowd.finger)
     terms = oracle.ledgers(crowd.producers)
     asked = oracle.providers(crowd.providers)
     for client in crowd.providers + crowd.screens:

@@ -62,7 +62,7 @@ def test_a_request_without_an_answer_tells_its_eid() -> None:
         stage.hear_end()
 
     script = Script(silent)
-    with Telltale(script.url, timeout=1) as client:
+    with Telltale(script.url, timeout=5) as client:
         with pytest.raises(TimedOut) as caught:
             client.post("errand/1", "start", eid="e1")
         assert caught.value.sent and caught.value.eid == "e1"

@@ -2,7 +2,6 @@
 
 import collections
 import json
-import select
 import socket
 import ssl
 import threading

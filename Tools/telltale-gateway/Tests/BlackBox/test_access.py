@@ -239,7 +239,7 @@ def test_the_log_names_the_principal_and_no_token(guarded):
 def test_a_token_that_ends_takes_its_stream_with_it(world):
     principals = Principals(world.folder)
     principals.add("gone", "read:*", account="*")
-    principals.add("brief", "read:*", account="*", expires=time.time() + 10)
+    principals.add("brief", "read:*", account="*", expires=time.time() + 30)
     principals.add("stays", "read:*", account="*")
     world.daemon("--auth", principals.write())
     gateway = world.gateway()

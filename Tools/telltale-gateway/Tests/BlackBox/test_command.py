@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from support import PATIENCE, REPOSITORY, Stream, environment
+from support import PATIENCE, REPOSITORY, Stream, environment, output_until
 
 
 def curl(*arguments):
@@ -53,10 +53,11 @@ def test_plain_curl(gateway):
     refused = curl("--fail-with-body", "-d", "{", f"{gateway.url}/errand/curl/start")
     assert refused.returncode == 22 and json.loads(refused.stdout)["code"] == "bad_json"
     assert curl("-I", f"{gateway.url}/v1/kinds").stdout.startswith("HTTP/1.1 200")
-    streaming = curl("-N", "--max-time", "2", f"{gateway.url}/v1/stream?sub=coffee-order/curl,carplay")
-    assert streaming.stdout.startswith("retry: 2000\n\nevent: open\n") and "event: live" in streaming.stdout
-    lines = curl("-N", "--max-time", "1", "-H", "Accept: application/x-ndjson", f"{gateway.url}/v1/stream?sub=errand/*")
-    assert [json.loads(line)["event"] for line in lines.stdout.splitlines()][-1] == "live"
+    streaming = output_until(["curl", "-sN", f"{gateway.url}/v1/stream?sub=coffee-order/curl,carplay"], "event: live")
+    assert streaming.startswith("retry: 2000\n\nevent: open\n")
+    lines = output_until(
+        ["curl", "-sN", "-H", "Accept: application/x-ndjson", f"{gateway.url}/v1/stream?sub=errand/*"], '{"event":"live",')
+    assert all(json.loads(line)["event"] for line in lines.splitlines()[:-1])
 
 
 def test_a_stream_that_curl_leaves_is_noticed(gateway):

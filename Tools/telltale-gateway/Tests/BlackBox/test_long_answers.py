@@ -136,7 +136,7 @@ def test_a_gateway_that_stops_does_not_wait_for_listings(world, fake):
                 time.sleep(0.01)
             gateway.process.send_signal(signal.SIGTERM)
             assert waiting.recv(65_536).startswith(b"HTTP/1.1 503")
-            assert gateway.process.wait(12) == 0
+            assert gateway.process.wait(PATIENCE) == 0
         assert stuck.recv(64).startswith(b"HTTP/1.1 200")
 
 
@@ -181,7 +181,8 @@ def test_one_caller_has_a_share_of_the_long_answers(world, fake):
         assert going_on.wait(2 * PATIENCE)
         rows(1)(connection)
 
-    fake({"LIST": answer, "GET": one_row})
+    # The figures of the gateway wait for those of the daemon.
+    fake({"LIST": answer, "GET": one_row, "STATS": lambda connection: connection.send(f"OK{connection.id} {{}}")})
     gateway = world.gateway()
     gateway.get("/v1/entities/errand/1")
     readers = [ask(gateway) for _ in range(16)]

@@ -18,7 +18,7 @@ def test_silence_is_marked_and_a_reader_that_takes_nothing_for_30_s_is_let_go(wo
     quiet.until("live")
     before = time.monotonic()
     assert quiet.until("mark")[-1][1]["now"] > 0
-    assert 10 < time.monotonic() - before < 20
+    assert 10 < time.monotonic() - before < 40
     # Its silence is the clock of this test.
     marks = 1
     while gateway.metrics()["telltale_gateway_streams"] != "1":

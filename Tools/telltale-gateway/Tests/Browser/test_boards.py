@@ -8,6 +8,8 @@ import time
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from previews import wait_until_drawn
+
 COUNT = iter(range(1000))
 
 
@@ -31,7 +33,9 @@ def board(gateway):
 
 def open_board(page, gateway, board, surface="phone"):
     page.goto(f"{gateway.url}/boards/{board}?account=alice&as={surface}")
-    page.wait_for_selector('body[data-live="true"]')
+    # The gallery comes by another request than the rows, and names the tiles.
+    page.wait_for_function("() => document.querySelector('#place-kind')?.options.length > 0")
+    wait_until_drawn(page)
 
 
 def places(page):
@@ -134,11 +138,8 @@ def test_buttons_move_stack_show_pin_and_remove(page, gateway, board):
     page.get_by_label("Smart: turns to what is relevant").uncheck()
     page.wait_for_function("() => !document.querySelector('.refusal').textContent")
     assert page.locator(".members button").count() == 2
-    for _ in range(50):
-        if full(gateway, f"{board}/left")["smart"] is False:
-            break
+    while full(gateway, f"{board}/left")["smart"] is not False:
         page.wait_for_timeout(20)
-    assert full(gateway, f"{board}/left")["smart"] is False
     act(page, "remove")
     wait_for_places(page, "one", "two")
     assert page.locator("[data-testid=inspector]").is_hidden()
@@ -210,6 +211,20 @@ def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
     page.get_by_role("button", name="Save").click()
     page.wait_for_selector("[data-testid=inspector] >> text=kitchen/Central")
     assert page.locator("[data-testid=inspector] [data-testid=refusal]").text_content() == ""
+
+
+def test_a_gallery_that_comes_late_leaves_what_is_typed(page, gateway, board):
+    held = []
+    page.route("**/v1/gallery**", lambda route: held.append(route))
+    page.goto(f"{gateway.url}/boards/{board}?account=alice&as=phone")
+    wait_until_drawn(page)
+    grip(page, board, "two").click()
+    page.locator("#configure-shop").fill("Central")
+    while not held:
+        page.wait_for_timeout(10)
+    held[0].continue_()
+    page.wait_for_function("() => document.querySelector('#place-kind')?.options.length > 0")
+    assert page.locator("#configure-shop").input_value() == "Central"
 
 
 def test_a_tile_that_another_person_arranged_while_it_was_dragged_stays(page, gateway, board):
@@ -315,7 +330,6 @@ def test_a_token_that_may_not_arrange_is_told_what_it_needs(page, world):
 def test_axe_finds_nothing_serious(page, gateway, board, scheme, surface):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     open_board(page, gateway, board, surface)
-    page.wait_for_function("() => document.querySelector('#place-kind').options.length > 0")
     if surface != "watch":
         page.locator(".grip").first.click()
     found = Axe().run(page).response["violations"]

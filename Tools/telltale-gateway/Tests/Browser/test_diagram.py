@@ -3,7 +3,7 @@
 import re
 
 from lives import LIVES, live, post
-from previews import open_wall, wait_for_state
+from previews import listen, open_wall, wait_for_state, wait_for_told
 
 ACTIVE = "() => [...document.querySelectorAll('[data-testid=diagram-state][data-active=true]')].map(one => one.dataset.state).sort()"
 
@@ -23,9 +23,10 @@ def test_the_edge_of_the_last_event_is_flashed(page, gateway):
     live(gateway, key, 2)
     open_wall(page, gateway, key)
     page.wait_for_selector("[data-testid=diagram-state]", state="attached")
+    listen(page)
     post(gateway, key, "main_ready", {})
-    page.wait_for_selector('.edge.flash[data-event="main_ready"]', state="attached")
-    assert page.locator(".edge.flash").count() == 1
+    wait_for_told(page, "flash main_ready")
+    assert page.evaluate("new Set(window.told).size") == 1
 
 
 def test_an_event_under_another_name_flashes_the_edge_that_it_took(page, gateway):
@@ -33,8 +34,9 @@ def test_an_event_under_another_name_flashes_the_edge_that_it_took(page, gateway
     live(gateway, key, 1)
     open_wall(page, gateway, key)
     page.wait_for_selector("[data-testid=diagram-state]", state="attached")
+    listen(page)
     post(gateway, key, "CONFIRMED", {})
-    page.wait_for_selector('.edge.flash[data-event="confirm"]', state="attached")
+    wait_for_told(page, "flash confirm")
 
 
 def test_a_timer_counts_down_at_its_state(page, gateway):

@@ -5,13 +5,13 @@ import itertools
 import pytest
 
 from lives import live, post
-from previews import SAID, row, texts
+from previews import SAID, row, texts, wait_until_drawn
 from support import Line, Provider, attributes
 
 
 def open_home(page, gateway, query=""):
     page.goto(f"{gateway.url}/{query}")
-    page.wait_for_selector('body[data-live="true"]')
+    wait_until_drawn(page)
 
 
 def card(page, key):
@@ -79,7 +79,7 @@ def test_a_card_out_of_sight_costs_nothing_while_it_is_as_it_was(page, gateway, 
     for _ in range(3):
         change(near)
     # An hour passes in one tick: a text in sight counts on, and one out of sight waits until it comes into it.
-    page.evaluate("async () => { const { clock, tick } = await import(document.querySelector('script[type=module]').src.replace('main.js', 'clock.js')); clock.hold(clock.now() + 3600e3); tick(); }")
+    page.evaluate("async () => { const { clock, tick } = await import(document.querySelector('script[type=module]').src.replace('main.js', 'clock.js')); clock.hold(clock.now() + 3660e3); tick(); }")
     said = "key => document.querySelector(`[data-testid=card][data-key='${key}'] [data-ago]`).textContent"
     assert page.evaluate(said, near) == "1 h ago"
     assert page.evaluate("window.written") == 0

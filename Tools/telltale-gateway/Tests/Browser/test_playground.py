@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from previews import PREVIEWS, SAID, texts
+from previews import PREVIEWS, SAID, listen, texts, wait_for_told
 from support import REPOSITORY
 from test_safety import HOSTILE
 
@@ -45,7 +45,7 @@ def check_previews(page, played):
             expected = sorted([*expected, played["rows"][view]["appName"]])
         page.wait_for_function(
             f"([name, texts]) => {{ const one = document.querySelector(name); return one && JSON.stringify(({SAID})(one)) === texts; }}",
-            arg=[name, json.dumps(expected, ensure_ascii=False, separators=(",", ":"))], timeout=5000)
+            arg=[name, json.dumps(expected, ensure_ascii=False, separators=(",", ":"))])
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -99,13 +99,13 @@ def test_events_and_time_move_every_screen(page, gateway):
     open_playground(page, gateway)
     answers = []
     page.on("response", lambda answer: answers.append(answer) if answer.url.endswith("/v1/play") else None)
+    listen(page)
     for name in ["brew", "ready"]:
         happen(page, name)
         page.wait_for_selector(f'[data-testid="diagram-state"][data-state="{"brewing" if name == "brew" else name}"][data-active="true"]', state="attached")
-        page.wait_for_selector(f'.edge.flash[data-event="{name}"]', state="attached")
+        wait_for_told(page, f"flash {name}")
         if name == "ready":
-            assert page.locator(".watch-alert .title").text_content() == "Flat white is ready"
-            page.wait_for_selector('[data-testid="wall-standby-banner"]')
+            wait_for_told(page, "Flat white is ready", '[data-testid="wall-standby-banner"]')
         check_previews(page, answers[-1].json())
     page.get_by_role("button", name="To the next deadline").click()
     page.wait_for_selector('[data-testid="wall-lockscreen"][data-stale]')

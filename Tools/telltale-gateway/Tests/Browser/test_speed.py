@@ -9,6 +9,7 @@ import pathlib
 import time
 
 from lives import live
+from previews import pairs_of_frames
 from support import Line
 
 CARDS = 500
@@ -95,7 +96,7 @@ def test_the_wall_is_small_and_soon_there(page, gateway):
     assert 0 < of_page and of_page + of_gateway < 2 * plain
     # The page is drawn after less than 300 ms on a machine of usual speed. The quickest of eight loads is held to half as much again,
     # because the machine is not usual in each of them; where others have the processors, it says nothing of the page.
-    if os.getloadavg()[0] > 2 * os.cpu_count():
+    if os.getloadavg()[0] > os.cpu_count() / 2:
         print("the machine is busy: the time until it is drawn is not held")
         return
     assert min(took) < 450 * max(1, plain / USUAL_PLAIN)
@@ -152,7 +153,7 @@ def test_500_living_cards(page, gateway, daemon):
     # A few for each change, and a few a second for the times that each card tells: a list that is drawn anew has 500 for each change.
     assert 0 < touched < 8 * CHANGES * SECONDS + 5 * CARDS * elapsed
     # Once a frame, and not once a change.
-    assert 0 < layouts < 2 * SECONDS * FRAMES
+    assert 0 < layouts < 2 * FRAMES * max(SECONDS, elapsed)
     # A page that is stopped often draws more frames, each with fewer changes: the cost is of frames.
     assert 0 < of_page < (10 + layouts / 20) * plain
 
@@ -192,5 +193,7 @@ def test_the_playground_follows_at_once(page, gateway):
         }""")
     print(f"playground: click to drawn screens p50 {taken[20]:.0f} ms, p95 {taken[37]:.0f} ms; change to findings {checked:.0f} ms; "
           f"processor time of the gateway {of_gateway * 1000:.1f} ms a step")
-    assert taken[37] < 300 and checked < 1000
-    assert of_gateway < 0.1
+    frames, plain = pairs_of_frames(page), plain_seconds(page)
+    # Of the time until findings the page's own pause is a quarter of a second. Two frames take 33 ms on a machine that keeps up.
+    assert taken[37] < max(300, 9 * frames) and checked < max(1000, 250 + 23 * frames)
+    assert of_gateway < plain / 3

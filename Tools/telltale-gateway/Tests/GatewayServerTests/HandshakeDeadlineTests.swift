@@ -73,7 +73,7 @@ struct HandshakeDeadlineTests {
             folder.appending(path: "leaf.pem").path(), folder.appending(path: "leaf.key.pem").path())
         let tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.chain, privateKey: certificates.privateKey)
-        let patience = TimeAmount.seconds(2)
+        let patience = TimeAmount.seconds(5)
         let listener = PunctualChannel(
             base: try HTTP2UpgradeChannel(tlsConfiguration: tls) { _, writer, _ in
                 try await writer.writeResponse(HTTPResponse(status: .ok))

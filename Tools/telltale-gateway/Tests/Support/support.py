@@ -11,8 +11,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
-import threading
 import time
 
 import jsonschema
@@ -255,6 +253,21 @@ class Provider:
 
 
 # MARK: Streams
+
+
+def output_until(command, word):
+    """What a program that does not end has written when this word comes; it is killed then."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        told = ""
+        try:
+            while word not in told:
+                ready, _, _ = select.select([program.stdout], [], [], PATIENCE)
+                piece = os.read(program.stdout.fileno(), 65_536).decode() if ready else ""
+                assert piece, f"it ends without {word}: {told}"
+                told += piece
+        finally:
+            program.kill()
+    return told
 
 
 class Stream:
