@@ -1,4 +1,4 @@
-#include "CTelltaleTLS.h"
+#include "context.h"
 
 #include <limits.h>
 #include <openssl/bio.h>
@@ -8,17 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct telltale_tls_context {
-    SSL_CTX *ssl;
-};
 
 struct telltale_tls {
     SSL *ssl;
     BIO *in;
     // Bytes that `in` has taken since it was made.
     size_t fed;
+    // Messages of the handshake's kind that came behind it, and the plaintext that came.
+    uint64_t messages, plaintext;
+    int is_established, is_cut;
     // Where ciphertext goes during telltale_tls_encrypt: memory of the caller. NULL at all other times.
     uint8_t *room;
     size_t room_size, room_used;
@@ -31,103 +29,19 @@ struct telltale_tls {
 // connection does not hold the room of its handshake.
 enum { KEPT_ROOM = 1024 };
 
-static void tell(char *error, size_t size, const char *what) {
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = code ? ERR_reason_error_string(code) : NULL;
-    snprintf(error, size, "%s: %s", what, reason ? reason : "unknown reason");
-    ERR_clear_error();
-}
+// A peer may ask for new keys behind the handshake: so often without reason, and once more for so much plaintext. OpenSSL has no bound,
+// and answers each within one SSL_read: a peer of 1 Mbit/s would hold the loop up for ever.
+enum { FREE_MESSAGES = 32, BYTES_A_MESSAGE = 65536 };
 
-static SSL_CTX *settings(const SSL_METHOD *method) {
-    SSL_CTX *ssl = SSL_CTX_new(method);
-    if (ssl == NULL) return NULL;
-    SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
-    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    // Forward secrecy and authenticated encryption alone; those of TLS 1.3 are so by definition. AES with a key of 128 bits comes
-    // first: it costs the least for each row, and the curves of the handshake have the strength of 128 bits too.
-    SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM+AES128:ECDHE+AESGCM:ECDHE+CHACHA20");
-    SSL_CTX_set_ciphersuites(ssl, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
-    // An idle connection gives its buffers back.
-    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-    // Tickets hold the state of a session; a cache would grow with every client.
-    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    return ssl;
-}
-
-static telltale_tls_context *wrapped(SSL_CTX *ssl) {
-    telltale_tls_context *context = malloc(sizeof *context);
-    if (context == NULL) {
-        SSL_CTX_free(ssl);
-        return NULL;
-    }
-    context->ssl = ssl;
-    return context;
-}
-
-// OpenSSL's own one asks on the terminal, and holds up the caller until there is an answer.
-static int refuse_passphrase(char *buffer, int size, int for_writing, void *was_asked) {
-    (void)buffer, (void)size, (void)for_writing;
-    if (was_asked != NULL) *(int *)was_asked = 1;
-    return -1;
-}
-
-telltale_tls_context *telltale_tls_server(const char *certificate, const char *key, char *error, size_t size) {
-    ERR_clear_error();
-    SSL_CTX *ssl = settings(TLS_server_method());
-    if (ssl == NULL) {
-        tell(error, size, "TLS");
-        return NULL;
-    }
-    int was_asked = 0;
-    SSL_CTX_set_default_passwd_cb(ssl, refuse_passphrase);
-    SSL_CTX_set_default_passwd_cb_userdata(ssl, &was_asked);
-    if (SSL_CTX_use_certificate_chain_file(ssl, certificate) != 1) {
-        tell(error, size, "the certificate cannot be read");
-    } else if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1) {
-        tell(error, size, "the key cannot be read");
-        if (was_asked) {
-            snprintf(error, size, "%s", "the key is encrypted, and no passphrase is asked for; "
-                                        "decrypt it: openssl pkey -in KEY -out FILE");
-        }
-    } else if (SSL_CTX_check_private_key(ssl) != 1) {
-        tell(error, size, "the key is not that of the certificate");
-    } else {
-        SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL);
-        SSL_CTX_set_session_id_context(ssl, (const unsigned char *)"telltale", 8);
-        return wrapped(ssl);
-    }
-    SSL_CTX_free(ssl);
-    return NULL;
-}
-
-telltale_tls_context *telltale_tls_client(const char *authorities, char *error, size_t size) {
-    ERR_clear_error();
-    SSL_CTX *ssl = settings(TLS_client_method());
-    if (ssl == NULL) {
-        tell(error, size, "TLS");
-        return NULL;
-    }
-    int status = authorities ? SSL_CTX_load_verify_locations(ssl, authorities, NULL) : SSL_CTX_set_default_verify_paths(ssl);
-    if (status != 1) {
-        tell(error, size, "the authorities cannot be read");
-        SSL_CTX_free(ssl);
-        return NULL;
-    }
-    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    return wrapped(ssl);
-}
-
-void telltale_tls_context_free(telltale_tls_context *context) {
-    if (context == NULL) return;
-    SSL_CTX_free(context->ssl);
-    free(context);
-}
-
-int64_t telltale_tls_expiry(const telltale_tls_context *context) {
-    X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
-    struct tm date;
-    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) != 1) return 0;
-    return (int64_t)timegm(&date);
+static void count_message(int is_sent, int version, int type, const void *bytes, size_t count, SSL *ssl, void *connection) {
+    (void)version, (void)bytes, (void)count, (void)ssl;
+    telltale_tls *tls = connection;
+    if (is_sent || type != SSL3_RT_HANDSHAKE || tls == NULL || !tls->is_established) return;
+    tls->messages += 1;
+    if (tls->messages <= FREE_MESSAGES + tls->plaintext / BYTES_A_MESSAGE) return;
+    tls->is_cut = 1;
+    // SSL_read finds nothing more.
+    BIO_reset(tls->in);
 }
 
 static BIO *fresh(void) {
@@ -221,6 +135,8 @@ telltale_tls *telltale_tls_new(const telltale_tls_context *context, const char *
         return NULL;
     }
     SSL_set_bio(tls->ssl, tls->in, out);
+    SSL_set_msg_callback(tls->ssl, count_message);
+    SSL_set_msg_callback_arg(tls->ssl, tls);
     if (host == NULL) {
         SSL_set_accept_state(tls->ssl);
     } else if (!expect(tls->ssl, host)) {
@@ -252,7 +168,10 @@ int telltale_tls_feed(telltale_tls *tls, const uint8_t *bytes, size_t count) {
 int telltale_tls_handshake(telltale_tls *tls) {
     ERR_clear_error();
     int status = SSL_do_handshake(tls->ssl);
-    if (status == 1) return 1;
+    if (status == 1) {
+        tls->is_established = 1;
+        return 1;
+    }
     int why = SSL_get_error(tls->ssl, status);
     // The errors of a failure stay for telltale_tls_reason.
     return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? 0 : -1;
@@ -261,7 +180,14 @@ int telltale_tls_handshake(telltale_tls *tls) {
 long telltale_tls_read(telltale_tls *tls, uint8_t *bytes, size_t count) {
     ERR_clear_error();
     int taken = SSL_read(tls->ssl, bytes, count > INT_MAX ? INT_MAX : (int)count);
-    if (taken > 0) return taken;
+    if (tls->is_cut) {
+        ERR_clear_error();
+        return -2;
+    }
+    if (taken > 0) {
+        tls->plaintext += (uint64_t)taken;
+        return taken;
+    }
     switch (SSL_get_error(tls->ssl, taken)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
@@ -301,6 +227,13 @@ long telltale_tls_encrypt(telltale_tls *tls, const uint8_t *bytes, size_t count,
     return -1;
 }
 
+int telltale_tls_update_keys(telltale_tls *tls) {
+    ERR_clear_error();
+    int is_asked = SSL_key_update(tls->ssl, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(tls->ssl) == 1;
+    ERR_clear_error();
+    return is_asked;
+}
+
 void telltale_tls_shutdown(telltale_tls *tls) {
     ERR_clear_error();
     SSL_shutdown(tls->ssl);
@@ -328,6 +261,6 @@ void telltale_tls_reason(telltale_tls *tls, char *error, size_t size) {
         snprintf(error, size, "the certificate is not accepted: %s", X509_verify_cert_error_string(result));
         ERR_clear_error();
     } else {
-        tell(error, size, "the handshake failed");
+        telltale_tls_tell(error, size, "the handshake failed");
     }
 }

@@ -109,6 +109,9 @@ internal import CTelltaleTLS
         return count < 0 ? nil : count
     }
 
+    /// Asks the peer for new keys, as TLS 1.3 may at any time.
+    func updateKeys() -> Bool { unsafe telltale_tls_update_keys(raw) == 1 }
+
     func shutdown() { unsafe telltale_tls_shutdown(raw) }
 
     /// Whether ciphertext waits for the peer.

@@ -39,6 +39,55 @@ struct TLSTests {
         #expect(received == text, "\(received.utf8.count) of \(text.utf8.count) bytes")
     }
 
+    @Test
+    func
+        `a peer that asks for new keys again and again is cut, and one that sends as much as its keys are good for is not`()
+        throws
+    {
+        let folder = try certificates()
+        let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+        let authority = try TLSContext(authorities: folder.path("ca.pem"))
+        let client = try #require(authority.session(expecting: "localhost"))
+        let server = try #require(context.session(expecting: nil))
+        for _ in 0..<4 {
+            _ = client.handshake()
+            if client.hasOutput { #expect(fed(client.takeOutput(), to: server)) }
+            _ = server.handshake()
+            if server.hasOutput { #expect(fed(server.takeOutput(), to: client)) }
+        }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        func read() -> TLSSession.Plaintext {
+            unsafe buffer.withUnsafeMutableBufferPointer { unsafe server.read(into: $0) }
+        }
+        func isCut(askingFor count: Int) -> Bool {
+            for _ in 0..<count { #expect(client.updateKeys()) }
+            #expect(fed(client.takeOutput(), to: server))
+            while true {
+                switch read() {
+                case .bytes: continue
+                case .none: return false
+                case .ended, .failed: return true
+                }
+            }
+        }
+        #expect(!isCut(askingFor: 32))
+        // Each 64 KiB of plaintext let it ask once more.
+        let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 131_072)
+        defer { unsafe room.deallocate() }
+        for _ in 0..<3 {
+            let plaintext = [UInt8](repeating: 7, count: 65_536)
+            let count = unsafe client.encrypt(plaintext.span, into: room) ?? -1
+            #expect(count >= 0)
+            let ciphertext = unsafe count > 0 ? Array(room[..<count]) : client.takeOutput()
+            #expect(fed(ciphertext, to: server))
+            while case .bytes = read() {}
+        }
+        #expect(!isCut(askingFor: 3))
+        #expect(isCut(askingFor: 2_000))
+        // The rest was not looked at: an answer to each would wait.
+        #expect(server.takeOutput().count < 64 * 40)
+    }
+
     /// Nanoseconds between two turns, those of a handshake's step, and how many steps a turn takes.
     @Test(arguments: [(100_000, 120_000, 1), (800_000, 120_000, 1), (5_000_000, 120_000, 6), (40_000_000, 500_000, 10)])
     func `a turn takes one step of a handshake, and more when turns are long`(turn: Int64, step: Int64, count: Int) {
@@ -112,6 +161,8 @@ struct TLSTests {
 }
 
 /// A folder with the files of `Tools/dev-certificates`.
+private func fed(_ bytes: [UInt8], to session: TLSSession) -> Bool { session.feed(bytes.span) }
+
 func certificates() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try run(repositoryRoot.appending(path: "Tools/dev-certificates").path, folder.url.path)

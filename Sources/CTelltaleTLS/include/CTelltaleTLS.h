@@ -25,11 +25,14 @@ void telltale_tls_free(telltale_tls *tls);
 int telltale_tls_feed(telltale_tls *tls, const uint8_t *bytes, size_t count);
 /// One step of the handshake: 1 = finished, 0 = the peer has to say more, -1 = it failed.
 int telltale_tls_handshake(telltale_tls *tls);
-/// Plaintext: a count, 0 = there is no more now, -1 = the peer has ended its side, -2 = the peer broke the protocol.
+/// Plaintext: a count, 0 = there is no more now, -1 = the peer has ended its side, -2 = the peer broke the protocol, or asks for new
+/// keys again and again.
 long telltale_tls_read(telltale_tls *tls, uint8_t *bytes, size_t count);
 /// Encrypts all of it into `room`, and returns how much ciphertext that is. Where it does not fit, or other ciphertext waits already, all
 /// of it waits, and the result is 0. Returns -1 where it cannot encrypt.
 long telltale_tls_encrypt(telltale_tls *tls, const uint8_t *bytes, size_t count, uint8_t *room, size_t size);
+/// Asks the peer for new keys, as TLS 1.3 may. Returns 1, or 0 where it cannot be asked.
+int telltale_tls_update_keys(telltale_tls *tls);
 /// Says that this side ends.
 void telltale_tls_shutdown(telltale_tls *tls);
 /// Ciphertext for the peer that waits, in bytes.
