@@ -216,6 +216,9 @@ extension KindReader {
         return StateDescription(key: key, kind: .history(deep: isDeep, target: target), location: path)
     }
 
+    /// Each pair of them is looked at.
+    private static let targetLimit = 64
+
     /// Reads a `target` or an `initial`: one text or an array of texts.
     mutating func targets(_ object: JSONObject, _ name: String, at path: String) -> [String] {
         guard let json = object[name] else { return [] }
@@ -229,7 +232,18 @@ extension KindReader {
             if elements.isEmpty {
                 error(path, "\(quoted(name)) is empty", advice: "name a state by its key or its path, or take it out")
             }
+            guard elements.count <= Self.targetLimit else {
+                error(
+                    path, "\(quoted(name)) names \(elements.count) states",
+                    advice: "at most \(Self.targetLimit) are entered together")
+                return elements.first?.string.map { [$0] } ?? []
+            }
+            var known: Set<String> = []
             return elements.enumerated().compactMap { index, element in
+                if let target = element.string, !known.insert(target).inserted {
+                    error("\(path)[\(index)]", "\(quoted(target)) stands twice", advice: "name each state once")
+                    return nil
+                }
                 if let target = element.string, !target.isEmpty { return target }
                 wrongType(element, at: "\(path)[\(index)]", expected: "a state's key or path")
                 return nil

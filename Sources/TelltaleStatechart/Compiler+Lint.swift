@@ -153,17 +153,17 @@ extension Compiler {
         for state in tree.nodes.indices {
             for target in tree.nodes[state].initial where isHistory(target) { usedHistories.insert(target) }
         }
-        var grows = true
-        while grows {
-            grows = false
-            for transition in tables.transitions where reached.contains(transition.source) {
+        let leaving = Dictionary(grouping: tables.transitions.indices) { tables.transitions[$0].source }
+        var fresh = reached
+        while let state = fresh.first(from: 0) {
+            fresh.remove(state)
+            for index in leaving[state] ?? [] {
+                let transition = tables.transitions[index]
                 for target in transition.targets where isHistory(target) { usedHistories.insert(target) }
-                var all = reached
-                all.formUnion(transition.entrySet)
-                if all != reached {
-                    reached = all
-                    grows = true
-                }
+                var entered = transition.entrySet
+                entered.subtract(reached)
+                fresh.formUnion(entered)
+                reached.formUnion(entered)
             }
         }
         for state in states.indices.dropFirst() {

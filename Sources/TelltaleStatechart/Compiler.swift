@@ -224,6 +224,7 @@ struct Compiler {
                 error(
                     location, "\(name(of: left)) and \(name(of: right)) cannot be entered together",
                     advice: "name states in different regions of one parallel state")
+                return
             }
         }
     }

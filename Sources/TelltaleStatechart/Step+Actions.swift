@@ -8,6 +8,8 @@ extension Step {
         isCacheable = false
         // A trial has no limits for content and timers, so it runs no action.
         guard !isTrial else { throw .alwaysLoop }
+        actionCount += range.count
+        guard actionCount <= Self.actionLimit else { throw .alwaysLoop }
         for index in range {
             switch chart.tables.actions[index] {
             case .assign(let assignments): try assign(assignments)

@@ -33,6 +33,9 @@ struct Step {
 
     /// The limit of microsteps after one event, and of macrosteps in one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
+    /// The limit of actions in one step: a loop of few microsteps may have thousands in each.
+    static let actionLimit = 10_000
+    var actionCount = 0
 
     init(
         chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int,

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Kinds
 import Logging
 import TelltaleModel
@@ -6,6 +7,8 @@ import TelltaleModel
 /// The folder of kind files.
 struct KindFolder {
     let path: String
+    /// Of a kind's file. It is read and checked on the loop.
+    private static let byteLimit = 256 << 10
 
     struct Unreadable: Error, CustomStringConvertible {
         let description: String
@@ -21,7 +24,21 @@ struct KindFolder {
         }
         var files: [(name: String, bytes: [UInt8])] = []
         for name in names.sorted() where KindSet.isKindFile(named: name) {
-            guard let data = FileManager.default.contents(atPath: "\(path)/\(name)") else {
+            let file = "\(path)/\(name)"
+            var status = stat()
+            // A pipe of that name would be waited for, and every client with it.
+            if unsafe stat(file, &status) == 0 {
+                guard status.st_mode & S_IFMT == S_IFREG else {
+                    throw Unreadable(description: "--kinds \(path): \(name) is no file; move it out of the folder")
+                }
+                guard status.st_size <= Self.byteLimit else {
+                    throw Unreadable(
+                        description:
+                            "--kinds \(path): \(name) has \(status.st_size) bytes; a kind has at most \(Self.byteLimit)"
+                    )
+                }
+            }
+            guard let data = FileManager.default.contents(atPath: file) else {
                 throw Unreadable(description: "--kinds \(path): \(name) cannot be read; look at its permissions")
             }
             files.append((name, [UInt8](data)))

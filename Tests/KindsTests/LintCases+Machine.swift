@@ -12,6 +12,15 @@ let machineCases: [LintCase] = [
         name: "a title that reads itself", patch: #"{"machine":{"states":{"placed":{"title":"{{state.title}}!"}}}}"#,
         path: "machine.states.placed.title", says: "cannot read {{state.title}}"),
     LintCase(
+        name: "one state twice in an initial", patch: #"{"machine":{"initial":["placed","placed"]}}"#,
+        path: "machine.initial[1]", says: "\"placed\" stands twice"),
+    LintCase(
+        name: "an initial of too many states",
+        patch: #"{"machine":{"initial":[STATES]}}"#
+            .replacing(
+                "STATES", with: (["placed"] + (0..<15_000).map { "s\($0)" }).map { "\"\($0)\"" }.joined(separator: ",")),
+        path: "machine.initial", says: "names 15001 states"),
+    LintCase(
         name: "path too long",
         patch: """
             {"machine":{"states":{"placed":{"on":{"x":"\(key("a"))"}},"\(key("a"))":{"initial":"\(key("b"))","states":{

@@ -63,7 +63,7 @@ func onDone(_ targets: String..., do actions: ActionDescription.Action...) -> Pa
     edge(.done, targets, nil, actions)
 }
 
-private func edge(
+func edge(
     _ trigger: Trigger, _ targets: [String], _ condition: String?, _ actions: [ActionDescription.Action],
     reenter: Bool = false, skip: Bool = false
 ) -> Part {

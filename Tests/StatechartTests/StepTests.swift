@@ -100,6 +100,21 @@ struct StepTests {
         }
     }
 
+    @Test("Ten thousand actions are one step's, and no more", arguments: [100, 101])
+    func actions(count: Int) throws {
+        let states = (0..<100).map { number in
+            state(
+                "s\(number)", edge(.always, ["s\(number + 1)"], nil, (0..<count).map { set("x", .integer(Int64($0))) }))
+        }
+        var run = try Run(machine("idle", states: [state("idle", on("go", "s0"))] + states + [state("s100")]))
+        if count == 100 {
+            try run.take("go")
+            #expect(run.leaves == ["s100"])
+        } else {
+            #expect(throws: MachineError.alwaysLoop) { try run.take("go") }
+        }
+    }
+
     @Test("A machine that would grow without end is not precomputed", arguments: ["raise", "send"])
     func trial(kind: String) throws {
         // Each round has twice the content of the one before.

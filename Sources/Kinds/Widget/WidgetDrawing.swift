@@ -62,6 +62,12 @@ extension WidgetKind {
         isPrivacySensitive ? layout.partNames : layout.isPrivate
     }
 
+    /// The link of the widget; `nil` where it has none, or where it would tell what a placeholder hides.
+    public func url(in context: TemplateContext, isPlaceholder: Bool) -> String? {
+        guard let url, !isPlaceholder || url.parts.allSatisfy(\.isLiteral) else { return nil }
+        return url.rendered(in: context)
+    }
+
     /// The link of a part of a family's view; `nil` where it has none.
     public func link(
         ofPart part: String, _ family: WidgetFamily, _ circumstances: WidgetCircumstances, context: TemplateContext
