@@ -163,6 +163,17 @@ struct WidgetRowTests {
         #expect(entry?["view"] == ["title": ["block": 8]])
     }
 
+    @Test("W77: the link of a placeholder tells nothing that it hides")
+    func protectedLink() throws {
+        func url(_ text: String, on device: String) throws -> JSON? {
+            try row(
+                ["title": "x"], on: device, more: ["protection": "complete", "url": .string(text)])?["url"]
+        }
+        #expect(try url("https://bank.example/{{content.title}}", on: "phone") == "https://bank.example/Ada")
+        #expect(try url("https://bank.example/{{content.title}}", on: "phone locked=yes") == nil)
+        #expect(try url("https://bank.example/", on: "phone locked=yes") == "https://bank.example/")
+    }
+
     @Test("W-V86: without an account the variant for none is shown")
     func nobody() throws {
         let parts: JSON = [

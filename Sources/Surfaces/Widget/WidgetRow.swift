@@ -65,8 +65,10 @@ public enum WidgetRow {
         writer.beginObject()
         writer.member("app", kind.app)
         writer.member("title", kind.title)
+        // W76, W77: a link tells as much as the part that it is of.
+        let isHidden = scene.isPlaceholder || (scene.isRedacted && drawing.isPrivate(part))
         let link = part.flatMap { part in
-            scene.hasLinks
+            scene.hasLinks && !isHidden
                 ? definition.link(
                     ofPart: part, scene.family, scene.drawing.circumstances, context: drawing.shownContext) : nil
         }
@@ -104,7 +106,7 @@ private struct Drawing {
 
     var url: String? {
         guard scene.opensApp else { return nil }
-        return definition.url?.rendered(in: shownContext)
+        return definition.url(in: shownContext, isPlaceholder: scene.isPlaceholder)
     }
 
     func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
@@ -208,6 +210,10 @@ private struct Drawing {
             writer.endObject()
         }
         writer.endObject()
+    }
+
+    func isPrivate(_ part: String?) -> Bool {
+        part.map { definition.groups(scene.family, scene.drawing.circumstances).isPrivate.contains($0) } ?? false
     }
 
     func writeEnd(isInvalid: Bool, to writer: inout JSONWriter) {
