@@ -111,8 +111,10 @@ final class SyncMarker: Sendable {
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
         }
         // On a full disk the file is unchanged: its bytes were allocated at the first write.
-        guard written == 24 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG else {
-            throw systemError("could not write \(path)", errno)
+        guard written != 24 else { return }
+        let code = written < 0 ? errno : EIO
+        guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
+            throw systemError("could not write \(path)", code)
         }
     }
 

@@ -27,10 +27,27 @@ struct WriteAheadLog: Hashable {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed(what: "could not open \(file)", cause: systemMessage(errno)) }
         defer { Glibc.close(descriptor) }
+        try Self.check(descriptor, size, file)
         guard let address = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0), unsafe address != MAP_FAILED
         else { throw .failed(what: "could not read \(file)", cause: systemMessage(errno)) }
         defer { unsafe munmap(address, size) }
         unsafe scan(UnsafeRawBufferPointer(start: address, count: size))
+    }
+
+    /// Reads all of it once: where the disk cannot read, memory that is mapped ends the process without a word.
+    private static func check(_ descriptor: CInt, _ size: Int, _ file: String) throws(JournalError) {
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var offset = 0
+        while offset < size {
+            let count = unsafe piece.withUnsafeMutableBytes {
+                unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
+            }
+            guard count > 0 else {
+                let cause = count < 0 ? systemMessage(errno) : "it became shorter"
+                throw .failed(what: "could not read \(file) from byte \(offset) on", cause: cause)
+            }
+            offset += count
+        }
     }
 
     /// Examines bytes that are already in memory.

@@ -3,9 +3,13 @@ internal import Journal
 /// When a snapshot is due, and what is pruned with it.
 struct SnapshotPolicy: Sendable {
     private let recordsBetween: Int64
+    private static let recordsBetweenAttempts: Int64 = 10_000
     /// The newest record of the newest snapshot, written or under way.
     private(set) var sequence: Int64
     private(set) var isWriting = false
+    /// Of the newest snapshot that is written, and when the next one may be tried behind one that failed.
+    private var written: Int64
+    private var retry: Int64 = 0
     /// The pruning that goes with a snapshot that is not finished.
     private var pruning = Pruning()
 
@@ -14,11 +18,12 @@ struct SnapshotPolicy: Sendable {
     init(recordsBetween: Int64, sequence: Int64) {
         self.recordsBetween = recordsBetween
         self.sequence = sequence
+        written = sequence
     }
 
     func isDue(durable: Int64, entityCount: Int) -> Bool {
         let count = durable - sequence
-        return !isWriting && count > recordsBetween && count > 2 * Int64(entityCount)
+        return !isWriting && durable >= retry && count > recordsBetween && count > 2 * Int64(entityCount)
     }
 
     /// A snapshot of the state at `durable` begins.
@@ -33,6 +38,13 @@ struct SnapshotPolicy: Sendable {
 
     mutating func finished(isWritten: Bool) {
         isWriting = false
-        if isWritten { pruning = Pruning() }
+        if isWritten {
+            written = sequence
+            pruning = Pruning()
+        } else {
+            // A disk that was full may have room again soon.
+            retry = sequence + min(recordsBetween, Self.recordsBetweenAttempts)
+            sequence = written
+        }
     }
 }

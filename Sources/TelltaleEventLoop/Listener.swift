@@ -154,6 +154,8 @@ internal import Glibc
     /// number, this does the same; otherwise the loop would spin on a socket that it cannot accept from.
     private func acceptWithSpareDescriptor() {
         var listening: uv_os_fd_t = -1
+        // Another thread may have taken its number the last time.
+        if spareDescriptor < 0 { spareDescriptor = Self.openSpareDescriptor() }
         guard spareDescriptor >= 0, unsafe uv_fileno(handle.raw, &listening) == 0 else { return }
         Glibc.close(spareDescriptor)
         let accepted = Glibc.accept(listening, nil, nil)

@@ -12,6 +12,17 @@ struct SnapshotPolicyTests {
         #expect(policy.isDue(durable: durable, entityCount: keys) == isDue)
     }
 
+    @Test func `one that failed is tried again soon, and not at once`() {
+        var policy = SnapshotPolicy(recordsBetween: 200_000, sequence: 1_000)
+        _ = policy.begin(at: 201_001, through: 0, chains: [])
+        policy.finished(isWritten: false)
+        #expect(policy.sequence == 1_000)
+        #expect(!policy.isDue(durable: 211_000, entityCount: 10) && policy.isDue(durable: 211_001, entityCount: 10))
+        _ = policy.begin(at: 211_001, through: 0, chains: [])
+        policy.finished(isWritten: true)
+        #expect(!policy.isDue(durable: 411_001, entityCount: 10) && policy.isDue(durable: 411_002, entityCount: 10))
+    }
+
     @Test func `what was to be pruned with a snapshot that was given up is pruned with the next`() {
         var policy = SnapshotPolicy(recordsBetween: 100, sequence: 0)
         #expect(policy.begin(at: 500, through: 40, chains: [7]) == Pruning(through: 40, chains: [7]))
