@@ -8,6 +8,8 @@ struct Certificate {
     private let certificate: String
     private let key: String
     private(set) var context: TLSContext
+    private static let attemptLimit = 60
+    private var attempts = 0
 
     /// `nil` where no certificate is configured.
     init?(_ configuration: Configuration) throws(TLSContext.Failure) {
@@ -29,14 +31,31 @@ struct Certificate {
     var expiry: Timestamp { Timestamp(milliseconds: context.expirySeconds * 1_000) }
 
     /// Reads the files again, for new connections. With a fault the old ones stay in force.
+    ///
+    /// A program that renews them may have replaced one of the two: they are tried again for a minute then.
     mutating func reload(_ logger: Logger) {
         do throws(TLSContext.Failure) {
-            context = try Self.load(certificate, key)
-            logger.info(
-                "certificate reloaded",
-                metadata: ["until": "\(Date(timeIntervalSince1970: Double(context.expirySeconds)).ISO8601Format())"])
+            try take(logger)
         } catch {
+            attempts = Self.attemptLimit
             logger.error("the certificate was not reloaded; the old one stays in force: \(error)")
         }
+    }
+
+    /// To be called each second.
+    ///
+    /// - Returns: Whether there is another one now.
+    mutating func retry(_ logger: Logger) -> Bool {
+        guard attempts > 0 else { return false }
+        attempts -= 1
+        return (try? take(logger)) != nil
+    }
+
+    private mutating func take(_ logger: Logger) throws(TLSContext.Failure) {
+        context = try Self.load(certificate, key)
+        attempts = 0
+        logger.info(
+            "certificate reloaded",
+            metadata: ["until": "\(Date(timeIntervalSince1970: Double(context.expirySeconds)).ISO8601Format())"])
     }
 }

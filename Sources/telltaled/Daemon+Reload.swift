@@ -44,6 +44,11 @@ extension Daemon {
         server.principalsLoaded(directory)
     }
 
+    func retryCertificate() {
+        guard certificate?.retry(logger) == true, let certificate else { return }
+        server.certificateLoaded(expiry: certificate.expiry)
+    }
+
     func reload() {
         reloadPrincipals(isAsked: true)
         certificate?.reload(logger)

@@ -187,6 +187,16 @@ struct TLSProcessTests {
             server.daemon.send(SIGHUP)
             try server.daemon.waitUntilLogged("the certificate was not reloaded")
             #expect(try server.shell(serial) == second)
+            // A program that renews the files may have been between the two of them: they are read again.
+            let newest = try TemporaryFolder()
+            try Encrypted.makeCertificates(in: newest)
+            for name in ["leaf.key.pem", "leaf.pem"] {
+                try FileManager.default.removeItem(atPath: server.folder.path(name))
+                try FileManager.default.copyItem(atPath: newest.path(name), toPath: server.folder.path(name))
+            }
+            let deadline = Date.now.addingTimeInterval(patience)
+            while try server.shell(serial) == second, Date.now < deadline {}
+            #expect(try server.shell(serial) != second)
         }
     }
 
