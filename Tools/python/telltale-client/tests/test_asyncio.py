@@ -1,6 +1,7 @@
 """The asyncio client: many callers at once, cancellation, the end."""
 
 import asyncio
+import threading
 import warnings
 from typing import List
 
@@ -29,6 +30,8 @@ def test_a_cancelled_caller_disturbs_no_other() -> None:
         stage.greet()
         first, second = stage.hear("GET"), stage.hear("GET")
         stage.hear("PING")
+        heard.set()
+        assert go_on.wait(LIMIT)
         stage.say(f"OK id={first} key=a/1 rev=1 {{}}", f"OK id={second} key=a/2 rev=2 {{}}", f"PONG id={int(second) + 1}")
         stage.hear_end()
 
@@ -37,14 +40,17 @@ def test_a_cancelled_caller_disturbs_no_other() -> None:
             first = asyncio.ensure_future(client.get("a/1"))
             second = asyncio.ensure_future(client.get("a/2"))
             third = asyncio.ensure_future(client.ping())
-            while client._link is None or client._link.protocol.pending < 3:
+            while not heard.is_set():
                 await asyncio.sleep(0)
             first.cancel()
+            await asyncio.wait([first])
+            go_on.set()
             assert (await second).rev == 2
             await third
             with pytest.raises(asyncio.CancelledError):
                 await first
 
+    heard, go_on = threading.Event(), threading.Event()
     script = Script(holds)
     asyncio.run(scene(script.url))
     script.join()

@@ -117,7 +117,8 @@ class Link:
                 self.step()
                 reply = await waiter
             finally:
-                if self._callers.pop(number, None) is not None and not waiter.done():
+                # It is not answered: it timed out, or its caller gave it up.
+                if self._callers.pop(number, None) is not None:
                     self.protocol.withdraw(number)
         if reply.error is not None:
             raise reply.error

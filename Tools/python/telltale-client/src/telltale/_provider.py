@@ -143,7 +143,7 @@ class AsyncProvider:
             assert self._link is not None
             self._link.protocol.leave()
         elif isinstance(event, Ended):
-            for task in self._tasks.values():
+            for task in list(self._tasks.values()):
                 task.cancel()
 
     def _forget(self, epoch: str) -> None:
@@ -168,7 +168,13 @@ class AsyncProvider:
         if before is not None:
             # The server asks for the next operation of a control once the one before has ended there.
             before.cancel()
-        self._tasks[action.key] = asyncio.ensure_future(self._perform(action, before))
+        task = asyncio.ensure_future(self._perform(action, before))
+        self._tasks[action.key] = task
+        task.add_done_callback(lambda ended: self._performed(action.key, ended))
+
+    def _performed(self, key: str, task: "asyncio.Task[None]") -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
 
     async def _perform(self, action: Action, before: Optional["asyncio.Task[None]"]) -> None:
         if before is not None:
@@ -178,14 +184,19 @@ class AsyncProvider:
             left = action.deadline / 1000 - self._offset - time.monotonic()
             if left <= 0:
                 return
+        begin = time.monotonic()
         try:
             value = self._act(action)
             if inspect.isawaitable(value):
                 value = await asyncio.wait_for(value, left)
             answer = _answer(action, value)
-        except asyncio.TimeoutError:
-            logger.warning("%s: %s was not done by its deadline", action.key, action.op)
-            return
+        except asyncio.TimeoutError as error:
+            # A device may have a patience of its own, whose end is the same error.
+            if left is not None and time.monotonic() - begin >= left:
+                logger.warning("%s: %s was not done by its deadline", action.key, action.op)
+                return
+            logger.exception("%s: the function of this provider raised", action.key)
+            answer = _calls.fail(action.op, "error", type(error).__name__)
         except ActionFailed as failure:
             answer = _calls.fail(action.op, failure.code, failure.message)
         except Exception as error:

@@ -36,16 +36,19 @@ class _Loop:
         self._thread = threading.Thread(target=self._loop.run_forever, name="telltale", daemon=True)
         self._thread.start()
         self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._is_over = False
 
     def run(self, work: "Coroutine[Any, Any, T]", timeout: Optional[float] = None) -> T:
         """Raises `concurrent.futures.TimeoutError` after `timeout` seconds; the work is cancelled then."""
         if self._process != os.getpid():
             work.close()
             raise ClientClosed("this client belongs to the process that made it; make another one after a fork")
-        if self._loop.is_closed():
-            work.close()
-            raise ClientClosed("this client is closed")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._lock:
+            if self._is_over:
+                work.close()
+                raise ClientClosed("this client is closed")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout)
         except BaseException:
@@ -53,10 +56,27 @@ class _Loop:
             raise
 
     def stop(self) -> None:
-        if not self._loop.is_closed() and self._process == os.getpid():
+        if self._process != os.getpid():
+            return
+        with self._lock:
+            # Behind this nothing comes to the loop that it would not end.
+            was_over, self._is_over = self._is_over, True
+        if not was_over:
+            asyncio.run_coroutine_threadsafe(self._settle(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _settle(self) -> None:
+        """Other threads wait for what is under way: it ends before the loop does."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            _, late = await asyncio.wait(others, timeout=1)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        # The threads are told of the end in the next turn.
+        await asyncio.sleep(0)
 
 
 class Telltale(Requests):
@@ -222,7 +242,7 @@ class Follow(Requests):
         """The next change; `None` when none came within `timeout` seconds, or at the end."""
         while True:
             try:
-                pair: Optional[Pair] = self._loop.run(asyncio.wait_for(self._follow._next_pair(), timeout))
+                pair: Optional[Pair] = self._loop.run(asyncio.wait_for(self._follow._next_pair(), max(timeout, 0.001)))
             except (asyncio.TimeoutError, FutureTimeout):
                 return None
             if pair is None:

@@ -10,7 +10,7 @@ from ._servers import MOST_SERVERS
 from .errors import InvalidRequest
 
 DEFAULT_URL = "127.0.0.1:7878"
-Token = Union[str, Callable[[], str], None]
+Token = Union[str, Callable[[], Optional[str]], None]
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,12 @@ class Options:
         return None if token is None else _words.secret(token)
 
 
-def token_from_file(path: Union[str, "os.PathLike[str]"]) -> Callable[[], str]:
-    """A token that is read from a file at each connection. Raises `OSError` then if the file cannot be read."""
+def token_from_file(path: Union[str, "os.PathLike[str]"]) -> Callable[[], Optional[str]]:
+    """A token that is read from a file at each connection; an empty one holds none. Raises `OSError` if it cannot be read."""
 
-    def read() -> str:
+    def read() -> Optional[str]:
         with open(path, encoding="ascii", errors="replace") as file:
-            return file.read().strip()
+            return file.read().strip() or None
 
     return read
 
@@ -157,5 +157,6 @@ def tls_context(ca: Union[str, "os.PathLike[str]", None]) -> ssl.SSLContext:
 def from_environment() -> Tuple[str, Optional[str], Token]:
     """The address, the authorities and the token that the command line takes from the environment too."""
     file = os.environ.get("TELLTALE_TOKEN_FILE")
-    token: Token = token_from_file(file) if file else os.environ.get("TELLTALE_TOKEN")
-    return os.environ.get("TELLTALE_CONNECT", DEFAULT_URL), os.environ.get("TELLTALE_CA"), token
+    token: Token = token_from_file(file) if file else os.environ.get("TELLTALE_TOKEN") or None
+    # An empty variable counts as absent.
+    return os.environ.get("TELLTALE_CONNECT") or DEFAULT_URL, os.environ.get("TELLTALE_CA") or None, token

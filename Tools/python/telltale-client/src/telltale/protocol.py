@@ -68,7 +68,6 @@ class ClientProtocol:
         self._error: Optional[TelltaleError] = None
 
     # Inputs.
-
     def start(self) -> None:
         """From now on a connection is wanted."""
         if self._phase is _Phase.IDLE:
@@ -269,7 +268,6 @@ class ClientProtocol:
         return self._session.subscriptions[number].rows
 
     # A connection begins, and ends.
-
     def _greeted(self, line: Line, now: float) -> None:
         if line.verb == "#":
             return
@@ -289,8 +287,10 @@ class ClientProtocol:
             return self._give_up(reason)
         try:
             hello = self._hello(self.greeting)
-        except (InvalidRequest, OSError) as error:
-            return self.leave(error if isinstance(error, TelltaleError) else InvalidRequest(f"no token: {error}"))
+        except InvalidRequest as error:
+            return self.leave(error)
+        except Exception as error:  # Of the app's function it may be any: the next connection asks again.
+            return self._give_up(f"the token could not be read ({type(error).__name__})")
         self._session.say(Request("HELLO", hello, Repeat.OWN))
         self._phase, self._until = _Phase.INTRODUCING, now + self.options.greeting_timeout
 

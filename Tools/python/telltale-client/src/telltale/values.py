@@ -99,7 +99,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind that the server has loaded. `type` is `activity`, `toggle` or `button`."""
+    """A kind that the server has loaded. `type` is `activity`, `toggle`, `button` or `widget`."""
 
     name: str
     type: str
