@@ -89,7 +89,7 @@ public struct HistoryEntry: Hashable, Sendable {
 /// A kind that the server has loaded.
 public struct KindSummary: Hashable, Sendable {
     public var name: String
-    /// `activity`, `toggle` or `button`.
+    /// `activity`, `toggle`, `button` or `widget`.
     public var type: String
     public var version: Int64
     public var definition: JSONObject

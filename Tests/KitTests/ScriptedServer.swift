@@ -117,7 +117,8 @@ final class Stage: TransportConnection {
 
     // The client's end.
 
-    func receive() async throws -> [UInt8] { await toClient.read() }
+    /// The end of a task that waits here wakes nothing, as with Network.framework: the end of the connection does.
+    func receive() async throws -> [UInt8] { await Task { await toClient.read() }.value }
     func send(_ bytes: [UInt8]) async throws { toServer.write(bytes) }
     func close() {
         toClient.end()

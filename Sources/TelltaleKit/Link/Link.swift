@@ -73,7 +73,6 @@ actor Link {
     }
 
     // MARK: Its life
-
     /// Connects and serves until the client has ended, or the task is cancelled.
     nonisolated func run() async {
         await begin()
@@ -291,6 +290,8 @@ actor Link {
             expire(at: now)
             pump()
         }
+        connection?.close()  // Nothing else wakes a task that waits for bytes.
+        reading.signal()
     }
 
     private var nextDeadline: Timestamp? {
@@ -298,7 +299,6 @@ actor Link {
     }
 
     // MARK: Bytes
-
     /// One line at a time, so that each change has the cursor that stood behind it.
     private func received(_ bytes: [UInt8]) {
         let now = now

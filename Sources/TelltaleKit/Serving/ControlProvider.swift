@@ -63,6 +63,7 @@ public final class ControlProvider: Sendable {
     public func report(_ key: String, _ value: Bool? = nil, at: Timestamp? = nil) async throws(TelltaleError) -> Decided
     {
         guard let handle = state.withLock({ $0 }) else { throw .closed }
+        if let at { _ = try Words.number("the date", at.milliseconds) }
         let command = Command.report(try Words.key(key), value: value, at: at)
         return Decided(try await handle.link.ask(command, timeout: session.timeout).line)
     }

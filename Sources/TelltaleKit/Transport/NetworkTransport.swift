@@ -120,8 +120,19 @@
         func close() { connection.cancel() }
 
         private static func reason(_ error: NWError) -> TransportError {
-            if case .tls = error { return .untrusted(error.localizedDescription) }
+            if case .tls(let status) = error, isOfCertificate(status) { return .untrusted(error.localizedDescription) }
             return .failed(error.localizedDescription)
+        }
+
+        /// Secure Transport has a status for each fault of a handshake. A connection that a server cuts in the middle is none of the
+        /// certificate.
+        private static func isOfCertificate(_ status: OSStatus) -> Bool {
+            // errSSLXCertChainInvalid, errSSLBadCert, errSSLUnknownRootCert to errSSLCertNotYetValid, errSSLPeerBadCert to
+            // errSSLPeerUnknownCA, errSSLHostNameMismatch.
+            switch status {
+            case -9807, -9808, -9815 ... -9812, -9831 ... -9825, -9843: true
+            default: false
+            }
         }
     }
 #endif

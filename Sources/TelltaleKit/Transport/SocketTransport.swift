@@ -72,8 +72,8 @@ private final class SocketConnection: TransportConnection {
         #endif
         let status = unsafe address.withPointer { unsafe platformConnect(descriptor, $0, $1) }
         guard status == 0 || errno == EINPROGRESS else {
+            // All is initialized, so that deinit runs and closes the descriptor.
             let error = errno
-            _ = platformClose(descriptor)
             throw .failed(Self.message(error))
         }
     }
