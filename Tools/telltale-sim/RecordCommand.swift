@@ -140,7 +140,11 @@ private final class Recorder {
                 hasBegun = true
                 if let span { timer?.schedule(afterMilliseconds: span.count) }
                 if span == nil { complain("recording; ctrl-c ends") }
-            case .milestone, .alert, .changed, .reset, .refused: break
+            case .refused(let line):
+                complain("telltale-sim: \(line["code"] ?? "refused"): \(line.message ?? "the subscription is refused")")
+                exit = .failure
+                loop.stop()
+            case .milestone, .alert, .changed, .reset: break
             }
         case .refused(let reason, _):
             complain("telltale-sim: \(reason)")

@@ -306,10 +306,15 @@ final class RecordingPlayer {
         configuration.keepsRows = false
         let person = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
             [unowned self] _, event in
-            guard case .reply(let id, let reply) = event, id == personRequest else { return }
-            if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
-            isPersonBusy = false
-            play()
+            switch event {
+            case .reply(let id, let reply) where id == personRequest:
+                if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
+                isPersonBusy = false
+                play()
+            case .refused(let reason, _): end(.failed("\(sender): \(reason)"))
+            case .lost(let id) where id == personRequest: end(.failed("\(sender): the connection was lost"))
+            case _: break
+            }
         }
         person.start()
         return person

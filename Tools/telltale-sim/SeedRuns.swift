@@ -44,7 +44,7 @@ struct SeedRuns<Worlds: SeededSimulation> {
     /// - Parameter summary: The last line, from all results and how many failed.
     func run(_ summary: ([Worlds.Result], Int) -> String) throws {
         let planted = try options.planted(Worlds.Bug.self)
-        if options.trace { return trace(planted) }
+        if options.trace { return try trace(planted) }
         if options.bugs { return try hunt(planted.map { [$0] } ?? Array(Worlds.Bug.allCases)) }
         let first = options.first
         let progress = SeedProgress(total: options.count, of: "seeds", command: command)
@@ -69,11 +69,12 @@ struct SeedRuns<Worlds: SeededSimulation> {
         if failed > 0 || fault != nil { throw ExitCode(1) }
     }
 
-    private func trace(_ planted: Worlds.Bug?) {
+    private func trace(_ planted: Worlds.Bug?) throws {
         let result = Worlds.run(seed: options.first, bug: planted) { time, party, text in
             for line in text.split(separator: "\n") { Output.line("\(time) \(party) \(line)") }
         }
         Output.line(result.violation.map { "\($0)" } ?? "every promise was kept")
+        if result.violation != nil { throw ExitCode(1) }
     }
 
     /// Looks for each bug until a seed finds it.

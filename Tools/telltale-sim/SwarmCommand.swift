@@ -37,7 +37,7 @@ struct SwarmCommand: ParsableCommand {
 
     func run() throws {
         if options.bugs { return try hunt() }
-        if options.trace { return traceFirst() }
+        if options.trace { return try traceFirst() }
         if shrink { return try shrinkFirst() }
         var results = runAll(bug: planted)
         if options.hashes { return }
@@ -62,11 +62,12 @@ struct SwarmCommand: ParsableCommand {
         return climate
     }
 
-    private func traceFirst() {
+    private func traceFirst() throws {
         let result = Swarm.run(climate(options.first), bug: planted) { time, client, text in
             for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
         }
         Output.text(result.violation.map { "\($0)" } ?? "every promise was kept")
+        if result.violation != nil { throw ExitCode(1) }
     }
 
     private func shrinkFirst() throws {
