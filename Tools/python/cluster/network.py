@@ -71,6 +71,8 @@ class Network:
         if is_private:
             run("mount", "-t", "tmpfs", "tmpfs", "/run")
             run("ip", "link", "set", "lo", "up")
+        # Before anything of another run is removed.
+        run("ip", "link", "add", self.bridge, "type", "bridge")
         try:
             self.make()
         except Unavailable:
@@ -78,7 +80,6 @@ class Network:
             raise
 
     def make(self):
-        run("ip", "link", "add", self.bridge, "type", "bridge")
         run("ip", "address", "add", f"{PREFIX}254/24", "dev", self.bridge)
         run("ip", "link", "set", self.bridge, "up")
         for index in range(self.count):
