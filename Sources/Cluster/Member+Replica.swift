@@ -12,6 +12,7 @@ extension Member {
         if handover == .underWay, isLeading, replica.role == .leading, !replica.isAppending { handover = .none }
         takeBaseActions(at: now)
         flushCopy()
+        holdReading()
         if isEnding, !isLeading { leave() }
     }
 
@@ -110,17 +111,5 @@ extension Member {
         guard !hasStopped else { return }
         hasStopped = true
         actions.append(action)
-    }
-
-    /// The folder remembers what the log has lost: a process that is started again is not to take another node's word for it.
-    private mutating func keepWitness(_ loss: String) {
-        flushCopy()
-        guard !hasStopped, copy.reader.position > 0, let epoch = copy.reader.epoch else { return }
-        actions.append(.keep([], mark: copy.reader.witnessing(loss).mark, epoch: epoch))
-    }
-
-    private mutating func flushCopy() {
-        guard let (records, reader) = copy.take(), let epoch = reader.epoch else { return }
-        actions.append(.keep(records, mark: reader.mark, epoch: epoch))
     }
 }

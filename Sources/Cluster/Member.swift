@@ -22,6 +22,8 @@ public struct Member: ~Copyable {
         /// Append the bytes if the newest message of the log is number `after`.
         case append([UInt8], after: Int64, token: Int64)
         case read(from: Int64)
+        /// The engine is to tell no further messages, or to go on.
+        case holdReading(Bool)
         case beat(Beat)
         /// Add these records to the local copy, and say there how far the log is in it; both or neither.
         case keep([JournalRecord], mark: [UInt8], epoch: UInt64)
@@ -86,6 +88,7 @@ public struct Member: ~Copyable {
     public internal(set) var isLeading = false
     var actions: [Action] = []
     var copy: CopyQueue
+    var isReadingHeld = false
     var peers: [String: Beat] = [:]
     /// When each was heard last.
     var heardAt: [String: MonotonicTime] = [:]
@@ -238,6 +241,7 @@ public struct Member: ~Copyable {
         guard !hasStopped else { return }
         replica.tick(at: now.monotonic)
         if handover == .wanted { resign(at: now) }
+        yieldBehindCopy(at: now)
         if let end, isLeading, now.monotonic >= end { abandon(at: now) }
         tickBases(at: now)
         settle(at: now)

@@ -101,6 +101,10 @@ public final class InMemoryLogNode: ReplicatedLog {
     /// A message that it appends is stored. Nothing else arrives, and no answer comes back.
     public var isDeaf = false
 
+    private var isHeld = false
+    /// From where it reads when it goes on.
+    private var held: Int64?
+
     fileprivate init(_ log: InMemoryLog) {
         self.log = log
     }
@@ -119,7 +123,16 @@ public final class InMemoryLogNode: ReplicatedLog {
         tell(.stored(token: token, position: log.end))
     }
 
+    public func hold(_ isHeld: Bool) {
+        self.isHeld = isHeld
+        if !isHeld, let held = held.take() { read(from: held) }
+    }
+
     public func read(from position: Int64) {
+        guard !isHeld else {
+            held = min(held ?? position, position)
+            return
+        }
         let from = max(log.first - 1, min(position, log.end))
         tell(.read(Array(log.messages.dropFirst(Int(clamping: from))), from: from, end: log.end))
     }
@@ -152,6 +165,10 @@ public final class InMemoryLogNode: ReplicatedLog {
 
     fileprivate func tell(_ event: LogEvent) {
         guard !isCutOff, !isDeaf, !isClosed else { return }
+        if isHeld, case .read(_, let from, _) = event {
+            held = min(held ?? from, from)
+            return
+        }
         events.append(event)
         if events.count == 1 { onWaiting?() }
     }

@@ -186,10 +186,12 @@ extension Replica {
         return !isInLimbo
     }
 
+    var mayVolunteer: Bool { role == .standby && hasReadToEnd && !isSyncRefuted && !isHeldBack }
+
     /// Tries to lead, where that is due.
     mutating func volunteer(at now: MonotonicTime) {
         election.passed(to: now)
-        guard role == .standby, hasReadToEnd, !isSyncRefuted, appender.phase == .idle,
+        guard mayVolunteer, appender.phase == .idle,
             let moment = election.moment(position: reader.position, skew: skew), now >= moment
         else { return }
         role = .campaigning

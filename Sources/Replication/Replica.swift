@@ -87,6 +87,8 @@ public struct Replica: Sendable {
     private var lastBeatPosition: Int64
     /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
     public internal(set) var isInLimbo = false
+    /// Its local copy cannot take more yet: it does not try to lead.
+    public var isHeldBack = false
     /// The end of the log that the last read saw is that of the local copy.
     public internal(set) var hasReadToEnd = false
     /// Since when the log seems shorter than what was read, and what was read then.
@@ -160,7 +162,7 @@ public struct Replica: Sendable {
         guard role != .stopped else { return .distantFuture }
         var time = min(nextBeat, appender.deadline ?? .distantFuture)
         if role == .standby, election.leaseEnd > lastBeat { time = min(time, election.leaseEnd) }
-        if role == .standby, hasReadToEnd, !isSyncRefuted,
+        if mayVolunteer,
             let moment = election.moment(position: reader.position, skew: skew)
         {
             time = min(time, moment)

@@ -32,6 +32,11 @@ public protocol ReplicatedLog: AnyObject {
     /// A read that is asked for while one is under way is done behind it; several of them as one, from the lowest position.
     func read(from position: Int64)
 
+    /// Reads nothing on, or goes on: a node that cannot take more yet is told no messages, but for those that are on their way.
+    ///
+    /// A read that is asked for meanwhile is done when it goes on.
+    func hold(_ isHeld: Bool)
+
     /// Tells the other nodes. Answered by ``LogEvent/beatStored(number:)``, or not at all.
     ///
     /// Beats of the others come as ``LogEvent/heard(_:)``. Those that were stored before this one come before

@@ -24,6 +24,7 @@ public final class FileLog: ReplicatedLog {
     private var events: [LogEvent] = []
     /// Messages up to here were told.
     private var told: Int64?
+    private var isHeld = false
     private var beats: [String: Beat] = [:]
     /// The newest one of this process.
     private var ownBeat: Beat?
@@ -85,6 +86,12 @@ public final class FileLog: ReplicatedLog {
         deliver()
     }
 
+    public func hold(_ isHeld: Bool) {
+        self.isHeld = isHeld
+        tellMore()
+        deliver()
+    }
+
     public func beat(_ beat: Beat) {
         ownBeat = beat
         // Another process with the name of this one writes to the same file.
@@ -140,7 +147,7 @@ public final class FileLog: ReplicatedLog {
     }
 
     private func tellMore() {
-        guard var position = told else { return }
+        guard var position = told, !isHeld else { return }
         while position < Int64(ends.count) {
             var messages: [[UInt8]] = []
             var byteCount = 0

@@ -23,6 +23,8 @@ struct Dialogue {
     private var readCount: Int64 = 0
     /// Asked for while another read was under way.
     private var waitingRead: Int64?
+    /// No read begins.
+    private var isHeld = false
     /// The newest position that was told without a gap; `nil` before the first read.
     private var told: Int64?
     /// The newest position that another node has told of.
@@ -33,21 +35,6 @@ struct Dialogue {
     private var beats = BeatView()
     /// Of this process, as its beats tell it.
     private var instance: UInt64 = 0
-
-    /// A read of the log under way.
-    struct Reading {
-        /// Counts the reads: an answer of another one means nothing.
-        var number: Int64
-        /// It was asked for, and is answered even where there is nothing.
-        var isAsked: Bool
-        /// Everything up to here is told or is not asked for.
-        var from: Int64
-        var messages: [[UInt8]] = []
-        var byteCount = 0
-        var hasTold = false
-        var end: Int64 = 0
-        var deadline: MonotonicTime
-    }
 
     /// An answer is waited for so long; then it is asked again by the one that needs it.
     static let patience = Milliseconds.seconds(1)
@@ -91,9 +78,20 @@ struct Dialogue {
         begin(from: position, isAsked: true, at: now)
     }
 
+    mutating func hold(_ isHeld: Bool, at now: MonotonicTime) {
+        self.isHeld = isHeld
+        guard !isHeld, reading == nil else { return }
+        let asked = waitingRead.take()
+        if let position = asked ?? told { begin(from: position, isAsked: asked != nil, at: now) }
+    }
+
     private mutating func begin(from position: Int64, isAsked: Bool, at now: MonotonicTime) {
-        readCount += 1
         retry = nil
+        guard !isHeld else {
+            if isAsked { waitingRead = min(waitingRead ?? position, position) }
+            return
+        }
+        readCount += 1
         reading = Reading(number: readCount, isAsked: isAsked, from: position, deadline: now + Self.patience)
         // With the message before it: where that is missing, the log is shorter than was thought.
         let first = isAsked ? max(1, position) : Self.next(position)
@@ -276,7 +274,7 @@ struct Dialogue {
     private mutating func endOfBatch(pending: Int64, isCut: Bool, at now: MonotonicTime) {
         guard let open = reading else { return }
         if !open.messages.isEmpty || (open.isAsked && !isCut) { tellRead() }
-        guard pending > 0, waitingRead == nil, let from = reading?.from else { return finish(at: now) }
+        guard pending > 0, waitingRead == nil, !isHeld, let from = reading?.from else { return finish(at: now) }
         begin(from: from, isAsked: false, at: now)
     }
 

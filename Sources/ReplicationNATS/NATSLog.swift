@@ -63,6 +63,11 @@ internal import TelltaleModel
         settle()
     }
 
+    public func hold(_ isHeld: Bool) {
+        dialogue.hold(isHeld, at: Self.now)
+        settle()
+    }
+
     /// One that begins says that it runs before it can use the streams.
     public func beat(_ beat: Beat) {
         dialogue.beat(beat, at: Self.now)

@@ -55,6 +55,8 @@ final class Daemon {
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
         case base(BaseWord)
+        /// The local copy has most of what it was given.
+        case copyCaughtUp
         /// The local copy has all that it was given, and the process ends.
         case stopped
     }
@@ -97,6 +99,7 @@ final class Daemon {
         stallTimer = try TimerHandle(on: loop) { [unowned self] _ in
             tellProgress()
             reloadPrincipals(isAsked: false)
+            retryCertificate()
         }
         stallTimer?.scheduleRepeating(everyMilliseconds: 1_000)
         watchdogTimer = try manager.watchdog(on: loop)
@@ -176,6 +179,7 @@ final class Daemon {
         case .recovered(let recovered):
             if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
         case .base(let word): cluster?.take(word)
+        case .copyCaughtUp: cluster?.copyIsBehind(false)
         case .stopped: stopAtOnce()
         }
         perform()

@@ -235,6 +235,7 @@ final class TownDaemon {
         switch action {
         case .append(let bytes, let after, let token): node?.append(bytes, after: after, token: token)
         case .read(let from): node?.read(from: from)
+        case .holdReading(let isHeld): node?.hold(isHeld)
         case .beat(let beat): node?.beat(beat)
         case .keep(let records, let mark, let epoch):
             do {

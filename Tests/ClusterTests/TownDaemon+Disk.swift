@@ -30,4 +30,11 @@ extension TownDaemon {
     func expectNoError(_ body: () throws -> Void) {
         do { try body() } catch { Issue.record("\(name): \(error)") }
     }
+
+    /// Its disk does not keep up, or does again.
+    func fallBehind(_ isBehind: Bool) {
+        member?.copyIsBehind(isBehind, at: town.time)
+        performMember()
+        town.settle()
+    }
 }

@@ -283,4 +283,27 @@ struct DialogueTests {
             }
         }
     }
+
+    // MARK: A reader that cannot take more
+
+    @Test mutating func `a dialogue that is held begins no read, and does what was asked when it goes on`() {
+        dialogue.read(from: 0, at: now)
+        #expect(asked() == [Self.get(1, 1)])
+        #expect(receive("r1", sequence: 1, pending: 5, "a") == [])
+        dialogue.hold(true, at: now)
+        // The batch that is on its way is told, and the next one is not asked for.
+        #expect(receive("r1", status: 204, pending: 5) == [.read(Self.bytes("a"), from: 0, end: 6)])
+        hint("9")
+        #expect(asked() == [] && wait(2_000) == [] && asked() == [])
+        #expect(dialogue.deadline == nil)
+        dialogue.hold(false, at: now)
+        #expect(asked() == [Self.get(2, 2)])
+        _ = receive("r2", status: 404)
+        dialogue.hold(true, at: now)
+        dialogue.read(from: 3, at: now)
+        dialogue.read(from: 1, at: now)
+        #expect(asked() == [])
+        dialogue.hold(false, at: now)
+        #expect(asked() == [Self.get(1, 3)])
+    }
 }

@@ -14,6 +14,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
     case termsCountedAnew, leftWithoutTail, restoreBegunAnew
     case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive, settledWhenDeposed
+    case readingNeverGoesOn
 
     public var summary: String {
         switch self {
@@ -53,6 +54,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
         case .namesakesLive: "a node does not hear that another process has its name"
         case .settledWhenDeposed: "a leader that reads that it is deposed answers its last batch before it stands down"
+        case .readingNeverGoesOn: "a node whose disk has kept up again reads the log no further"
         }
     }
 }
@@ -94,6 +96,8 @@ struct ClusterClimate {
     /// From an order to a node's own disk to its end.
     var slowestDisk: Int64 = 5
     var fullDisks = 0
+    /// Of nodes, for a while: what is read waits for them in memory.
+    var hungDisks = 0
     /// Of the messages that are refused for want of room, behind a proposal that the other servers store.
     var storedThoughFull = 0
     var strangers = 0
@@ -168,6 +172,7 @@ struct ClusterClimate {
         syncLapses = !isMoved && late.chance(200) ? 1 : 0
         namesakes = !isMoved && late.chance(200) ? 1 : 0
         sharedName = late.below(SimulatedCluster.nodeCount)
+        hungDisks = late.chance(300) ? 1 + late.below(3) : 0
         storedThoughFull = late.chance(300) ? 100 + late.below(800) : 0
     }
 }

@@ -14,6 +14,7 @@ extension ClusterNode {
             sent[token] = sent[token] ?? cluster.now
             tampering.append(bytes, after: after, token: token, of: self)
         case .read(let from): cluster.log.read(from: from, for: self)
+        case .holdReading(let isHeld): hold(isHeld)
         case .beat(let beat):
             cluster.noteBeat(beat)
             cluster.log.beat(beat, from: self)
@@ -64,6 +65,26 @@ extension ClusterNode {
         onDisk { try copy.keep(records, mark: mark, epoch: epoch) }
         cluster.copied(records, by: self)
         if before / 16 < copy.lastSequence / 16 { noteHash() }
+    }
+
+    /// For a while everything that its disk is given waits.
+    func hangDisk(for span: Int64) {
+        guard isUp, !isPaused, !isStopped, mover == nil else { return }
+        cluster.trace?(cluster.now, index, "has a disk that hangs for \(span) ms")
+        member?.copyIsBehind(true, at: hubTime)
+        perform()
+        schedule(after: span) { [self] in
+            member?.copyIsBehind(false, at: hubTime)
+            perform()
+        }
+    }
+
+    private func hold(_ isHeld: Bool) {
+        guard isHeld || cluster.bug != .readingNeverGoesOn else { return }
+        cluster.trace?(cluster.now, index, isHeld ? "reads no further" : "reads on")
+        isReadingHeld = isHeld
+        guard !isHeld, let from = heldRead.take() else { return }
+        cluster.log.read(from: from, for: self)
     }
 
     private func settle(_ outcome: SyncOutcome) {

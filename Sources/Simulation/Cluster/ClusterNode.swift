@@ -132,6 +132,7 @@ final class ClusterNode {
         (missed, sent, batch, basePieces) = ([], [:], [], [])
         (snapshots, hybrid) = (SnapshotTurns(), nil)
         (isEnding, lastSnapshot, isSyncRefuted) = (false, nil, false)
+        (isReadingHeld, heldRead) = (false, nil)
         memberWake.deadline = .distantFuture
     }
 
@@ -221,6 +222,10 @@ final class ClusterNode {
 
     // MARK: What the engine says
 
+    /// From where it is to read when its member can take more; `nil` = there was nothing to read.
+    var heldRead: Int64?
+    var isReadingHeld = false
+
     func acknowledged(token: Int64, position: Int64) {
         guard mover == nil else { return tell(.stored(token: token, position: position)) }
         if let time = sent[token] { lastProof = max(lastProof, time) }
@@ -237,6 +242,10 @@ final class ClusterNode {
 
     func read(_ messages: [[UInt8]], from: Int64, end: Int64) {
         guard mover == nil else { return tell(.read(messages, from: from, end: end)) }
+        if isReadingHeld {
+            heldRead = min(heldRead ?? from, from)
+            return
+        }
         if cluster.bug == .shorterLogAccepted, end < position ?? 0, cluster.log.end < position ?? 0 {
             kill(losing: 0)
             wipe()

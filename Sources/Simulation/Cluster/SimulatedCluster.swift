@@ -135,6 +135,7 @@ final class SimulatedCluster: Environment {
             log.isFull = true
             schedule(after: random.pick(500...8_000)) { [self] in log.isFull = false }
         }
+        plan(weather.hungDisks) { [self] in aLeader(random.chance(400)).hangDisk(for: random.pick(1_000...20_000)) }
         plan(weather.baseDamages) { [self] in
             log.sufferBases()
             if random.chance(500) { kill(aLeader(false), wiping: true) }

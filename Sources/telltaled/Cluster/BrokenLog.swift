@@ -46,6 +46,7 @@
         }
 
         func read(from position: Int64) { log.read(from: position) }
+        func hold(_ isHeld: Bool) { log.hold(isHeld) }
         func beat(_ beat: Beat) { log.beat(beat) }
         func ask(_ request: BaseRequest) { log.ask(request) }
 

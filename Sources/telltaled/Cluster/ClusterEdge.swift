@@ -20,6 +20,8 @@ final class ClusterEdge {
     private var watch: LeaderWatch?
     private var isPerforming = false
     private var toldSync: EngineSync?
+    private let backlog = CopyBacklog()
+    private var isCopyBehind = false
     /// Of the leader that handed over.
     private var lastSnapshot: HubSnapshot?
 
@@ -57,6 +59,19 @@ final class ClusterEdge {
 
     var isLeading: Bool { member.isLeading }
     var standing: ClusterStanding { withEngine(member.standing(at: daemon.clock.now.monotonic)) }
+
+    /// The disk does not keep up, or does again.
+    func copyIsBehind(_ isBehind: Bool) {
+        guard isBehind != isCopyBehind else { return }
+        isCopyBehind = isBehind
+        if isBehind {
+            logger.warning("the disk does not keep up with the log, and this node reads no further until it does")
+        } else {
+            logger.notice("the disk keeps up with the log again")
+        }
+        member.copyIsBehind(isBehind, at: daemon.clock.now)
+        perform()
+    }
 
     // MARK: The server's turn
 
@@ -132,8 +147,10 @@ final class ClusterEdge {
         switch action {
         case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
         case .read(let from): log.read(from: from)
+        case .holdReading(let isHeld): log.hold(isHeld)
         case .beat(let beat): log.beat(beat)
-        case .keep(let records, let mark, let epoch): daemon.keep(records, mark: mark, epoch: epoch)
+        case .keep(let records, let mark, let epoch):
+            if daemon.keep(records, mark: mark, epoch: epoch, backlog) { copyIsBehind(true) }
         case .lead(let term, let wait, let farewell): lead(term, after: wait, farewell)
         case .settle(let outcome): daemon.settle(outcome)
         case .standDown(let farewell, let reason, let isEnding): standDown(farewell, reason, isEnding: isEnding)

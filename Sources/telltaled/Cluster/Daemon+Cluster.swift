@@ -8,11 +8,17 @@ import TelltaleModel
 // The daemon as a member of a cluster uses it.
 extension Daemon {
     /// Writes to the local copy. A disk that has no room ends this node: the others go on, and it catches up later.
-    func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64) {
+    ///
+    /// - Returns: Whether the copy has fallen behind by this.
+    func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64, _ backlog: CopyBacklog) -> Bool {
         let sender = mailbox.sender
+        let count = CopyBacklog.byteCount(of: records)
+        let isBehind = backlog.add(count)
         journal.keep(records, mark: mark, epoch: epoch) { result in
             if case .failure(let error) = result { _ = sender.post(.failed(error)) }
+            if backlog.remove(count) { _ = sender.post(.copyCaughtUp) }
         }
+        return isBehind
     }
 
     /// The log has the batch, or no room for it.
