@@ -1,6 +1,7 @@
 public import Hub
 internal import Journal
 internal import Replication
+internal import TelltaleModel
 
 // The local copy, and a disk that does not keep up.
 extension Member {
@@ -11,22 +12,23 @@ extension Member {
     public mutating func copyIsBehind(_ isBehind: Bool, at now: HubTime) {
         guard !hasStopped, isBehind != replica.isHeldBack else { return }
         replica.isHeldBack = isBehind
-        yieldBehindCopy(at: now)
+        hold.since = now.monotonic
         settle(at: now)
     }
 
+    /// Behind two beats of the others: where their disks are as slow, they have said so by then.
     mutating func yieldBehindCopy(at now: HubTime) {
-        guard replica.isHeldBack, isLeading, !isEnding, !replica.situation(wall: now.wall).standbys.isEmpty else {
-            return
-        }
+        guard replica.isHeldBack, isLeading, !isEnding, now.monotonic.milliseconds(since: hold.since) >= .seconds(2),
+            !replica.situation(wall: now.wall).standbys.isEmpty
+        else { return }
         handOver(at: now)
     }
 
     /// One that tries to lead reads what becomes of its word.
     mutating func holdReading() {
         let isHeld = replica.isHeldBack && !isLeading && replica.role == .standby
-        guard isHeld != isReadingHeld else { return }
-        isReadingHeld = isHeld
+        guard isHeld != hold.isReading else { return }
+        hold.isReading = isHeld
         actions.append(.holdReading(isHeld))
     }
 

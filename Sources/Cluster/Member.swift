@@ -88,7 +88,7 @@ public struct Member: ~Copyable {
     public internal(set) var isLeading = false
     var actions: [Action] = []
     var copy: CopyQueue
-    var isReadingHeld = false
+    var hold = (isReading: false, since: MonotonicTime.distantFuture)
     var peers: [String: Beat] = [:]
     /// When each was heard last.
     var heardAt: [String: MonotonicTime] = [:]
@@ -220,7 +220,7 @@ public struct Member: ~Copyable {
         peers[beat.node] = beat
         heardAt[beat.node] = now
         guard beat.role == .leading, let leader = replica.reader.leader, beat.node == leader.node else { return }
-        lastSign = now
+        (newest, lastSign) = (max(newest, beat.position), now)
         // The first beat of a process may be kept from before its end.
         guard beat.instance == leader.instance || beat.instance == 0, former?.instance == beat.instance,
             former?.number ?? .max < beat.number

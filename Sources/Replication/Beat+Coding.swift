@@ -2,7 +2,7 @@ public import TelltaleModel
 
 extension Beat {
     /// The form of a beat that this release writes. A later release adds fields behind those of this one.
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
 
     /// The bytes of the beat, for an engine to keep.
     public func encoded() -> [UInt8] {
@@ -16,6 +16,7 @@ extension Beat {
         writer.write(release)
         writer.write(number)
         writer.write(instance)
+        writer.write(isHeldBack)
         return writer.take()
     }
 
@@ -34,5 +35,6 @@ extension Beat {
             node: node, role: role, term: try reader.readInt64(), position: try reader.readInt64(),
             address: try reader.readString(), release: try reader.readString(), number: try reader.readInt64())
         if version >= 2 { instance = try reader.readUInt64() }
+        if version >= 3 { isHeldBack = try reader.readBool() }
     }
 }

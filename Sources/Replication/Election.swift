@@ -13,6 +13,8 @@ public struct Beat: Hashable, Sendable {
     public var number: Int64
     /// Of the process, a number that no other one has: ``LogMessage/instance``; 0 = a release that does not tell it.
     public var instance: UInt64
+    /// Its local copy cannot take more yet: it does not try to lead.
+    public var isHeldBack = false
 
     public init(
         node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String,
@@ -176,7 +178,8 @@ public struct Election: Hashable, Sendable {
     /// The standbys that live, and are no more than some messages behind.
     func standbys(near position: Int64) -> [String] {
         beats.values.filter { heard in
-            heard.beat.role == .standby && heard.beat.position >= position - Self.nearness
+            heard.beat.role == .standby && !heard.beat.isHeldBack
+                && heard.beat.position >= position - Self.nearness
                 && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }.map(\.beat.node).sorted()
     }
@@ -191,7 +194,7 @@ public struct Election: Hashable, Sendable {
     public func moment(position: Int64, skew: Milliseconds) -> MonotonicTime? {
         guard let dueSince else { return nil }
         let fresh = beats.values.filter { heard in
-            heard.beat.role == .standby
+            heard.beat.role == .standby && !heard.beat.isHeldBack
                 && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }
         let before = fresh.count { heard in

@@ -194,11 +194,11 @@ public struct Replica: Sendable {
         beatCount += 1
         beatsSent[beatCount] = now
         beatsSent[beatCount - 64] = nil
-        actions.append(
-            .beat(
-                Beat(
-                    node: node, role: role, term: term, position: reader.position, address: address, release: release,
-                    number: beatCount, instance: instance)))
+        var beat = Beat(
+            node: node, role: role, term: term, position: reader.position, address: address, release: release,
+            number: beatCount, instance: instance)
+        beat.isHeldBack = isHeldBack
+        actions.append(.beat(beat))
         // From one that is known, to see that it is still there: from the newest at the beat before, where little came since.
         let isNear = reader.position - lastBeatPosition < LogReader.digestCount / 2
         actions.append(.read(from: max(0, (isNear ? lastBeatPosition : reader.position) - 1)))

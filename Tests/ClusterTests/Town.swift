@@ -94,6 +94,8 @@ final class TownDaemon {
     private(set) var stopReason: String?
     /// The process is stopped: nothing of it happens.
     var isPaused = false
+    /// Its copy falls behind with the next batch.
+    var fallsBehind = false
     private var wantsRecovery = false
     private var basePieces: [[UInt8]] = []
     /// The local copy takes no step of a base until ``takeBaseSteps()``.
@@ -238,6 +240,7 @@ final class TownDaemon {
         case .holdReading(let isHeld): node?.hold(isHeld)
         case .beat(let beat): node?.beat(beat)
         case .keep(let records, let mark, let epoch):
+            if fallsBehind { member?.copyIsBehind(true, at: town.time) }
             do {
                 try journal?.write(records)
                 try journal?.write(mark: mark, epoch: epoch)

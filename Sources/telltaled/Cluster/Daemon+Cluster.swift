@@ -15,8 +15,11 @@ extension Daemon {
         let count = CopyBacklog.byteCount(of: records)
         let isBehind = backlog.add(count)
         journal.keep(records, mark: mark, epoch: epoch) { result in
-            if case .failure(let error) = result { _ = sender.post(.failed(error)) }
-            if backlog.remove(count) { _ = sender.post(.copyCaughtUp) }
+            if case .failure(let error) = result {
+                _ = sender.post(.failed(error))
+            } else if backlog.remove(count) {
+                _ = sender.post(.copyCaughtUp)
+            }
         }
         return isBehind
     }
