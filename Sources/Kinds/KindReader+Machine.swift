@@ -232,11 +232,11 @@ extension KindReader {
             if elements.isEmpty {
                 error(path, "\(quoted(name)) is empty", advice: "name a state by its key or its path, or take it out")
             }
-            guard elements.count <= Self.targetLimit else {
-                error(
+            if elements.count > Self.targetLimit {
+                refuse(
                     path, "\(quoted(name)) names \(elements.count) states",
                     advice: "at most \(Self.targetLimit) are entered together")
-                return elements.first?.string.map { [$0] } ?? []
+                if !isAdmitted { return elements.first?.string.map { [$0] } ?? [] }
             }
             var known: Set<String> = []
             return elements.enumerated().compactMap { index, element in

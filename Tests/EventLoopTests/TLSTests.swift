@@ -160,9 +160,9 @@ struct TLSTests {
     }
 }
 
-/// A folder with the files of `Tools/dev-certificates`.
 private func fed(_ bytes: [UInt8], to session: TLSSession) -> Bool { session.feed(bytes.span) }
 
+/// A folder with the files of `Tools/dev-certificates`.
 func certificates() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try run(repositoryRoot.appending(path: "Tools/dev-certificates").path, folder.url.path)

@@ -62,9 +62,9 @@ extension WidgetKind {
         isPrivacySensitive ? layout.partNames : layout.isPrivate
     }
 
-    /// The link of the widget; `nil` where it has none, or where it would tell what a placeholder hides.
-    public func url(in context: TemplateContext, isPlaceholder: Bool) -> String? {
-        guard let url, !isPlaceholder || url.parts.allSatisfy(\.isLiteral) else { return nil }
+    /// The link of the widget; `nil` where it has none, or where it would tell what is hidden.
+    public func url(in context: TemplateContext, isHidden: Bool) -> String? {
+        guard let url, !isHidden || url.parts.allSatisfy(\.isLiteral) else { return nil }
         return url.rendered(in: context)
     }
 

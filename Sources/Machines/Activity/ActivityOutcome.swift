@@ -89,7 +89,7 @@ public enum ActivityRejection: Error, Hashable, Sendable, CustomStringConvertibl
         case .tooLarge(let byteCount, let limit):
             "attributes and content-state are \(byteCount) bytes together, \(limit) is the limit"
         case .machine(.alwaysLoop):
-            "the kind's machine does not settle: its always transitions, or its after of no time, go in a circle"
+            "the kind's machine does not settle: its always transitions, or its after of no time, go in a circle, or one event has more than 10,000 actions"
         case .machine(.contentTooLarge(let byteCount, let limit)):
             "an assignment of the kind's machine makes the content \(byteCount) bytes, \(limit) is the limit"
         case .machine(.parkedTooLarge(let byteCount, let limit)):

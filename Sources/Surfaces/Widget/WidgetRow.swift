@@ -106,7 +106,8 @@ private struct Drawing {
 
     var url: String? {
         guard scene.opensApp else { return nil }
-        return definition.url(in: shownContext, isPlaceholder: scene.isPlaceholder)
+        let isHidden = scene.isPlaceholder || (scene.isRedacted && !groups.isPrivate.isEmpty)
+        return definition.url(in: shownContext, isHidden: isHidden)
     }
 
     func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
@@ -212,12 +213,14 @@ private struct Drawing {
         writer.endObject()
     }
 
-    func isPrivate(_ part: String?) -> Bool {
-        part.map { definition.groups(scene.family, scene.drawing.circumstances).isPrivate.contains($0) } ?? false
+    private var groups: (accent: [String], isPrivate: [String], invalidates: [String]) {
+        definition.groups(scene.family, scene.drawing.circumstances)
     }
 
+    func isPrivate(_ part: String?) -> Bool { part.map { groups.isPrivate.contains($0) } ?? false }
+
     func writeEnd(isInvalid: Bool, to writer: inout JSONWriter) {
-        let groups = definition.groups(scene.family, scene.drawing.circumstances)
+        let groups = groups
         if isInvalid, !groups.invalidates.isEmpty { write(groups.invalidates, "invalid", to: &writer) }
         if scene.mode == .accented, !groups.accent.isEmpty { write(groups.accent, "accent", to: &writer) }
         if !groups.isPrivate.isEmpty {
