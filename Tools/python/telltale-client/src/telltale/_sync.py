@@ -5,7 +5,7 @@ import inspect
 import os
 import ssl
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import TracebackType
 from typing import Any, Callable, Coroutine, Iterator, Mapping, Optional, Type, TypeVar, Union
@@ -51,6 +51,8 @@ class _Loop:
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout)
+        except CancelledError:
+            raise ClientClosed("this client is closed") from None
         except BaseException:
             future.cancel()
             raise
