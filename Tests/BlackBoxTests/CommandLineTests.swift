@@ -133,6 +133,8 @@ struct CommandLineTests {
                 #expect(result.error.hasPrefix("telltale: \(code): "), "\(arguments): \(result.error)")
                 #expect(result.error.split(separator: "\n").count == 1, "\(arguments): \(result.error)")
             }
+            // The remedy is one of the command line.
+            #expect(try shell.run("dismiss", "coffee-order/none").error.contains("this is with --account NAME"))
         }
     }
 

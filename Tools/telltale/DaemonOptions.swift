@@ -119,7 +119,10 @@ struct DaemonOptions: ParsableArguments {
     }
 
     static func describe(_ error: ServerLine) -> String {
-        let message = error.message ?? "no reason given"
+        // The daemon's advice is for those who type its protocol.
+        let message = (error.message ?? "no reason given")
+            .replacing("say HELLO client=NAME token=TOKEN first", with: "name its file with --token-file FILE")
+            .replacing("with HELLO account=NAME", with: "with --account NAME")
         // Many messages contain the advice already.
         let advice =
             switch message.contains("again") ? nil : error["retry"] {

@@ -31,7 +31,10 @@ public struct Problem: Error, Hashable, Sendable {
     public init(_ line: ServerLine) {
         let code = line["code"] ?? "internal"
         var details = line.tail ?? JSONObject()
-        let title = details["msg"]?.string ?? code
+        // The daemon's advice is for those who type its protocol.
+        let title = (details["msg"]?.string ?? code)
+            .replacing("say HELLO client=NAME token=TOKEN first", with: "send Authorization: Bearer TOKEN")
+            .replacing("with HELLO account=NAME", with: "with ?account=NAME")
         details["msg"] = nil
         self.init(code, title, details: details)
         if let retry = line["retry"], Self.retries.contains(retry) { self.retry = retry }

@@ -182,7 +182,8 @@ public struct StreamSession: ~Copyable {
                 encoder.reset(subscription: views.count, why: "malformed", into: &events)
             }
             // The picture of before was cut, and may hold rows that this one has no more.
-            if isContinued, encoder.cursors[views.count - 1].isEmpty {
+            let isResumed = isContinued || request.cursors.contains { $0 != nil }
+            if isResumed, encoder.cursors[views.count - 1].isEmpty {
                 encoder.reset(subscription: views.count, why: "cut", into: &events)
             }
         }

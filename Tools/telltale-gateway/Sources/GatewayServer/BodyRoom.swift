@@ -2,7 +2,31 @@ internal import Gateway
 internal import Synchronization
 
 /// The memory of bodies that have not come whole: bounded over all callers, who need no token to begin one.
+///
+/// The first bytes of each are free: they are bounded by the number of connections, and large bodies that never end keep no small one
+/// out.
 final class BodyRoom: Sendable {
+    /// The part of one body.
+    struct Hold {
+        private let room: BodyRoom
+        private var count = 0
+
+        init(in room: BodyRoom) { self.room = room }
+
+        /// - Throws: `busy`.
+        mutating func grow(to length: Int) throws(Problem) {
+            let wanted = max(0, length - BodyRoom.freeByteCount)
+            try room.take(wanted - count)
+            count = wanted
+        }
+
+        mutating func end() {
+            room.giveBack(count)
+            count = 0
+        }
+    }
+
+    static let freeByteCount = 16_384
     static let shared = BodyRoom(limit: 256 << 20)
 
     private let limit: Int

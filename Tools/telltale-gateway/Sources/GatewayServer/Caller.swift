@@ -29,11 +29,12 @@ struct Caller {
         let tooLarge = Problem("too_large", "the body is larger than \(limit) bytes; say less")
         if let length = field(.contentLength).flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []
-        defer { BodyRoom.shared.giveBack(bytes.count) }
+        var hold = BodyRoom.Hold(in: BodyRoom.shared)
+        defer { hold.end() }
         do {
             for try await piece in request.body {
                 guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
-                try BodyRoom.shared.take(piece.readableBytes)
+                try hold.grow(to: bytes.count + piece.readableBytes)
                 bytes += piece.readableBytesView
             }
             return bytes

@@ -20,14 +20,19 @@ struct CallerRights: Sendable {
 
     private static let patience = TimeAmount.seconds(10)
 
-    func check(_ registration: PushRegistration, _ token: String?) async throws(Problem) {
+    /// - Parameter isStored: It is not the caller's word.
+    func check(_ registration: PushRegistration, _ token: String?, isStored: Bool = false) async throws(Problem) {
         // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
         let command: Command =
             registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
         let own = try await ask([command], token, account: registration.account)
         // A registration without an account is for all of them, and its caller is to see them all.
         if registration.account.isEmpty, let own {
-            throw Problem("forbidden", "the token is of the account \"\(own)\"; say \"account\":\"\(own)\"")
+            throw Problem(
+                "forbidden",
+                isStored
+                    ? "this registration is for all accounts, and the token is of the account \"\(own)\" alone"
+                    : "the token is of the account \"\(own)\"; say \"account\":\"\(own)\"")
         }
     }
 

@@ -124,7 +124,10 @@ struct PushResponder: HTTPResponder {
             try await rights.check(registration, token)
             // Nobody takes another account's registration away by its name.
             if let old = await desk.registration(id), old.account != registration.account {
-                try await rights.check(old, token)
+                // The device itself may narrow what it is sent: it has the push token, which nothing tells.
+                var isOwn = old.account.isEmpty && old.token == registration.token
+                if case .channel = old.subject { isOwn = false }
+                if !isOwn { try await rights.check(old, token, isStored: true) }
             }
             let outcome = try await desk.register(registration)
             return Self.json(described(registration), status: outcome == .created ? 201 : 200)
@@ -135,7 +138,7 @@ struct PushResponder: HTTPResponder {
             throw Problem(
                 "not_found", "there is no registration \(id.prefix(64)); a token that is no good any more is removed")
         }
-        try await rights.check(registration, token)
+        try await rights.check(registration, token, isStored: true)
         guard request.method == .delete else { return Self.json(described(registration)) }
         _ = await desk.unregister(id)
         return Response(status: .noContent)

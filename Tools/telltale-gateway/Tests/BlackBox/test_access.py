@@ -144,6 +144,7 @@ def test_every_route_with_every_scope(guarded, method, path, body, headers, allo
                 assert challenge == f'Bearer error="insufficient_scope", scope="{need}"', place
         if method != "HEAD":
             assert answer.code == {"nobody": "auth_required", "unknown": "auth_failed"}.get(caller, "forbidden"), place
+            assert "HELLO" not in answer.json["title"], place
 
 
 def test_streams_are_the_callers_own(guarded):

@@ -72,6 +72,8 @@ def test_a_button(gateway, daemon):
 
 def test_a_person_dismisses_for_all_of_their_devices(gateway):
     gateway.post("/coffee-order/mine/start?for=alice", {"attributes": {"item": "Flat white"}})
+    nobody = gateway.post("/v1/entities/coffee-order/mine/dismiss")
+    assert nobody.status == 403 and "with ?account=NAME" in nobody.json["title"]
     gone = gateway.post("/v1/entities/coffee-order/mine/dismiss?account=alice")
     assert gone.status == 200 and gone.json["verdict"] == "applied"
     listed = gateway.get("/v1/entities?pattern=coffee-order/mine&account=alice").json

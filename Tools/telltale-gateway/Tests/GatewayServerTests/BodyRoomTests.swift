@@ -13,4 +13,18 @@ struct BodyRoomTests {
         room.giveBack(7)
         try room.take(7)
     }
+
+    @Test func `a small body has room whatever the others hold`() throws {
+        let room = BodyRoom(limit: 10)
+        var (large, small) = (BodyRoom.Hold(in: room), BodyRoom.Hold(in: room))
+        try large.grow(to: BodyRoom.freeByteCount)
+        try large.grow(to: BodyRoom.freeByteCount + 10)
+        try small.grow(to: 100)
+        try small.grow(to: BodyRoom.freeByteCount)
+        #expect(throws: Problem.self) { try small.grow(to: BodyRoom.freeByteCount + 1) }
+        large.end()
+        try small.grow(to: BodyRoom.freeByteCount + 10)
+        small.end()
+        try room.take(10)
+    }
 }
