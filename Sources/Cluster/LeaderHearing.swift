@@ -9,6 +9,7 @@ struct LeaderHearing {
     private var last: MonotonicTime?
     /// No pause since then was longer than a lease.
     private var since: MonotonicTime?
+    private var lastRead: MonotonicTime?
     private let lease: Milliseconds
 
     init(lease: Milliseconds) { self.lease = lease }
@@ -16,6 +17,14 @@ struct LeaderHearing {
     mutating func heard(at now: MonotonicTime) {
         if !isFresh(at: now) { since = now }
         last = now
+    }
+
+    /// The log is read. What comes behind a gap may be of the gap: a node that was cut off was at the end of the log before.
+    ///
+    /// - Returns: Whether the read before this one is no longer ago than a lease.
+    mutating func isFollowing(at now: MonotonicTime) -> Bool {
+        defer { lastRead = now }
+        return lastRead.map { now.milliseconds(since: $0) <= lease } ?? false
     }
 
     mutating func forget() { (last, since) = (nil, nil) }

@@ -127,7 +127,6 @@ public struct Member: ~Copyable {
     }
 
     private static let peerLimit = 16
-
     /// - Parameters:
     ///   - replica: With the reader of the local copy's mark.
     ///   - hub: As it was recovered from the local copy; `nil` where that has nothing of the log.
@@ -163,7 +162,6 @@ public struct Member: ~Copyable {
     }
 
     // MARK: Inputs
-
     /// A word of the engine.
     public mutating func take(_ event: LogEvent, at now: HubTime) {
         guard !hasStopped else { return }
@@ -184,7 +182,8 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
-        let (wasCurrent, term, sequence) = (replica.hasReadToEnd, replica.reader.term, replica.reader.chain.sequence)
+        let wasCurrent = hearing.isFollowing(at: now.monotonic) && replica.hasReadToEnd
+        let (term, sequence) = (replica.reader.term, replica.reader.chain.sequence)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
         takeActions(at: now)
@@ -213,6 +212,8 @@ public struct Member: ~Copyable {
     private mutating func note(_ beat: Beat, at now: MonotonicTime) {
         guard beat.node != replica.node, peers[beat.node] != beat else { return }
         let former = peers[beat.node]
+        // Behind a gap the first one may be kept from before it.
+        let isSteady = heardAt[beat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
         // The engine keeps the last beat of every name that there ever was.
         if peers[beat.node] == nil, peers.count >= Self.peerLimit, let oldest = longestUnheardPeer {
             (peers[oldest], heardAt[oldest]) = (nil, nil)
@@ -223,7 +224,7 @@ public struct Member: ~Copyable {
         (newest, lastSign) = (max(newest, beat.position), now)
         // The first beat of a process may be kept from before its end.
         guard beat.instance == leader.instance || beat.instance == 0, former?.instance == beat.instance,
-            former?.number ?? .max < beat.number
+            former?.number ?? .max < beat.number, isSteady
         else { return }
         hearing.heard(at: now)
     }
@@ -295,7 +296,6 @@ public struct Member: ~Copyable {
     }
 
     // MARK: Outputs
-
     public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
     /// The server of a leader, which goes on where the standby stands. To be called once for each ``Action/lead(term:wait:farewell:)``.
