@@ -172,11 +172,6 @@ struct WidgetRowTests {
         #expect(try url("https://bank.example/{{content.title}}", on: "phone") == "https://bank.example/Ada")
         #expect(try url("https://bank.example/{{content.title}}", on: "phone locked=yes") == nil)
         #expect(try url("https://bank.example/", on: "phone locked=yes") == "https://bank.example/")
-        // W76: no more does that of a widget with parts that a locked device is not sent.
-        let parts: JSON = ["title": "{{content.title}}", "private": ["title"]]
-        let more: JSON = ["url": "https://bank.example/{{content.title}}"]
-        #expect(try row(parts, on: "phone locked=yes", more: more)?["url"] == nil)
-        #expect(try row(parts, on: "phone", more: more)?["url"] == "https://bank.example/Ada")
     }
 
     @Test("W-V86: without an account the variant for none is shown")

@@ -106,8 +106,7 @@ private struct Drawing {
 
     var url: String? {
         guard scene.opensApp else { return nil }
-        let isHidden = scene.isPlaceholder || (scene.isRedacted && !groups.isPrivate.isEmpty)
-        return definition.url(in: shownContext, isHidden: isHidden)
+        return definition.url(in: shownContext, isHidden: scene.isPlaceholder)
     }
 
     func writePlace(device: Catalogue.Device?, to writer: inout JSONWriter) {
