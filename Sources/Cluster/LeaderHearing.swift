@@ -22,7 +22,7 @@ struct LeaderHearing {
     /// The log is read. What comes behind a gap may be of the gap: a node that was cut off was at the end of the log before.
     ///
     /// - Returns: Whether the read before this one is no longer ago than a lease.
-    mutating func isFollowing(at now: MonotonicTime) -> Bool {
+    mutating func noteRead(at now: MonotonicTime) -> Bool {
         defer { lastRead = now }
         return lastRead.map { now.milliseconds(since: $0) <= lease } ?? false
     }

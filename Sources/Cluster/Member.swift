@@ -182,7 +182,7 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
-        let wasCurrent = hearing.isFollowing(at: now.monotonic) && replica.hasReadToEnd
+        let wasCurrent = hearing.noteRead(at: now.monotonic) && replica.hasReadToEnd
         let (term, sequence) = (replica.reader.term, replica.reader.chain.sequence)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
@@ -267,7 +267,7 @@ public struct Member: ~Copyable {
         let records = decided
         decided = []
         appendedAt = now.monotonic
-        keeper.noteLog(records.reduce(0) { $0 + $1.body.count + $1.entity.utf8.count + 40 })
+        keeper.noteLog(CopyBacklog.byteCount(of: records))
         replica.append(records, at: now.monotonic)
         settle(at: now)
     }

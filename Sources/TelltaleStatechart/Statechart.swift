@@ -145,8 +145,8 @@ public final class GuardErrors: Hashable, Sendable {
 /// The reason why an event was refused. The instance and the values are unchanged.
 public enum MachineError: Error, Hashable, Sendable {
     /// The machine does not settle: more than 100 microsteps without an external event, more than 100 events that it
-    /// sends to itself, more than 100 timers at one time, or more than 10,000 actions. The causes are its `always` transitions, its `raise` and
-    /// `send` actions, or its `after` of zero delay.
+    /// sends to itself, more than 100 timers at one time, or more than 10,000 actions. The causes are its `always`
+    /// transitions, its `raise` and `send` actions, or its `after` of zero delay.
     case alwaysLoop
     /// An assignment would exceed the size limit of the content, in bytes.
     case contentTooLarge(byteCount: Int, limit: Int)

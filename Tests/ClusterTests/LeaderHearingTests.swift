@@ -38,6 +38,26 @@ struct LeaderHearingTests {
         #expect(standby.isLeading || standby.connect().take().first?.contains(" leader=") == true)
     }
 
+    @Test(
+        "A node that was cut off takes no record and no beat of the gap for a word of the leader",
+        arguments: [true, false])
+    func gap(hasRecords: Bool) throws {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let leader = try #require(town.leaders.first)
+        let standby = try #require(town.daemons.first { $0 !== leader })
+        standby.node?.isCutOff = true
+        if hasRecords { #expect(leader.post("tea/1", from: leader.connect()).hasPrefix("OK")) }
+        town.pass(.seconds(2))
+        leader.kill()
+        town.pass(.seconds(4))
+        standby.node?.isCutOff = false
+        for _ in 0..<12 {
+            town.pass(Milliseconds(100))
+            #expect(standby.isLeading || standby.connect().take().first?.hasSuffix(" role=standby") == true)
+        }
+    }
+
     @Test func `a beat that was kept says nothing of a leader that is gone`() throws {
         let town = try Town(3)
         town.pass(.seconds(10))

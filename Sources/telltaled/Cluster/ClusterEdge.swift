@@ -21,7 +21,6 @@ final class ClusterEdge {
     private var isPerforming = false
     private var toldSync: EngineSync?
     private let backlog = CopyBacklog()
-    private var isCopyBehind = false
     /// Of the leader that handed over.
     private var lastSnapshot: HubSnapshot?
 
@@ -62,8 +61,7 @@ final class ClusterEdge {
 
     /// The disk does not keep up, or does again.
     func copyIsBehind(_ isBehind: Bool) {
-        guard isBehind != isCopyBehind else { return }
-        isCopyBehind = isBehind
+        guard isBehind != member.replica.isHeldBack else { return }
         if isBehind {
             logger.warning("the disk does not keep up with the log, and this node reads no further until it does")
         } else {
