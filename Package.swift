@@ -79,10 +79,8 @@ let package = Package(
             targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .library(name: "TelltalePush", targets: ["ApplePush"]),
         .library(name: "TelltaleSQLite", targets: ["CSQLite"]),
-        .executable(name: "telltaled", targets: ["telltaled"]),
-        .executable(name: "telltale", targets: ["telltale"]),
-        .executable(name: "telltale-sim", targets: ["telltale-sim"]),
-        .executable(name: "telltale-bench", targets: ["telltale-bench"]),
+        // The programs are no products: SwiftPM fetches for an app whatever a declared product of this package needs, and builds the
+        // programs here without that (swift build --product telltaled).
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -162,11 +160,14 @@ let package = Package(
             swiftSettings: hotSettings,
             linkerSettings: withEssentialsInside),
 
+        // Traces of real orders and recordings of a daemon, and how they are replayed.
+        module("Recordings", ["TelltaleModel", "TelltaleWire"]),
         // The daemon's turn, performed on a simulated disk, network and clock.
         module(
             "Simulation",
             [
-                "TelltaleModel", "TelltaleWire", "Kinds", "Machines", "Surfaces", "Hub", "Server", "Journal",
+                "TelltaleModel", "TelltaleWire", "Recordings", "Kinds", "Machines", "Surfaces", "Hub", "Server",
+                "Journal",
                 "Replication", "Cluster", "ApplePush", heap,
             ]),
 
@@ -193,16 +194,25 @@ let package = Package(
             ], exclude: ["Cards", "Console"], linkerSettings: withFoundationInside),
         // The scenarios that ship, their data and the kind files, inside the program.
         .target(name: "CShippedFiles", path: "Tools/telltale-sim/CShippedFiles"),
+        // Replays of real orders to a daemon: `telltale-sim replay` and the demo.
+        .target(
+            name: "Demo",
+            dependencies: [
+                "Recordings", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
+                "TelltaleEventLoop", "CShippedFiles", argumentParser,
+            ],
+            path: "Tools/telltale-sim/Demo", swiftSettings: settings),
+        tool("telltale-demo", ["Demo", "ToolSupport", argumentParser], linkerSettings: withFoundationInside),
         .target(
             name: "Reports", dependencies: ["Simulation", "Cards", "TelltaleModel", histogram],
             path: "Tools/telltale-sim/Reports", swiftSettings: settings),
         tool(
             "telltale-sim",
             [
-                "Simulation", "Reports", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire", "TelltaleClient",
-                "TelltaleEventLoop", "CShippedFiles", argumentParser, histogram,
+                "Simulation", "Recordings", "Demo", "Reports", "Cards", "ToolSupport", "TelltaleModel", "TelltaleWire",
+                "TelltaleClient", "TelltaleEventLoop", argumentParser,
             ],
-            exclude: ["Scenarios", "CShippedFiles", "Reports"], linkerSettings: withFoundationInside),
+            exclude: ["Scenarios", "CShippedFiles", "Demo", "Reports"], linkerSettings: withFoundationInside),
         .target(
             name: "CFanOut", path: "Tools/telltale-bench/CFanOut",
             linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -253,7 +263,8 @@ let package = Package(
         tests("Kit", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleKit"]),
         tests("Cards", ["TelltaleModel", "Cards"]),
         tests("Console", ["TelltaleModel", "TelltaleWire", "Cards", "Console"]),
-        tests("Simulation", ["TelltaleModel", "TelltaleWire", "Simulation"]),
+        tests("Recordings", ["TelltaleModel", "TelltaleWire", "Recordings"]),
+        tests("Simulation", ["TelltaleModel", "TelltaleWire", "Recordings", "Simulation"]),
         tests("Reports", ["TelltaleModel", "Simulation", "Reports"]),
         tests("BlackBox", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient", "TelltaleKit"]),
     ],

@@ -85,6 +85,10 @@ public struct Hello: Hashable, Sendable {
 
 /// `EVT key type=…` with its tail.
 public struct EventCommand: Hashable, Sendable {
+    /// The source of the events that buttons raise. A client's `src=` has no blank, so that the event ids of the two are never
+    /// confused. Journals of earlier releases have `telltaled` here.
+    public static let buttonSource = "a button"
+
     public var key: Key
     public var type: String
     public var source: String?

@@ -110,12 +110,13 @@ struct RecoveryTests {
         var all: [(at: Int64, key: String)] = []
         for (key, began) in [("coffee-order/late", start - 30_000), ("coffee-order/later", start)] {
             let lines = house.send("HISTORY \(key)", from: shop).filter { $0.contains(" type=deadline ") }
-            let minutes = [4, 5, 8 * 60, 8 * 60 + 15].map { began + Int64($0) * 60_000 }
-            for (line, time) in zip(lines, minutes) {
+            let minutes: [Int64] = [4, 5, 8 * 60, 8 * 60 + 15]
+            let times = minutes.map { began + $0 * 60_000 }
+            for (line, time) in zip(lines, times) {
                 #expect(line.contains(" at=\(time) heard=\(heard) "), "\(line)")
                 all.append((time, key))
             }
-            #expect(lines.count == minutes.count)
+            #expect(lines.count == times.count)
         }
         let fired = house.records[count...].map(\.entity).filter { !$0.isEmpty }
         #expect(fired == all.sorted { $0.at < $1.at }.map(\.key))

@@ -215,7 +215,7 @@ struct StackTests {
     @Test("W39: after the sixteenth turn a row tells the next ones")
     func more() throws {
         stack("AB")
-        post("B", (0..<20).map { (Int64($0) * 60, $0 % 2 == 0 ? 1 : 0, 0) })
+        post("B", (0..<20).map { (turn: Int64) in (turn * 60, turn.isMultiple(of: 2) ? 1 : 0, 0) })
         let car = try car()
         #expect(car.turns("A", from: start).split(separator: " ").count == 16)
         house.advance(by: .seconds(16 * 60 - 1))

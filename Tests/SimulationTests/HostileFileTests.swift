@@ -1,4 +1,5 @@
 import Foundation
+import Recordings
 import Simulation
 import TelltaleModel
 import TestSupport

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Demo
 import Foundation
+import Recordings
 import Reports
 import Simulation
 import TelltaleClient

@@ -1,3 +1,4 @@
+import Recordings
 import Simulation
 import TelltaleClient
 import TelltaleModel

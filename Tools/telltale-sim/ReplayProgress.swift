@@ -1,5 +1,6 @@
+import Demo
 import Foundation
-import Simulation
+import Recordings
 import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport
@@ -27,9 +28,6 @@ final class ReplayProgress {
 }
 
 extension Replayer {
-    /// The part of the events that is answered, 0 to 1.
-    var fraction: Double { plan.posts.isEmpty ? 1 : Double(tally.answered) / Double(plan.posts.count) }
-
     /// Where the replay is, in the trace's own calendar.
     fileprivate var progressText: String {
         let date = Date(timeIntervalSince1970: Double((plan.start + reached).milliseconds) / 1000)

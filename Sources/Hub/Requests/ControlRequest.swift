@@ -279,10 +279,6 @@ extension Hub {
 
     // MARK: Buttons that raise events
 
-    /// The source of buttons' events. Its blank keeps it from being a client's `src=`: the event ids of one would be taken
-    /// for those of the other. Journals of earlier releases have `telltaled` here.
-    public static let buttonSource = "a button"
-
     /// Decides an event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the
     /// press came to nothing, and its result says so.
     mutating func raise(_ raised: RaisedEvent, by button: Key) {
@@ -303,7 +299,7 @@ extension Hub {
         event.tail["content-state"] = raised.content
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         do throws(WireError) {
-            let result = try record(try PostedEvent(event), from: Self.buttonSource)
+            let result = try record(try PostedEvent(event), from: EventCommand.buttonSource)
             switch result.verdict {
             case .ignored:
                 let state = result.state.isEmpty ? "" : " while it is \(result.state)"

@@ -1,3 +1,4 @@
+import Recordings
 import TelltaleModel
 
 // The reports of a crowd, while it runs and at its end.

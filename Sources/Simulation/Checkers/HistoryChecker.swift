@@ -199,7 +199,7 @@ final class HistoryChecker {
 
     /// The press that raised an event; `nil` where it was no button that sent it.
     private static func operation(ofRaised id: String) -> String? {
-        id.hasPrefix("\(Hub.buttonSource)/") ? String(id.dropFirst(Hub.buttonSource.count + 1)) : nil
+        id.hasPrefix("\(EventCommand.buttonSource)/") ? String(id.dropFirst(EventCommand.buttonSource.count + 1)) : nil
     }
 
     /// A daemon starts: no connection of before is there any more.

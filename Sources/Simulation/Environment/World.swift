@@ -1,4 +1,5 @@
 import Hub
+import Recordings
 import TelltaleModel
 import TelltaleWire
 

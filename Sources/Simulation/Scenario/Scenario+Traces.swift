@@ -1,3 +1,4 @@
+import Recordings
 import TelltaleModel
 
 extension Scenario {
@@ -54,18 +55,5 @@ extension Trace {
         var trace = self
         trace.keep(count)
         return trace
-    }
-}
-
-extension ReplayPlan {
-    /// In its own rhythm, from 0 to `span`.
-    func squeezed(into span: Milliseconds) -> ReplayPlan {
-        let last = max(1, posts.last?.due.count ?? 1)
-        return with(
-            posts.map {
-                Post(
-                    command: $0.command,
-                    due: Milliseconds(Int64(Double($0.due.count) / Double(last) * Double(span.count))))
-            })
     }
 }

@@ -1,4 +1,5 @@
 internal import Kinds
+public import Recordings
 public import TelltaleModel
 
 /// A named world: its clients, script, faults and expected outcome (`Protocols/Scenarios`).
