@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Tools/run-parts`: commands beside each other, each with its output whole.
+/// `Tools/ci/run-parts`: commands beside each other, each with its output whole.
 @Suite(.serialized)
 struct PartsTests {
-    private static let tool = repository.appending(path: "Tools/run-parts").path
+    private static let tool = repository.appending(path: "Tools/ci/run-parts").path
 
     private func start(_ arguments: [String], _ parts: String) throws -> RunningProgram {
         try RunningProgram(URL(filePath: "/usr/bin/env"), ["python3", Self.tool] + arguments, input: parts)
@@ -31,7 +31,8 @@ struct PartsTests {
                 three waits after one two: echo fourth
                 """)
             let lines = run.readToEnd().filter { !$0.isEmpty && !$0.hasPrefix("==") }
-            #expect(lines == ["first", "second", "third", "fourth"])
+            #expect(lines.prefix(4) == ["first", "second", "third", "fourth"])
+            #expect(lines.last == "3 passed, 0 failed, 0 skipped")
             #expect(run.waitForExit() == 0)
         }
     }
@@ -50,6 +51,21 @@ struct PartsTests {
                 beside waits: touch \(go)
                 """)
             #expect(run.waitForExit() == 0, "\(run.readToEnd())")
+        }
+    }
+
+    @Test func `the last line adds up the tests that the parts count, each in its runner's way`() async throws {
+        try await onOwnThread {
+            let run = try start(
+                [],
+                """
+                pytest: echo '=== 10 passed, 2 skipped in 3.45s ==='; echo '5 passed in 61.02s (0:01:01)'
+                ours: echo '100 passed, 0 failed, 3 skipped'
+                swift: echo '✔ Test run with 1000 tests in 20 suites passed after 1.234 seconds.'
+                other: echo 'passed by 7 passed cars'
+                """)
+            #expect(run.readToEnd().last { !$0.isEmpty } == "1116 passed, 0 failed, 5 skipped")
+            #expect(run.waitForExit() == 0)
         }
     }
 
