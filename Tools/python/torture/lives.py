@@ -27,7 +27,7 @@ def disk_full(daemon, producers, watcher, rng, epoch, is_kept):
     def body():
         unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (size + 100_000, unlimited[1]))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while sum(producer.full for producer in producers) < refused_before + 20:
             check(time.monotonic() < deadline, "nobody was refused on a full disk")
             check(daemon.process.poll() is None, f"the daemon left on a full disk: {tail(daemon.log.name)}")
@@ -91,7 +91,7 @@ def torture(arguments, folder, rng, kills, totals):
         port = daemon.start()
         epoch, events = verify(port, producers, watcher, epoch, rng, all_keys, daemon.is_pruning, is_synced)
         daemon.process.terminate()
-        check(daemon.wait(30) and daemon.process.returncode == 0, "the daemon did not stop in order")
+        check(daemon.wait(120) and daemon.process.returncode == 0, "the daemon did not stop in order")
         port = daemon.start()
         verify(port, producers, watcher, epoch, rng, all_keys, daemon.is_pruning)
     finally:

@@ -14,7 +14,7 @@ import pytest
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 REPOSITORY = PACKAGE.parents[2]
 #: A test that waits longer than this has failed. Nothing is expected to take it.
-LIMIT = 30.0
+LIMIT = 120.0
 
 
 def behaviour(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -1,6 +1,7 @@
 """The list of behaviours with a real daemon and real sockets."""
 
 import asyncio
+import re
 from typing import Callable
 
 import pytest
@@ -49,9 +50,13 @@ def test_requests_wait_for_a_daemon_that_starts_again(daemon: Daemon, proxy: Pro
 def test_without_a_server_the_caller_is_told_after_its_limit(start: Callable[..., Daemon]) -> None:
     daemon = start()
     daemon.stop()
-    with Telltale(daemon.url, timeout=0.5, backoff=SOON) as client:
-        with pytest.raises(Unreachable, match=f"127.0.0.1:{daemon.port} within 0.5 s: .*[Rr]efused"):
+    # On a machine that stands still no attempt may have ended within a short limit.
+    for limit in (0.5, 5, 50):
+        with Telltale(daemon.url, timeout=limit, backoff=SOON) as client, pytest.raises(Unreachable) as caught:
             client.ping()
+        if re.search("[Rr]efused", str(caught.value)):
+            break
+    assert re.search(f"127.0.0.1:{daemon.port} within {limit} s: .*[Rr]efused", str(caught.value))
 
 
 @behaviour("reconnect")
@@ -61,11 +66,14 @@ def test_a_request_without_an_answer_tells_its_eid() -> None:
         stage.hear("EVT")
         stage.hear_end()
 
-    script = Script(silent)
-    with Telltale(script.url, timeout=5) as client:
-        with pytest.raises(TimedOut) as caught:
+    # On a machine that stands still nothing may have been sent within a short limit.
+    for limit in (1, 10, 100):
+        script = Script(silent)
+        with Telltale(script.url, timeout=limit) as client, pytest.raises((TimedOut, Unreachable)) as caught:
             client.post("errand/1", "start", eid="e1")
-        assert caught.value.sent and caught.value.eid == "e1"
+        if isinstance(caught.value, TimedOut):
+            break
+    assert isinstance(caught.value, TimedOut) and caught.value.sent and caught.value.eid == "e1"
     script.join()
 
 
