@@ -10,7 +10,7 @@ import h2.events
 import h2.settings
 
 from keys import Key, b64, certificates, openssl  # noqa: F401 - other tests take them from here.
-from support import PATIENCE
+from support import PATIENCE, attempts
 
 
 class Answer:
@@ -59,8 +59,7 @@ class Peer:
             self.h2.send_data(stream, body[:room], end_stream=room == len(body))
             self.socket.sendall(self.h2.data_to_send())
             body = body[room:]
-            while body and not self.h2.local_flow_control_window(stream):
-                self.read()
+            self.read_until(lambda: not body or self.h2.local_flow_control_window(stream))
         self.socket.sendall(self.h2.data_to_send())
         return stream
 
@@ -81,9 +80,14 @@ class Peer:
                 self.pongs += 1
         self.socket.sendall(self.h2.data_to_send())
 
-    def wait(self, stream):
-        while stream not in self.done:
+    def read_until(self, check):
+        for _ in attempts("an answer of the other side"):
+            if check():
+                return
             self.read()
+
+    def wait(self, stream):
+        self.read_until(lambda: stream in self.done)
         return self.answers[stream]
 
     def ask(self, *arguments, **options):
@@ -92,8 +96,7 @@ class Peer:
     def ping(self):
         self.h2.ping(b"telltale")
         self.socket.sendall(self.h2.data_to_send())
-        while not self.pongs:
-            self.read()
+        self.read_until(lambda: self.pongs)
 
     def push(self, token, aps, bearer=None, kind="liveactivity", topic="com.example.coffee.push-type.liveactivity", **headers):
         fields = {"apns-push-type": kind, "apns-topic": topic} | {k.replace("_", "-"): v for k, v in headers.items()}

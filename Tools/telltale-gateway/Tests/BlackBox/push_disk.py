@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
 from push_place import Place  # noqa: E402
+from support import PATIENCE  # noqa: E402
 from world import World  # noqa: E402
 
 
@@ -48,7 +49,7 @@ def run():
                 answered.append(f"r{number}")
             except (OSError, http.client.HTTPException):
                 pass
-        status, log = place.pusher.process.wait(30), place.pusher.log()
+        status, log = place.pusher.process.wait(PATIENCE), place.pusher.log()
         os.remove(f"{disk}/filler")
         place.pusher = place.start()
         kept = {target["id"] for target in place.pusher.ask("GET", "/v1/push/targets").json["targets"]}

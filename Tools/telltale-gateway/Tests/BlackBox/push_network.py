@@ -7,13 +7,13 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
 from keys import Key  # noqa: E402
 from push_place import Place  # noqa: E402
 from test_push_web import Browser  # noqa: E402
+from support import eventually  # noqa: E402
 from world import World  # noqa: E402
 
 APPLE, BROWSER = "api.push.example", "push.browser.example"
@@ -29,8 +29,7 @@ class Trap:
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
-        while True:
-            frame = self.socket.recv(65_536)
+        while frame := self.socket.recv(65_536):
             kind, packet = struct.unpack("!H", frame[12:14])[0], frame[14:]
             if kind == 0x0800:
                 protocol, address, inner = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20]), packet[(packet[0] & 15) * 4:]
@@ -92,8 +91,7 @@ def run():
         # The trap does see what leaves.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stray:
             stray.sendto(b"x", ("203.0.113.9", 9))
-        while ("udp", "203.0.113.9", 9) not in trap.seen:
-            time.sleep(0.01)
+        eventually("the trap sees a packet", lambda: ("udp", "203.0.113.9", 9) in trap.seen)
         print(json.dumps({"refused": refused, "seen": sorted(seen), "ports": ports}))
     finally:
         world.close()

@@ -12,7 +12,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from support import PATIENCE
+from support import PATIENCE, accepted, end_listening
 
 
 class Push:
@@ -56,11 +56,7 @@ class Service:
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
 
     def accept(self, listener):
-        while True:
-            try:
-                plain, _ = listener.accept()
-            except OSError:
-                return
+        while plain := accepted(listener):
             threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
 
     def serve(self, plain):
@@ -77,10 +73,7 @@ class Service:
         connection.sendall(h2c.data_to_send())
         pushes = collections.defaultdict(Push)
         try:
-            while True:
-                data = connection.recv(65_536)
-                if not data:
-                    return
+            while data := connection.recv(65_536):
                 for event in h2c.receive_data(data):
                     if isinstance(event, h2.events.RequestReceived):
                         pushes[event.stream_id].headers = dict(event.headers)
@@ -130,8 +123,7 @@ class Service:
 
     def stop(self):
         """Nobody is there any more, until listen()."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        end_listening(self.listener)
         for connection in list(self.open_sockets):
             try:
                 connection.shutdown(socket.SHUT_RDWR)

@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import uuid
 
 import pytest
 
 from apns_place import BUNDLE, Place, start, update
+from support import PATIENCE, eventually
 from test_access import Principals
 
 
@@ -252,8 +252,7 @@ def test_a_daemon_with_tokens_wants_provider_tokens_verified(world):
     pathlib.Path(own.file).write_text('{"auth":"shape"}')
     own.gateway.process.send_signal(signal.SIGHUP)
     fresh = own.peer()
-    while (answer := fresh.push(token, start(3), own.key.token())).status == 200:
-        pass
+    answer = eventually("the token is refused", lambda: (one := fresh.push(token, start(3), own.key.token())).status != 200 and one)
     assert answer.reason == "InvalidProviderToken" and "verify" in answer.note
     fresh.close()
 
@@ -264,7 +263,7 @@ def test_aioapns_unchanged_in_a_network_of_its_own(world):
     tried = subprocess.run(["unshare", "-rnm", "ip", "link", "set", "lo", "up"], capture_output=True)
     if tried.returncode:
         pytest.skip(f"no network namespaces here: {tried.stderr.decode().strip()}")
-    done = subprocess.run(["unshare", "-rnm", sys.executable, str(script)], capture_output=True, timeout=60)
+    done = subprocess.run(["unshare", "-rnm", sys.executable, str(script)], capture_output=True, timeout=3 * PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout.decode().splitlines()[-1]) == [
         [200, None], [200, None], [200, None], [410, "Unregistered"], [400, "BadDeviceToken"]]
@@ -272,22 +271,17 @@ def test_aioapns_unchanged_in_a_network_of_its_own(world):
 
 def test_there_are_no_more_connections_than_may_be(world):
     place = Place(world)
-    idle = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(500)]
-    # Each loop of the listener counts its own ones, so that a busy loop may come to them behind this one.
-    end = time.monotonic() + 8
-    while True:
+    idle = [socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) for _ in range(500)]
+
+    def is_taken():
         try:
             place.peer().ping()
+            return True
         except (OSError, AssertionError):
-            break
-        assert time.monotonic() < end
+            return False
+
+    # Each loop of the listener counts its own ones, so that a busy loop may come to them behind this one.
+    eventually("one is refused", lambda: not is_taken())
     for connection in idle:
         connection.close()
-    end = time.monotonic() + 30
-    while True:
-        try:
-            place.peer().ping()
-            break
-        except (OSError, AssertionError):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+    eventually("there is room again", is_taken)

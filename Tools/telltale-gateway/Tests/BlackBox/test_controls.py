@@ -2,7 +2,7 @@
 
 import threading
 
-from support import Provider
+from support import Provider, eventually
 
 
 def test_a_tap_is_under_way_and_its_end_is_waited_for(gateway, daemon):
@@ -23,22 +23,20 @@ def test_a_tap_is_under_way_and_its_end_is_waited_for(gateway, daemon):
     assert stale.headers["etag"] == f'"{stale.json["have"]}"' and f'"{stale.json["want"]}"' == seen
     provider.act()
 
-    for wait, answer, result in [("wait=5", "DONE", "confirmed"), ("respond-async, wait=5", "FAIL", "reverted")]:
+    for wait, answer, result in [("wait=30", "DONE", "confirmed"), ("respond-async, wait=30", "FAIL", "reverted")]:
         acting = threading.Thread(target=provider.act, args=[answer])
         acting.start()
         ended = gateway.ask("PUT", path, "off" if answer == "DONE" else "on", {"Prefer": wait})
         acting.join()
         assert ended.status == 200 and ended.json["result"] == result, ended.text
-        assert ended.headers["preference-applied"] == "wait=5"
+        assert ended.headers["preference-applied"] == "wait=30"
         assert ended.headers["etag"] == f'"{ended.json["rev"]}"'
     assert ended.json["reason"] == "failed"
 
     late = gateway.ask("PUT", path, "on", {"Prefer": "wait=1"})
     assert late.status == 202 and "preference-applied" not in late.headers
     provider.act()
-    noop = gateway.ask("PUT", path, "on", {"Prefer": "wait=5"})
-    while noop.json.get("verdict") != "noop":
-        noop = gateway.ask("PUT", path, "on")
+    noop = eventually("noop", lambda: (answer := gateway.ask("PUT", path, "on")).json.get("verdict") == "noop" and answer)
     assert noop.status == 200
     provider.close()
 
@@ -64,7 +62,7 @@ def test_a_button(gateway, daemon):
     provider = Provider(daemon.port, "log-coffee", "log-coffee/espresso")
     acting = threading.Thread(target=provider.act)
     acting.start()
-    pressed = gateway.post("/v1/entities/log-coffee/espresso/press", None, {"Prefer": "wait=5"})
+    pressed = gateway.post("/v1/entities/log-coffee/espresso/press", None, {"Prefer": "wait=30"})
     acting.join()
     assert pressed.status == 200 and pressed.json["result"] == "confirmed", pressed.text
     provider.close()

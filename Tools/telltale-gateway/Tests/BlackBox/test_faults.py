@@ -3,9 +3,8 @@
 import signal
 import socket
 import threading
-import time
 
-from support import PATIENCE, Line, Provider, Stream, attributes
+from support import PATIENCE, Line, Provider, Stream, attributes, eventually
 
 BEGIN = {"content-state": {"note": "a"}}
 
@@ -13,10 +12,9 @@ BEGIN = {"content-state": {"note": "a"}}
 def test_a_daemon_that_is_not_there_yet(world):
     gateway = world.gateway()
     assert gateway.ready["daemon"].endswith("daemon.sock")
-    before = time.monotonic()
     answer = gateway.post("/errand/1/start", BEGIN)
     assert (answer.status, answer.code) == (503, "daemon_unreachable")
-    assert time.monotonic() - before < 10 and int(answer.headers["retry-after"]) >= 1
+    assert int(answer.headers["retry-after"]) >= 1
     assert gateway.get("/v1/stream").code == "daemon_unreachable"
     # It may want tokens: nothing that the gateway does by itself is open before that is known.
     assert gateway.post("/v1/lint", {}).code == "daemon_unreachable"
@@ -30,9 +28,7 @@ def test_a_daemon_that_is_not_there_yet(world):
     assert gateway.get("/healthz", port=gateway.ops).text.strip() == "ok"
     assert gateway.metrics()["telltale_up"] == "0"
     world.daemon()
-    deadline = time.monotonic() + PATIENCE
-    while gateway.get("/readyz", port=gateway.ops).status != 200:
-        assert time.monotonic() < deadline
+    eventually("ready", lambda: gateway.get("/readyz", port=gateway.ops).status == 200)
     assert gateway.post("/errand/1/start", BEGIN).json["verdict"] == "applied"
     assert gateway.post("/errand/1/start", BEGIN, named).code == "wrong_host"
 
@@ -103,8 +99,7 @@ def test_a_daemon_killed_under_load_loses_nothing_that_was_acknowledged(world):
         worker.start()
     for _ in range(3):
         wanted = len(acknowledged) + 50
-        while len(acknowledged) < wanted:
-            pass
+        eventually(f"{wanted} are acknowledged", lambda: len(acknowledged) >= wanted)
         daemon.kill()
         daemon = world.daemon()
     stopping.set()
@@ -146,8 +141,7 @@ def test_a_request_under_way_is_answered_before_the_gateway_ends(world):
     asking.start()
     found, _ = attributes(provider.line.wait_for("DO"))
     gateway.process.send_signal(signal.SIGTERM)
-    while '"shutting down"' not in gateway.log():
-        pass
+    gateway.wait_for_log('"shutting down"')
     provider.line.send(f"DONE op={found['op']}")
     asking.join()
     assert answers[0].json["result"] == "confirmed"
@@ -162,7 +156,7 @@ def test_what_is_no_http_is_answered_and_cut(world):
                     b"GET /" + b"x" * 200_000 + b" HTTP/1.1\r\n\r\n",
                     b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % number for number in range(500)) + b"\r\n",
                     b"POST /errand/1/start HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}"]:
-        with socket.create_connection(("127.0.0.1", gateway.port), timeout=30) as peer:
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=PATIENCE) as peer:
             try:
                 peer.sendall(request)
                 answer = peer.recv(65_536)

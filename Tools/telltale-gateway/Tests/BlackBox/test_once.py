@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 
-
+from support import accepted, end_listening
 
 BEGIN = {"content-state": {"note": "a"}}
 
@@ -37,11 +37,7 @@ class Middle:
         return armed[1]
 
     def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
+        while client := accepted(self.listener):
             try:
                 server = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
@@ -69,7 +65,7 @@ class Middle:
                 pass
 
     def close(self):
-        self.listener.close()
+        end_listening(self.listener)
 
 
 class Scene:

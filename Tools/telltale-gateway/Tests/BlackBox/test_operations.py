@@ -17,7 +17,7 @@ from support import GATEWAY, PATIENCE, REPOSITORY, Stream, output_until
 
 def run(*arguments, extra=None):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TELLTALE")}
-    return subprocess.run([GATEWAY, *arguments], capture_output=True, text=True, env=environment | (extra or {}), timeout=30)
+    return subprocess.run([GATEWAY, *arguments], capture_output=True, text=True, env=environment | (extra or {}), timeout=PATIENCE)
 
 
 def test_every_fault_of_the_configuration_is_told_at_once(world):
@@ -119,10 +119,7 @@ def test_secrets_are_in_no_log(world):
     gateway.get("/v1/stats", headers={"Authorization": "Bearer hunter2-header"})
     gateway.post("/errand/1/start", {"content-state": {"note": "hunter2-body"}})
     gateway.get("/v1/stats", headers={"X-Request-Id": "last"})
-    deadline = 100_000
-    while '"request_id":"last"' not in gateway.log():
-        deadline -= 1
-        assert deadline
+    gateway.wait_for_log('"request_id":"last"')
     assert "hunter2" not in gateway.log()
 
 
@@ -168,9 +165,7 @@ def test_certificates_are_read_again(world):
 
     def hang_up(told):
         gateway.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + PATIENCE
-        while told not in gateway.log():
-            assert time.monotonic() < deadline
+        gateway.wait_for_log(told)
 
     first = on_disk()
     assert presented() == first

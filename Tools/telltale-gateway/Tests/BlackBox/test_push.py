@@ -3,6 +3,7 @@
 import base64
 import json
 import pathlib
+import threading
 import time
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from apns_peer import openssl
 from push_peer import cards
 from push_place import BUNDLE, FORM, Place, last, status
-from support import Line
+from support import PATIENCE, Line, eventually
 
 
 @pytest.fixture
@@ -49,8 +50,7 @@ def test_a_start_an_update_an_alert_and_an_end_reach_the_device(place):
     assert end.aps["dismissal-date"] > time.time()
     assert "alert" not in end.aps
     # The card is over, and its token is forgotten.
-    while place.pusher.ask("GET", "/v1/push/targets/alice-1").status != 404:
-        time.sleep(0.02)
+    place.pusher.wait_until_gone("alice-1")
     shown = cards(place.service.pushes)
     assert shown["aa01"].started == 1
     assert shown["bb01"].alerts == ["Flat white is ready"]
@@ -77,8 +77,7 @@ def test_another_account_is_told_nothing(place):
     place.post("coffee-order/2", "start", account="bob")
     pushes = place.service.wait(lambda pushes: len(pushes) == 2)
     assert sorted(push.token for push in pushes) == ["aa01", "aa02"]
-    while place.pusher.ask("GET", "/v1/push/sent").json["answers"] != {"200": 2}:
-        time.sleep(0.02)
+    eventually("both are told", lambda: place.pusher.ask("GET", "/v1/push/sent").json["answers"] == {"200": 2})
 
 
 def test_the_provider_token_is_good(place):
@@ -111,8 +110,7 @@ def test_a_token_that_is_no_good_is_retired(place, reason, code):
     place.pusher.register("a", "aa01", account="alice", key="coffee-order/1")
     place.post("coffee-order/1", "start", account="alice")
     place.service.wait(lambda pushes: pushes)
-    while place.pusher.ask("GET", "/v1/push/targets/a").status != 404:
-        time.sleep(0.02)
+    place.pusher.wait_until_gone("a")
     place.post("coffee-order/1", "confirm")
     assert [entry["reason"] for entry in place.pusher.sent()] == [reason]
     # It may come back.
@@ -122,13 +120,14 @@ def test_a_token_that_is_no_good_is_retired(place, reason, code):
 
 
 def test_a_throttled_push_waits_and_then_is_the_newest(place):
-    answers = [(429, {"reason": "TooManyRequests"}, {"retry-after": "5"})]
-    place.service.answer = lambda push: answers.pop() if answers else (200, None, {})
+    answers, posted = [(429, {"reason": "TooManyRequests"}, {"retry-after": "5"})], threading.Event()
+    # The first push is answered once there is a newer state.
+    place.service.answer = lambda push: posted.wait(PATIENCE) and answers.pop() if answers else (200, None, {})
     place.pusher.register("a", "aa01", account="alice", key="coffee-order/1")
     place.post("coffee-order/1", "start", account="alice")
-    place.service.wait(lambda pushes: pushes)
     for event in ("confirm", "brew"):
         place.post("coffee-order/1", event)
+    posted.set()
     pushes = place.service.wait(lambda pushes: len(pushes) == 2)
     assert [status(push) for push in pushes] == ["placed", "brewing"]
     assert pushes[1].aps["timestamp"] - pushes[0].aps["timestamp"] >= 5
@@ -141,7 +140,7 @@ def test_a_service_that_is_away_is_come_back_to_with_the_newest_state_and_its_al
     place.service.stop()
     for event in ("confirm", "brew", "ready"):
         place.post("coffee-order/1", event)
-    time.sleep(1.5)
+    place.pusher.wait_for_sent(lambda sent: [entry for entry in sent if entry.get("reason") == "no connection"])
     place.service.listen()
     pushes = place.service.wait(lambda pushes: status(pushes[-1]) == "ready")
     assert cards(pushes)["aa01"].alerts in (["Tea is ready"], [])
@@ -207,9 +206,7 @@ def test_broadcasts_widgets_and_controls(world):
 def test_a_push_that_is_too_large_is_told_and_not_sent(place):
     place.pusher.register("a", "aa01", account="alice", key="coffee-order/1")
     place.post("coffee-order/1", "start", json.dumps({"content-state": {"shelf": "x" * 4_050}}), account="alice")
-    while not place.pusher.sent():
-        time.sleep(0.02)
-    assert place.pusher.sent()[0]["reason"] == "too large"
+    assert place.pusher.wait_for_sent()[0]["reason"] == "too large"
     assert "too large" in place.pusher.log()
     place.post("coffee-order/1", "confirm", '{"content-state":{"shelf":"A"}}')
     pushes = place.service.wait(lambda pushes: pushes)

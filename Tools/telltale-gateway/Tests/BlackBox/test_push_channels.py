@@ -1,10 +1,9 @@
 """Broadcast channels: made, read and deleted by telltale-push at the APNs-shaped endpoint of a second daemon, which shows what is broadcast."""
 
-import time
-
 import pytest
 
 from push_place import Place
+from support import eventually
 from test_access import Principals
 from apns_place import BUNDLE, Place as FarPlace
 from world import World
@@ -37,22 +36,18 @@ def test_a_channel_is_made_read_used_and_deleted(pair):
     assert near.pusher.ask("PUT", "/v1/push/targets/start", {"kind": "coffee-order", "token": start, "channel": channel}).status == 201
     near.post("coffee-order/1", "start", '{"attributes":{"orderNumber":1}}')
     far_keys = lambda: [push["key"] for push in far.gateway.get("/v1/apns/pushes").json["pushes"] if push.get("key")]  # noqa: E731
-    while not far_keys():
-        time.sleep(0.02)
-    key = far_keys()[0]
+    key = eventually("the start arrives", far_keys)[0]
     assert key.startswith("coffee-order/ch-")
     assert near.pusher.ask("PUT", "/v1/push/targets/all", {"key": "coffee-order/1", "channel": channel}).status == 201
     near.post("coffee-order/1", "confirm")
-    while far.gateway.get(f"/v1/entities/{key}").json["row"]["content"].get("status") != "queued":
-        time.sleep(0.02)
+    eventually("queued", lambda: far.gateway.get(f"/v1/entities/{key}").json["row"]["content"].get("status") == "queued")
     assert ask(near, "DELETE", place).status == 204
     for method in ("GET", "DELETE"):
         assert ask(near, method, place).json["code"] == "not_found"
     assert ask(near, "GET", "?kind=coffee-order").json["channels"] == []
     # Nobody follows it any more: its registration goes with the next broadcast.
     near.post("coffee-order/1", "brew")
-    while near.pusher.ask("GET", "/v1/push/targets/all").status != 404:
-        time.sleep(0.02)
+    near.pusher.wait_until_gone("all")
     assert near.pusher.sent()[0]["reason"] == "ChannelNotRegistered"
 
 

@@ -6,12 +6,11 @@ import csv
 import json
 import os
 import random
-import time
 
 import pytest
 
 from push_place import Place
-from support import REPOSITORY, Line, attributes, free_port
+from support import PATIENCE, REPOSITORY, Line, attempts, attributes, eventually, free_port
 from apns_place import Place as FarPlace
 from world import World
 
@@ -68,7 +67,7 @@ class Loop:
 
     def post(self, key, event, number, account, tail=""):
         """Once, through every death of the daemon."""
-        while True:
+        for _ in attempts(f"{event} of {key} is taken"):
             try:
                 answer = self.near.line.ask(f"EVT {key} type={event} src=test eid={key}-{event} for={account} {tail}".rstrip())
                 assert answer.startswith("OK"), answer
@@ -105,14 +104,6 @@ def loop():
     loop.close()
 
 
-def wait(check, seconds=120):
-    end = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < end, "it does not come about"
-        time.sleep(0.1)
-    return found
-
-
 def test_the_screens_of_the_second_daemon_end_as_those_of_the_first(loop):
     chosen = random.Random(7)
     found = orders(ORDERS)
@@ -122,7 +113,7 @@ def test_the_screens_of_the_second_daemon_end_as_those_of_the_first(loop):
     for number, (key, (account, events)) in enumerate(keys.items()):
         tail = json.dumps({"attributes": {"orderNumber": key.split("/")[1]}})
         loop.post(key, events[0], number, account, tail)
-    wait(lambda: len(loop.rows(loop.far.daemon.port)) == len(keys))
+    eventually("every order is there", lambda: len(loop.rows(loop.far.daemon.port)) == len(keys))
     for key, (account, _) in keys.items():
         loop.near.pusher.register(account, loop.update_token(key, account), account=account, key=key)
     # The rest of all orders, step by step, with a death at some of the steps.
@@ -138,7 +129,7 @@ def test_the_screens_of_the_second_daemon_end_as_those_of_the_first(loop):
         return all(
             far[key]["content"].get("status") == near[key]["state"] and far[key]["lifecycle"] == near[key]["lifecycle"]
             for key in keys)
-    wait(ends, 300)
+    eventually("the screens end alike", ends, within=3 * PATIENCE)
     # The second daemon was told no older state after a newer one, and each alert once.
     line = Line(loop.far.daemon.port)
     for key in keys:

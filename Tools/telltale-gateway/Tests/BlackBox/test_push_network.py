@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from support import PATIENCE
+
 pytest.importorskip("http_ece", reason="http-ece cannot be installed")
 
 
@@ -16,7 +18,7 @@ def test_nothing_leaves_but_to_the_services_of_the_configuration():
     tried = subprocess.run(["unshare", "-rnm", "ip", "link", "set", "lo", "up"], capture_output=True)
     if tried.returncode:
         pytest.skip(f"no network namespaces here: {tried.stderr.decode().strip()}")
-    done = subprocess.run(["unshare", "-rnm", sys.executable, str(script)], capture_output=True, timeout=120)
+    done = subprocess.run(["unshare", "-rnm", sys.executable, str(script)], capture_output=True, timeout=3 * PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout.decode().splitlines()[-1])
     if "skip" in told:

@@ -5,14 +5,13 @@ import json
 import pathlib
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from apns_peer import Key
 from push_peer import cards
 from push_place import BUNDLE, FORM, PUSH, Place, last, status
-from support import Line, environment
+from support import PATIENCE, Line, environment
 from test_access import Principals
 
 
@@ -28,8 +27,7 @@ def test_no_secret_is_told(place):
     place.service.wait(lambda pushes: pushes)
     answers = [place.pusher.ask("GET", path).text for path in (
         "/v1/push/targets", "/v1/push/targets/a", "/v1/push/sent")]
-    while not place.pusher.sent():
-        time.sleep(0.02)
+    place.pusher.wait_for_sent()
     bearer = place.service.pushes[0].headers["authorization"].split(" ")[1]
     secret = pathlib.Path(place.key.private).read_text().splitlines()[1]
     for text in [*answers, place.pusher.ask("GET", "/v1/push/sent").text, place.pusher.log()]:
@@ -62,7 +60,7 @@ def test_registrations_are_checked(place):
 
 def test_no_page_of_a_browser_asks(place):
     def ask(**headers):
-        connection = http.client.HTTPConnection("127.0.0.1", place.pusher.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", place.pusher.port, timeout=PATIENCE)
         connection.request("GET", "/v1/push/targets", headers=headers)
         status = connection.getresponse().status
         connection.close()
@@ -86,8 +84,7 @@ def test_a_daemon_that_has_lost_its_history_is_followed_from_its_beginning(world
     shutil.rmtree(f"{world.folder}/data")
     place.daemon = world.daemon(port=port)
     place.line = Line(port)
-    while "another history" not in place.pusher.log():
-        time.sleep(0.05)
+    place.pusher.wait_for_log("another history")
     place.post("coffee-order/1", "start", account="alice")
     place.post("coffee-order/1", "confirm")
     place.service.wait(lambda pushes: status(pushes[-1]) == "queued")
@@ -191,8 +188,7 @@ def test_a_token_that_was_replaced_is_told_of_and_a_good_one_goes_on(world):
     place.service.wait(lambda pushes: len(pushes) == 1)
     principals.remove("push")
     principals.write()
-    while "is the token good?" not in place.pusher.log():
-        time.sleep(0.05)
+    place.pusher.wait_for_log("is the token good?")
     place.post("coffee-order/2", "start")
     principals.principals.append(entry)
     principals.write()
@@ -212,11 +208,11 @@ def test_it_serves_on_a_unix_socket_and_stops_when_asked(world):
     assert done.stdout == "ok\n", done.stderr
     assert pathlib.Path(path).stat().st_mode & 0o007 == 0
     # The registrations are one process's.
-    second = subprocess.run([PUSH, "--config", place.config], capture_output=True, text=True, env=environment(), timeout=30)
+    second = subprocess.run([PUSH, "--config", place.config], capture_output=True, text=True, env=environment(), timeout=PATIENCE)
     assert second.returncode == 78
     assert "locked" in second.stderr, second.stderr
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 # MARK: Kills

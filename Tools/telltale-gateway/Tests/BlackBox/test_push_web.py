@@ -86,11 +86,6 @@ def register(place, name="b", **more):
         "type": "webpush", "subscription": place.browser.subscription} | more)
 
 
-def wait_until_gone(place, name):
-    while place.pusher.ask("GET", f"/v1/push/targets/{name}").status != 404:
-        time.sleep(0.02)
-
-
 def test_a_browser_is_told_the_text_of_each_change(web):
     assert register(web, account="alice", kind="coffee-order").status == 201
     web.post("coffee-order/1", "start", '{"attributes":{"shop":"Hoegi","item":"Tea"}}', account="alice")
@@ -138,7 +133,7 @@ def test_a_subscription_that_is_gone_is_removed(web, status):
     register(web, kind="coffee-order")
     web.post("coffee-order/1", "start")
     web.browser.wait(lambda requests: requests)
-    wait_until_gone(web, "b")
+    web.pusher.wait_until_gone("b")
 
 
 def test_nobody_is_notified_of_what_was_there_before_nor_again_after_a_kill(web):
@@ -149,8 +144,7 @@ def test_nobody_is_notified_of_what_was_there_before_nor_again_after_a_kill(web)
     register(web, kind="coffee-order")
     web.post("coffee-order/2", "start")
     web.browser.wait(lambda requests: [notice for notice in web.browser.opened() if notice["key"] == "coffee-order/2"])
-    while not [entry for entry in web.pusher.sent() if entry["registration"] == "b"]:
-        time.sleep(0.02)
+    web.pusher.wait_for_sent(lambda sent: [entry for entry in sent if entry["registration"] == "b"])
     web.restart()
     web.post("coffee-order/1", "confirm")
     web.browser.wait(lambda requests: [notice for notice in web.browser.opened() if notice["body"] == "In the queue"])
@@ -176,5 +170,5 @@ def test_a_subscription_goes_to_the_hosts_of_the_configuration_alone(web):
         "keys": {"p256dh": b64(b"\x04" + b"\x01" * 64), "auth": b64(web.browser.secret)}})
     web.post("coffee-order/1", "start")
     web.browser.wait(lambda requests: requests)
-    wait_until_gone(web, "c")
+    web.pusher.wait_until_gone("c")
     assert "secret-of-the-browser" not in web.pusher.log()

@@ -9,7 +9,7 @@ import pytest
 
 from keys import Key
 from pusher import BUNDLE, FORM, Pusher
-from support import PATIENCE
+from support import PATIENCE, attempts, eventually
 
 
 class Manager:
@@ -25,9 +25,9 @@ class Manager:
         return self.socket.recv(4096).decode().split("\n")
 
     def receive_state(self):
-        while (told := self.receive()) == ["WATCHDOG=1"]:
-            pass
-        return told
+        for _ in attempts("a state"):
+            if (told := self.receive()) != ["WATCHDOG=1"]:
+                return told
 
     def receive_within(self, seconds):
         self.socket.settimeout(seconds)
@@ -66,8 +66,7 @@ def test_the_loops_say_that_they_turn(world, manager):
     # A process that stands says nothing.
     gateway.process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, gateway.process.pid, os.WSTOPPED | os.WNOWAIT)
-    while manager.receive_within(0):
-        pass
+    eventually("nothing is left", lambda: manager.receive_within(0) is None)
     assert manager.receive_within(0.3) is None
     gateway.process.send_signal(signal.SIGCONT)
     assert manager.receive() == ["WATCHDOG=1"]

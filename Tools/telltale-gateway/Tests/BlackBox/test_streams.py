@@ -2,12 +2,11 @@
 
 import json
 import threading
-import time
 
 import pytest
 
 from fake_daemon import GREETING, FakeDaemon
-from support import Line, Stream, attributes
+from support import PATIENCE, Line, Stream, attempts, attributes, eventually
 
 NOTE = {"content-state": {"note": "x" * 3_000}}
 
@@ -135,7 +134,7 @@ def test_a_reader_that_stops_is_told_the_newest_state_alone(gateway, daemon):
 def newest(stream, wanted):
     """How many rows came until the wanted one, and how many commits were folded into them."""
     count = skipped = 0
-    while True:
+    for _ in attempts(f"row {wanted}"):
         _, data, _ = stream.until("row")[-1]
         count += 1
         skipped += data.get("skip", 0)
@@ -191,8 +190,7 @@ def test_a_daemon_that_is_killed_is_not_noticed(world):
         daemon = world.daemon(port=daemon.port)
         answer = gateway.post("/errand/k/update", {"content-state": {"note": str(number)}})
         assert answer.json["verdict"] == "applied"
-        while stream.until("row")[-1][1]["row"]["content"]["note"] != str(number):
-            pass
+        eventually(f"row {number}", lambda: stream.until("row")[-1][1]["row"]["content"]["note"] == str(number))
     stream.close()
 
 
@@ -221,9 +219,7 @@ def test_a_gateway_that_stops_says_goodbye(world):
     for stream in streams:
         stream.until("live")
     stuck = Stream(gateway, "sub=errand/*", receive_buffer=4_096)
-    before = time.monotonic()
     assert gateway.stop() == 0
-    assert time.monotonic() - before < 10
     for stream in streams:
         assert stream.until("bye")[-1][1]["code"] == "shutting_down"
         assert stream.next() is None
@@ -242,12 +238,12 @@ def test_sse_clients_of_others_work_unchanged(gateway):
 
     gateway.post("/errand/others/start", {"content-state": {"note": "a"}})
     url = f"{gateway.url}/v1/stream?sub=errand/others"
-    with requests.get(url, stream=True, timeout=30) as response:
+    with requests.get(url, stream=True, timeout=PATIENCE) as response:
         client = sseclient.SSEClient(response)
         events = client.events()
         names = [next(events).event for _ in range(3)]
     assert names == ["open", "row", "live"]
-    with httpx.Client(timeout=30) as client, httpx_sse.connect_sse(client, "GET", url) as source:
+    with httpx.Client(timeout=PATIENCE) as client, httpx_sse.connect_sse(client, "GET", url) as source:
         # This one tells the block that holds nothing but retry: as an event too.
         events = (event for event in source.iter_sse() if event.data)
         first = [next(events) for _ in range(3)]

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from support import PATIENCE, Line, REPOSITORY, attributes
+from support import Line, REPOSITORY, attributes, eventually
 from world import World
 
 LINE = REPOSITORY / "Protocols/Line"
@@ -60,9 +60,7 @@ class Side:
         (pathlib.Path(self.world.folder) / f"kinds/{kind}.json").unlink()
         self.daemon.process.send_signal(signal.SIGHUP)
         line = Line(self.daemon.port)
-        deadline = time.monotonic() + PATIENCE
-        while self.is_known(line, kind):
-            assert time.monotonic() < deadline
+        eventually(f"{kind} is forgotten", lambda: not self.is_known(line, kind))
         line.close()
 
     @staticmethod

@@ -13,7 +13,7 @@ import pytest
 import standardwebhooks
 
 import signatures
-from support import GATEWAY, PATIENCE, REPOSITORY, Daemon, Gateway
+from support import GATEWAY, PATIENCE, REPOSITORY, Daemon, Gateway, eventually
 
 SECRETS = {"shopify": "shopify-secret", "stripe": "stripe-secret", "woocommerce": "woo-secret", "square": "square-secret"}
 STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -209,9 +209,7 @@ def test_a_daemon_that_says_later_is_told_to_the_sender(world):
     answer = deliver(gateway, "h", body, signatures.shopify(body))
     assert answer.status == 503 and answer.headers["retry-after"]
     world.daemon()
-    deadline = time.monotonic() + PATIENCE
-    while (answer := deliver(gateway, "h", body, signatures.shopify(body))).status != 200:
-        assert time.monotonic() < deadline
+    answer = eventually("200", lambda: (one := deliver(gateway, "h", body, signatures.shopify(body))).status == 200 and one)
     assert answer.json["events"][0]["verdict"] == "applied"
 
 
@@ -253,18 +251,12 @@ def test_hooks_are_read_again(world):
     assert send("a").json["events"][0]["key"] == "errand/a"
     world.file("hooks/h.json", "{")
     gateway.process.send_signal(1)
-    wait_for(lambda: "not read again" in gateway.log())
+    gateway.wait_for_log("not read again")
     assert send("b").json["events"][0]["key"] == "errand/b"
     world.file("hooks/h.json", json.dumps(file | {"rules": [rule | {"key": "errand/new-{{body.id}}"}]}))
     gateway.process.send_signal(1)
-    wait_for(lambda: "\"msg\":\"read again\"" in gateway.log())
+    gateway.wait_for_log('"msg":"read again"')
     assert send("c").json["events"][0]["key"] == "errand/new-c"
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize("size", ["500", "all"])
@@ -286,7 +278,7 @@ def test_real_orders_posted_as_webhooks_end_as_the_data_says(world, size):
     with open(file, newline="") as rows:
         for index, row in enumerate(csv.DictReader(rows)):
             cases.append((row["case_id"], row["event"], row["timestamp"], index))
-    connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=PATIENCE)
 
     def send(case, event, at, delivery):
         body = json.dumps({"case": case, "event": event, "time": at, "delivery": str(delivery)}).encode()

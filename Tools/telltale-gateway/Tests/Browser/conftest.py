@@ -11,10 +11,11 @@ from previews import CHROMIUM
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
+import support  # noqa: E402
 from world import daemon, gateway, gateway_options, pair, world  # noqa: E402, F401 - pytest finds fixtures by their names here.
 
-# Longer than anything takes; a test that waits so long has failed.
-PATIENCE = 20_000
+# In milliseconds.
+PATIENCE = 1_000 * support.PATIENCE
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from previews import wait_until_drawn
+from support import eventually
 
 COUNT = iter(range(1000))
 
@@ -138,8 +139,7 @@ def test_buttons_move_stack_show_pin_and_remove(page, gateway, board):
     page.get_by_label("Smart: turns to what is relevant").uncheck()
     page.wait_for_function("() => !document.querySelector('.refusal').textContent")
     assert page.locator(".members button").count() == 2
-    while full(gateway, f"{board}/left")["smart"] is not False:
-        page.wait_for_timeout(20)
+    eventually("it is not smart", lambda: full(gateway, f"{board}/left")["smart"] is False)
     act(page, "remove")
     wait_for_places(page, "one", "two")
     assert page.locator("[data-testid=inspector]").is_hidden()
@@ -190,9 +190,10 @@ def test_a_pointer_moves_a_tile_and_makes_a_stack(page, gateway, board):
     drag(page, grip(page, board, "one"), grip(page, board, "two"), 0.5)
     wait_for_places(page, "left", "s1")
     assert full(gateway, f"{board}/one")["stack"] == full(gateway, f"{board}/two")["stack"] == "s1"
-    drag(page, grip(page, board, "s1"), grip(page, board, "left"), 0.5)
-    page.wait_for_timeout(50)
-    assert len(places(page)) == 2
+    # A stack goes into no stack.
+    with page.expect_request("**/tile**") as sent:
+        drag(page, grip(page, board, "s1"), grip(page, board, "left"), 0.5)
+    assert sent.value.post_data_json["do"] == "move" and len(places(page)) == 2
 
 
 def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
@@ -220,8 +221,7 @@ def test_a_gallery_that_comes_late_leaves_what_is_typed(page, gateway, board):
     wait_until_drawn(page)
     grip(page, board, "two").click()
     page.locator("#configure-shop").fill("Central")
-    while not held:
-        page.wait_for_timeout(10)
+    eventually("the gallery is asked for", lambda: held, pause=lambda _: page.wait_for_timeout(10))
     held[0].continue_()
     page.wait_for_function("() => document.querySelector('#place-kind')?.options.length > 0")
     assert page.locator("#configure-shop").input_value() == "Central"

@@ -1,14 +1,13 @@
 """The pages of the pushes that came in and that went out."""
 
 import json
-import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from keys import Key, certificates
 from pusher import BUNDLE, FORM, Pusher
-from support import free_port
+from support import eventually, free_port
 from world import World
 
 
@@ -32,8 +31,8 @@ def pushes():
         token = gateway.get(f"/v1/apns/tokens?key=coffee-order/{name}").json["token"]
         token = token if name == "alice" else token[:-1] + ("1" if token[-1] == "0" else "0")
         assert gateway.ask("PUT", f"/v1/push/targets/{name}-phone", {"key": f"coffee-order/{name}", "token": token}).status == 201
-    while len(pusher.sent()) < 2 or not gateway.get("/v1/apns/pushes").json["pushes"]:
-        time.sleep(0.02)
+    pusher.wait_for_sent(lambda sent: len(sent) >= 2)
+    eventually("a push came in", lambda: gateway.get("/v1/apns/pushes").json["pushes"])
     yield gateway
     world.close()
 

@@ -119,6 +119,7 @@ def test_the_timeline_goes_on(page, gateway):
     assert "brew" in newest.text_content() and "gateway" in newest.text_content()
 
 
+@pytest.mark.nightly
 def test_a_post_is_seen_within_200_ms(page, gateway):
     """From the answer to a post until the preview has changed: the 95th percentile of 50."""
     key = "parcel/latency"

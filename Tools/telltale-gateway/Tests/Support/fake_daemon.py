@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 
-from support import PATIENCE
+from support import PATIENCE, accepted, end_listening
 
 GREETING = "TELLTALE 1 epoch=6f3a91c2d0e4b577 seq=1 now=1763719200123 hb=20000 max_line=65536 auth=none server=0.1.0"
 
@@ -26,11 +26,7 @@ class FakeDaemon:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
+        while peer := accepted(self.listener):
             connection = FakeConnection(peer)
             self.connections.append(connection)
             threading.Thread(target=self.serve, args=[connection], daemon=True).start()
@@ -53,7 +49,7 @@ class FakeDaemon:
             connection.ended.set()
 
     def close(self):
-        self.listener.close()
+        end_listening(self.listener)
         for connection in self.connections:
             connection.close()
         os.unlink(self.path)

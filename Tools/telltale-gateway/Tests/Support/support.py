@@ -20,8 +20,24 @@ TELLTALED = os.environ.get("TELLTALED", str(REPOSITORY / ".build/debug/telltaled
 GATEWAY = os.environ.get(
     "TELLTALE_GATEWAY", str(REPOSITORY / "Tools/telltale-gateway/.build/debug/telltale-gateway"))
 OPENAPI = json.loads((REPOSITORY / "Protocols/HTTP/openapi.json").read_text())
-# Longer than anything takes; a test that waits so long has failed.
-PATIENCE = 30
+# Longer than anything takes on a slow and busy machine, in seconds; a test that waits so long has failed.
+PATIENCE = 120
+
+
+def attempts(what, within=PATIENCE):
+    """The rounds of a wait. After `within` seconds there is no further round: the test fails, and says what it waited for."""
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        yield
+    raise AssertionError(f"{what}: not within {within} s")
+
+
+def eventually(what, check, within=PATIENCE, pause=time.sleep):
+    """Returns what `check` gives as soon as that is true."""
+    for _ in attempts(what, within):
+        if found := check():
+            return found
+        pause(0.02)
 
 
 def environment():
@@ -35,13 +51,17 @@ class Program:
         self.errors = open(pathlib.Path(folder) / f"errors-{time.monotonic_ns()}", "w+b")
         self.process = subprocess.Popen(
             arguments, stdout=subprocess.PIPE, stderr=self.errors, env=environment() | (extra or {}))
-        line = self.process.stdout.readline().decode()
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        line = self.process.stdout.readline().decode() if ready else ""
         assert line.startswith("ready "), f"{arguments[0]} did not serve: {self.log()}"
         self.ready = dict(word.split("=", 1) for word in line.split()[1:])
 
     def log(self):
         self.errors.flush()
         return pathlib.Path(self.errors.name).read_text()
+
+    def wait_for_log(self, words):
+        eventually(f"{words} in the log", lambda: words in self.log())
 
     def kill(self):
         self.process.kill()
@@ -61,7 +81,7 @@ class Program:
 
 def free_port():
     """Below the ports that connections get by themselves: one of those may be taken before its server starts."""
-    while True:
+    for _ in attempts("a free port"):
         port = random.randrange(10_000, 32_000)
         with socket.socket() as probe:
             try:
@@ -145,6 +165,26 @@ class Answer:
         return self.json["code"]
 
 
+# MARK: Listeners of a test
+
+
+def accepted(listener):
+    """The next connection; None once nobody listens any more."""
+    try:
+        return listener.accept()[0]
+    except OSError:
+        return None
+
+
+def end_listening(listener):
+    """Closes a listener, and wakes the thread that accepts its connections."""
+    try:
+        listener.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    listener.close()
+
+
 # MARK: The document
 
 
@@ -211,13 +251,13 @@ class Line:
     def ask(self, line):
         """The reply; pushes before it are passed over."""
         self.send(line)
-        while True:
+        for _ in attempts(f"the reply to {line[:80]}"):
             answer = self.receive()
             if answer.split(" ")[0] in ("OK", "ERR", "PONG"):
                 return answer
 
     def wait_for(self, verb):
-        while True:
+        for _ in attempts(verb):
             line = self.receive()
             if line.split(" ")[0] == verb:
                 return line
@@ -260,14 +300,15 @@ def output_until(command, word):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         told = ""
         try:
-            while word not in told:
+            for _ in attempts(word):
+                if word in told:
+                    return told
                 ready, _, _ = select.select([program.stdout], [], [], PATIENCE)
                 piece = os.read(program.stdout.fileno(), 65_536).decode() if ready else ""
                 assert piece, f"it ends without {word}: {told}"
                 told += piece
         finally:
             program.kill()
-    return told
 
 
 class Stream:
@@ -293,10 +334,7 @@ class Stream:
     def next(self):
         """The next event: its name, its data, its id; None at the end."""
         name = data = identifier = None
-        while True:
-            line = self.response.readline()
-            if not line:
-                return None
+        while line := self.response.readline():
             line = line.decode().rstrip("\n")
             if line.startswith("event: "):
                 name = line[7:]
@@ -308,11 +346,12 @@ class Stream:
                 if identifier:
                     self.last_id = identifier
                 return name, data, identifier
+        return None
 
     def until(self, name):
         """The data of every event up to one of that name, that one included."""
         events = []
-        while True:
+        for _ in attempts(name):
             event = self.next()
             assert event, f"the stream ended before {name}: {events[-3:]}"
             events.append(event)

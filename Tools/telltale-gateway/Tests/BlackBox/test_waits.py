@@ -1,0 +1,38 @@
+"""The rule that the waits of all these tests keep: each has a bound, and none is a pause."""
+
+import ast
+import pathlib
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+# They draw pictures, and test nothing.
+OTHERS = {"gallery.py"}
+FILES = [path for path in sorted(TESTS.glob("*/*.py")) if path.name not in OTHERS]
+
+
+def is_idle(statement):
+    """Whether a statement does nothing but wait."""
+    return isinstance(statement, ast.Pass) or any(name in ast.unparse(statement) for name in ("sleep(", "wait_for_timeout("))
+
+
+def faults(text):
+    """Loops that never end by themselves, polls without a bound, and pauses, each with what takes its place."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
+            yield node.lineno, "an endless loop: for _ in attempts(…)"
+        elif isinstance(node, ast.While) and all(map(is_idle, node.body)) and "recv(" not in ast.unparse(node.test):
+            yield node.lineno, "a poll without a bound: eventually(…)"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("sleep"):
+            yield node.lineno, "a pause: eventually(…)"
+
+
+@pytest.mark.parametrize("text", [
+    "while True:\n    receive()", "while not done():\n    pass", "while not done():\n    page.wait_for_timeout(20)", "time.sleep(1)"])
+def test_the_rule_finds(text):
+    assert list(faults(text))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_each_wait_has_a_bound(path):
+    assert list(faults(path.read_text())) == []
