@@ -120,11 +120,20 @@ def test_a_token_that_is_no_good_is_retired(place, reason, code):
 
 
 def test_a_throttled_push_waits_and_then_is_the_newest(place):
-    answers, posted = [(429, {"reason": "TooManyRequests"}, {"retry-after": "5"})], threading.Event()
-    # The first push is answered once there is a newer state.
-    place.service.answer = lambda push: posted.wait(PATIENCE) and answers.pop() if answers else (200, None, {})
+    came, posted = threading.Event(), threading.Event()
+
+    def answer(push):
+        if came.is_set():
+            return 200, None, {}
+        came.set()
+        # The first push is answered once there is a newer state.
+        assert posted.wait(PATIENCE)
+        return 429, {"reason": "TooManyRequests"}, {"retry-after": "5"}
+
+    place.service.answer = answer
     place.pusher.register("a", "aa01", account="alice", key="coffee-order/1")
     place.post("coffee-order/1", "start", account="alice")
+    assert came.wait(PATIENCE)
     for event in ("confirm", "brew"):
         place.post("coffee-order/1", event)
     posted.set()
