@@ -79,6 +79,7 @@ let package = Package(
             targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .library(name: "TelltalePush", targets: ["ApplePush"]),
         .library(name: "TelltaleSQLite", targets: ["CSQLite"]),
+        .library(name: "TelltaleCrypto", targets: ["TelltaleCrypto"]),
         // The programs are no products: SwiftPM fetches for an app whatever a declared product of this package needs, and builds the
         // programs here without that (swift build --product telltaled).
     ],
@@ -133,6 +134,8 @@ let package = Package(
         module("AtomicFile"),
         // libcrypto: digests of tokens, and signatures of signed ones.
         .target(name: "CTelltaleCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+        // The same for the gateway and telltale-push, which would build a BoringSSL for it otherwise.
+        module("TelltaleCrypto", ["CTelltaleCrypto"]),
         module("Authenticator", ["TelltaleModel", "Hub", "AtomicFile", "CTelltaleCrypto"]),
         .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         // OpenSSL, without IO.
@@ -258,6 +261,7 @@ let package = Package(
         // Signs tokens, so that the checks of signatures have something to check.
         .target(name: "CTestSigner", path: "Tests/CTestSigner", linkerSettings: [.linkedLibrary("crypto")]),
         tests("Authenticator", ["TelltaleModel", "Hub", "Authenticator", "CTestSigner"]),
+        tests("Crypto", ["TelltaleCrypto"]),
         tests("EventLoop", ["TelltaleEventLoop"]),
         tests("Client", ["TelltaleModel", "TelltaleWire", "TelltaleEventLoop", "TelltaleClient"]),
         tests("Kit", ["TelltaleModel", "TelltaleWire", "TelltaleClientProtocol", "TelltaleKit"]),

@@ -21,7 +21,7 @@ let push: Target.Dependency = .product(name: "TelltalePush", package: "telltale"
 let sqlite: Target.Dependency = .product(name: "TelltaleSQLite", package: "telltale")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let crypto: Target.Dependency = .product(name: "TelltaleCrypto", package: "telltale")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
@@ -67,7 +67,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         // The line protocol on SwiftNIO: for the gateway, and for programs of others.

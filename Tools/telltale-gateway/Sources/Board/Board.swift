@@ -1,5 +1,5 @@
 internal import CGatewayFiles
-internal import Crypto
+internal import TelltaleCrypto
 
 /// The board: the page that the gateway serves to browsers, and what belongs to it. All of it is inside the program.
 public enum Board {
@@ -7,10 +7,10 @@ public enum Board {
     public static let version: String = {
         var hash = SHA256()
         for source in sources {
-            hash.update(data: Array(source.name.utf8))
-            hash.update(data: source.bytes)
+            hash.update(source.name.utf8)
+            hash.update(source.bytes)
         }
-        return BoardFile.hex(hash.finalize().prefix(6))
+        return BoardFile.hex(hash.digest().prefix(6))
     }()
 
     /// The one page, which draws what its path names.

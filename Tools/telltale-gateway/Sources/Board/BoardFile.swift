@@ -1,5 +1,5 @@
 internal import CGzip
-internal import Crypto
+internal import TelltaleCrypto
 
 /// One file of the board, as it is sent.
 public struct BoardFile: Sendable {
@@ -19,7 +19,7 @@ public struct BoardFile: Sendable {
         self.bytes = bytes
         let packed = Self.gzip(bytes)
         compressed = packed.count < bytes.count && !packed.isEmpty ? packed : nil
-        let digest = Self.hex(SHA256.hash(data: bytes).prefix(16))
+        let digest = Self.hex(SHA256.digest(of: bytes).prefix(16))
         tag = "\"\(digest)\""
         compressedTag = "\"\(digest)-gzip\""
     }

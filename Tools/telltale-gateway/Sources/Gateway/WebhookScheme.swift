@@ -1,5 +1,5 @@
-internal import Crypto
 internal import FoundationEssentials
+internal import TelltaleCrypto
 internal import TelltaleModel
 
 /// One delivery of a webhook.
@@ -96,8 +96,9 @@ struct Verification: Sendable {
         guard (1...WebhookScheme.signatureLimit).contains(signatures.count) else { return false }
         var isGood = false
         for secret in secrets {
-            let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: secret))
-            for signature in signatures where code == signature { isGood = true }
+            var code = MessageCode(key: secret)
+            code.update(message)
+            for signature in signatures where code.matches(signature) { isGood = true }
         }
         return isGood
     }
@@ -161,7 +162,7 @@ struct Verification: Sendable {
             }
         if let text, (try? Query.word(text, "eid")) != nil { return text }
         return "sha256:"
-            + SHA256.hash(data: delivery.body).map { byte in
+            + SHA256.digest(of: delivery.body).map { byte in
                 let hex = String(byte, radix: 16)
                 return hex.utf8.count < 2 ? "0" + hex : hex
             }.joined()

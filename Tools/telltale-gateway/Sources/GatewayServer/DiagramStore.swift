@@ -1,7 +1,7 @@
 internal import Board
-internal import Crypto
 internal import Gateway
 internal import Synchronization
+internal import TelltaleCrypto
 internal import TelltaleModel
 
 /// Pictures of kinds' machines, made once for each definition.
@@ -10,9 +10,9 @@ internal import TelltaleModel
 final class DiagramStore: Sendable {
     private struct Known {
         /// A machine that is too large is so again.
-        var files: [SHA256.Digest: Result<BoardFile, Problem>] = [:]
+        var files: [[UInt8]: Result<BoardFile, Problem>] = [:]
         /// The one that was asked for longest ago first.
-        var order: [SHA256.Digest] = []
+        var order: [[UInt8]] = []
     }
 
     private let known = Mutex(Known())
@@ -24,7 +24,7 @@ final class DiagramStore: Sendable {
     /// - Parameter definition: As the daemon tells it to a caller that may read it.
     /// - Throws: As ``KindDiagram``, and `busy`.
     func file(of definition: JSON) async throws(Problem) -> BoardFile {
-        let digest = SHA256.hash(data: definition.text)
+        let digest = SHA256.digest(of: definition.text)
         if let file = find(digest) { return try file.get() }
         return try await lane.run { [self] () throws(Problem) in
             // Of requests that came together the first one makes it.
@@ -37,7 +37,7 @@ final class DiagramStore: Sendable {
         }
     }
 
-    private func find(_ digest: SHA256.Digest) -> Result<BoardFile, Problem>? {
+    private func find(_ digest: [UInt8]) -> Result<BoardFile, Problem>? {
         known.withLock { known in
             guard let file = known.files[digest] else { return nil }
             if let place = known.order.firstIndex(of: digest) { known.order.append(known.order.remove(at: place)) }
@@ -45,7 +45,7 @@ final class DiagramStore: Sendable {
         }
     }
 
-    private func keep(_ file: Result<BoardFile, Problem>, _ digest: SHA256.Digest) {
+    private func keep(_ file: Result<BoardFile, Problem>, _ digest: [UInt8]) {
         known.withLock { known in
             if known.files.updateValue(file, forKey: digest) == nil { known.order.append(digest) }
             while known.order.count > Self.limit { known.files[known.order.removeFirst()] = nil }

@@ -1,5 +1,4 @@
 internal import ApplePush
-internal import Crypto
 internal import FoundationEssentials
 internal import Gateway
 internal import Logging
@@ -7,6 +6,7 @@ internal import Metrics
 internal import NIOCore
 internal import Synchronization
 internal import TelltaleClient
+internal import TelltaleCrypto
 internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
@@ -16,7 +16,7 @@ final class PushEndpoint: Sendable {
     /// A file that was read, with the keys that it names.
     struct Loaded: Sendable {
         var file: PushFile
-        var keys: [String: P256.Signing.PublicKey]
+        var keys: [String: P256Key]
 
         var rules: PushRules {
             PushRules(
@@ -32,7 +32,7 @@ final class PushEndpoint: Sendable {
     let channels: ChannelStore
     let history = PushHistory()
     private let loaded: Mutex<Loaded>
-    private let secret: SymmetricKey
+    private let secret: [UInt8]
     private let verified = Mutex<Set<[UInt8]>>([])
     private let budgets = Mutex<[String: PushBudget]>([:])
     private let directory = Mutex<(value: PushDirectory, asked: NIODeadline)?>(nil)
@@ -68,7 +68,7 @@ final class PushEndpoint: Sendable {
         }
         let (file, faults) = PushFile.read(Array(data))
         var lines = faults.map { "\(path): \($0)" }
-        var keys: [String: P256.Signing.PublicKey] = [:]
+        var keys: [String: P256Key] = [:]
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         for key in file.keys {
             guard let bytes = HookTable.secret(key.key, folder.isEmpty ? "." : folder),
@@ -84,9 +84,8 @@ final class PushEndpoint: Sendable {
     }
 
     /// Of a public key, or of the private one that Apple hands out.
-    private static func publicKey(_ pem: String) -> P256.Signing.PublicKey? {
-        (try? P256.Signing.PublicKey(pemRepresentation: pem))
-            ?? (try? P256.Signing.PrivateKey(pemRepresentation: pem))?.publicKey
+    private static func publicKey(_ pem: String) -> P256Key? {
+        (try? P256Key.publicKey(pem: pem)) ?? (try? P256Key.privateKey(pem: pem))
     }
 
     var rules: PushRules { loaded.withLock { $0.rules } }
@@ -95,19 +94,17 @@ final class PushEndpoint: Sendable {
 
     var cryptography: PushCryptography {
         PushCryptography(
-            sha256: { Array(SHA256.hash(data: $0)) },
-            tag: { [secret] in Array(HMAC<SHA256>.authenticationCode(for: $0, using: secret)) },
+            sha256: { SHA256.digest(of: $0) },
+            tag: { [secret] in MessageCode.code(of: $0, key: secret) },
             verify: { [self] in verify($0, $1, $2) })
     }
 
     /// A token is sent with every push of an hour, and its signature is checked once.
     private func verify(_ keyID: String, _ message: [UInt8], _ signature: [UInt8]) -> Bool {
         guard let key = loaded.withLock({ $0.keys[keyID] }) else { return false }
-        let name = Array(SHA256.hash(data: Array(keyID.utf8) + message + signature))
+        let name = SHA256.digest(of: Array(keyID.utf8) + message + signature)
         if verified.withLock({ $0.contains(name) }) { return true }
-        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-            key.isValidSignature(signature, for: SHA256.hash(data: message))
-        else { return false }
+        guard key.isValid(signature, of: message) else { return false }
         verified.withLock { known in
             if known.count >= Self.verifiedLimit { known = [] }
             known.insert(name)

@@ -1,15 +1,15 @@
-internal import Crypto
 internal import FoundationEssentials
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import TelltaleCrypto
 internal import TelltaleModel
 internal import TelltaleWire
 
 /// Browsers' sessions: the cookie is the caller's token, sealed, so that the gateway keeps nothing of them.
 struct Sessions: Sendable {
     let isTLS: Bool
-    private let key: SymmetricKey
+    private let key: [UInt8]
 
     /// - Parameter folder: Keeps the key across restarts; `nil` = sessions end with this process.
     /// - Throws: When the folder or the key in it cannot be used.
@@ -23,9 +23,10 @@ struct Sessions: Sendable {
 
     private var attributes: String { "; HttpOnly; SameSite=Strict; Path=/" + (isTLS ? "; Secure" : "") }
 
-    func cookie(_ token: String) -> String? {
-        guard let sealed = try? AES.GCM.seal(Data(token.utf8), using: key).combined else { return nil }
-        return "\(name)=\(Self.encode(sealed))\(attributes)"
+    func cookie(_ token: String) -> String {
+        let nonce = SealedBytes.random(SealedBytes.nonceByteCount)
+        let sealed = SealedBytes.seal(Array(token.utf8), key: key, nonce: nonce)
+        return "\(name)=\(Self.encode(Data(nonce + sealed)))\(attributes)"
     }
 
     var clearing: String { "\(name)=; Max-Age=0\(attributes)" }
@@ -35,7 +36,10 @@ struct Sessions: Sendable {
         for pair in (field ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, String(parts[0]).trimmed == name, let data = Self.decode(parts[1]),
-                let box = try? AES.GCM.SealedBox(combined: data), let opened = try? AES.GCM.open(box, using: key)
+                data.count >= SealedBytes.nonceByteCount,
+                let opened = SealedBytes.open(
+                    Array(data.dropFirst(SealedBytes.nonceByteCount)), key: key,
+                    nonce: Array(data.prefix(SealedBytes.nonceByteCount)))
             else { continue }
             return String(validating: opened, as: UTF8.self)
         }
@@ -68,9 +72,6 @@ extension GatewayResponder {
             throw Problem("auth_required", "send {\"token\":\"…\"}, or Authorization: Bearer")
         }
         _ = try await gateway.link.ask(.ping, token: token)
-        guard let cookie = gateway.sessions.cookie(token) else {
-            throw Problem("internal", "the token cannot be sealed")
-        }
-        return .empty(204, [HTTPField(name: .setCookie, value: cookie)])
+        return .empty(204, [HTTPField(name: .setCookie, value: gateway.sessions.cookie(token))])
     }
 }

@@ -1,5 +1,5 @@
 internal import ApplePush
-internal import Crypto
+internal import TelltaleCrypto
 internal import TelltaleModel
 
 /// Makes the provider tokens of one team: a new one after 50 minutes, and never two within 20.
@@ -8,7 +8,7 @@ internal import TelltaleModel
 final class ProviderSigner: @unchecked Sendable {
     private let team: String
     private let keyID: String
-    private let key: P256.Signing.PrivateKey
+    private let key: P256Key
     private var schedule = ProviderTokenSchedule()
     private var newest = ""
 
@@ -16,15 +16,15 @@ final class ProviderSigner: @unchecked Sendable {
     init(team: String, keyID: String, pem: String) throws {
         self.team = team
         self.keyID = keyID
-        key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+        key = try P256Key.privateKey(pem: pem)
     }
 
     func token(at now: Timestamp) -> String {
         if schedule.renews(at: now) {
             let input = ProviderTokenSchedule.signingInput(team: team, keyID: keyID, at: now)
             // A P-256 key signs any bytes.
-            if let signature = try? key.signature(for: Array(input.utf8)) {
-                newest = ProviderTokenSchedule.token(input, signature: Array(signature.rawRepresentation))
+            if let signature = try? key.signature(of: Array(input.utf8)) {
+                newest = ProviderTokenSchedule.token(input, signature: signature)
             }
         }
         return newest

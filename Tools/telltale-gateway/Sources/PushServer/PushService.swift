@@ -1,5 +1,4 @@
 internal import ApplePush
-internal import Crypto
 internal import Dispatch
 internal import FoundationEssentials
 internal import Gateway
@@ -10,6 +9,7 @@ public import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
+internal import TelltaleCrypto
 public import TelltaleEventLoop
 internal import TelltaleModel
 internal import TelltaleNIOClient
@@ -31,7 +31,7 @@ public struct PushService: Sendable {
     }
 
     private static let cryptography = PushCryptography(
-        sha256: { Array(SHA256.hash(data: $0)) }, tag: { _ in [] }, verify: { _, _, _ in false })
+        sha256: { SHA256.digest(of: $0) }, tag: { _ in [] }, verify: { _, _, _ in false })
 
     /// Opens everything that the settings name.
     ///
