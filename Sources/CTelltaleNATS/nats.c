@@ -14,7 +14,7 @@ typedef int status;
 typedef void (*on_message)(connection *, subscription *, message *, void *);
 typedef void (*on_change)(connection *, void *);
 
-enum { ok = 0, refused_credentials = 11, state_connected = 2, state_closed = 3 };
+enum { ok = 0, refused_credentials = 11, not_permitted = 12, too_long = 21, state_connected = 2, state_closed = 3 };
 
 #define FUNCTIONS(f)                                                                                                   \
     f(const char *, nats_GetVersion, (void))                                                                           \
@@ -40,10 +40,12 @@ enum { ok = 0, refused_credentials = 11, state_connected = 2, state_closed = 3 }
     f(status, natsConnection_Connect, (connection **, options *))                                                      \
     f(int, natsConnection_Status, (connection *))                                                                      \
     f(status, natsConnection_GetConnectedUrl, (connection *, char *, size_t))                                          \
+    f(int64_t, natsConnection_GetMaxPayload, (connection *))                                                           \
+    f(status, natsConnection_GetLastError, (connection *, const char **))                                              \
     f(void, natsConnection_Close, (connection *))                                                                      \
     f(void, natsConnection_Destroy, (connection *))                                                                    \
     f(status, natsConnection_PublishMsg, (connection *, message *))                                                    \
-    f(status, natsConnection_Request, (message **, connection *, const char *, const void *, int, int64_t))            \
+    f(status, natsConnection_RequestMsg, (message **, connection *, message *, int64_t))                               \
     f(status, natsConnection_Subscribe, (subscription **, connection *, const char *, on_message, void *))             \
     f(void, natsSubscription_Destroy, (subscription *))                                                                \
     f(status, natsMsg_Create, (message **, const char *, const char *, const char *, int))                             \
@@ -65,6 +67,7 @@ typedef struct {
     uint64_t context;
     telltale_nats_message message;
     telltale_nats_change change;
+    telltale_nats_denial denial;
 } routes;
 
 enum { subscription_limit = 8 };
@@ -156,12 +159,16 @@ static void reconnected(connection *connection, void *closure) {
     to->change(to->context, 1);
 }
 
-/// The library's own handler prints to standard error.
-static void ignored(connection *connection, subscription *subscription, status status, void *closure) {
-    (void)connection;
+/// Everything but a denial shows in what does not come. The library's own handler prints to standard error.
+static void failed(connection *connection, subscription *subscription, status status, void *closure) {
     (void)subscription;
-    (void)status;
-    (void)closure;
+    routes *to = closure;
+    const char *text = NULL;
+    if (status != not_permitted || lib.natsConnection_GetLastError(connection, &text) != not_permitted || !text) return;
+    // The library may write another text in its place.
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", text);
+    to->denial(to->context, copy);
 }
 
 telltale_nats *telltale_nats_connect(const telltale_nats_options *given, int *is_refusal, char *error, size_t size) {
@@ -175,7 +182,7 @@ telltale_nats *telltale_nats_connect(const telltale_nats_options *given, int *is
         snprintf(error, size, "no memory");
         return NULL;
     }
-    *to = (routes){given->context, given->message, given->change};
+    *to = (routes){given->context, given->message, given->change, given->denial};
     nats->routes = to;
 
     status status = lib.natsOptions_SetServers(options, (const char **)given->servers, given->server_count);
@@ -192,7 +199,7 @@ telltale_nats *telltale_nats_connect(const telltale_nats_options *given, int *is
     SET(natsOptions_SetNoEcho(options, true));
     SET(natsOptions_SetFailRequestsOnDisconnect(options, true));
     SET(natsOptions_SetWriteDeadline(options, 2000));
-    SET(natsOptions_SetErrorHandler(options, ignored, NULL));
+    SET(natsOptions_SetErrorHandler(options, failed, to));
     SET(natsOptions_SetDisconnectedCB(options, disconnected, to));
     SET(natsOptions_SetReconnectedCB(options, reconnected, to));
     if (given->credentials) SET(natsOptions_SetUserCredentialsFromFiles(options, given->credentials, NULL));
@@ -217,6 +224,8 @@ int telltale_nats_is_up(telltale_nats *nats) { return lib.natsConnection_Status(
 
 int telltale_nats_is_closed(telltale_nats *nats) { return lib.natsConnection_Status(nats->connection) == state_closed; }
 
+int64_t telltale_nats_longest(telltale_nats *nats) { return lib.natsConnection_GetMaxPayload(nats->connection); }
+
 void telltale_nats_server(telltale_nats *nats, char *text, size_t size) {
     char url[512] = "";
     if (size) text[0] = 0;
@@ -235,24 +244,34 @@ int telltale_nats_subscribe(telltale_nats *nats, const char *subject) {
     return status == ok;
 }
 
-int telltale_nats_publish(telltale_nats *nats, const char *subject, const char *reply, const char *key, const char *value,
-                          const uint8_t *data, size_t count) {
-    // A message that is published without a connection would wait in the library, and leave when its writer has given it up.
-    if (count > INT32_MAX || !telltale_nats_is_up(nats)) return 0;
+/// A message with a header, or without one; NULL where there is no memory.
+static message *created(const char *subject, const char *reply, const char *key, const char *value, const uint8_t *data,
+                        size_t count) {
     message *message = NULL;
-    if (lib.natsMsg_Create(&message, subject, reply, (const char *)data, (int)count) != ok) return 0;
-    status status = key && value ? lib.natsMsgHeader_Set(message, key, value) : ok;
-    if (status == ok) status = lib.natsConnection_PublishMsg(nats->connection, message);
+    if (count > INT32_MAX || lib.natsMsg_Create(&message, subject, reply, (const char *)data, (int)count) != ok) return NULL;
+    if (!key || !value || lib.natsMsgHeader_Set(message, key, value) == ok) return message;
     lib.natsMsg_Destroy(message);
-    return status == ok;
+    return NULL;
 }
 
-uint8_t *telltale_nats_request(telltale_nats *nats, const char *subject, const uint8_t *data, size_t count,
-                               int64_t milliseconds, size_t *answer_count) {
-    message *answer = NULL;
-    if (count > INT32_MAX ||
-        lib.natsConnection_Request(&answer, nats->connection, subject, data, (int)count, milliseconds) != ok)
-        return NULL;
+telltale_nats_outcome telltale_nats_publish(telltale_nats *nats, const char *subject, const char *reply, const char *key,
+                                            const char *value, const uint8_t *data, size_t count) {
+    // A message that is published without a connection would wait in the library, and leave when its writer has given it up.
+    if (!telltale_nats_is_up(nats)) return telltale_nats_not_sent;
+    message *message = created(subject, reply, key, value, data, count);
+    if (!message) return telltale_nats_not_sent;
+    status status = lib.natsConnection_PublishMsg(nats->connection, message);
+    lib.natsMsg_Destroy(message);
+    return status == ok ? telltale_nats_sent : status == too_long ? telltale_nats_too_long : telltale_nats_not_sent;
+}
+
+uint8_t *telltale_nats_request(telltale_nats *nats, const char *subject, const char *key, const char *value,
+                               const uint8_t *data, size_t count, int64_t milliseconds, size_t *answer_count) {
+    message *question = created(subject, NULL, key, value, data, count), *answer = NULL;
+    if (!question) return NULL;
+    status status = lib.natsConnection_RequestMsg(&answer, nats->connection, question, milliseconds);
+    lib.natsMsg_Destroy(question);
+    if (status != ok) return NULL;
     int length = lib.natsMsg_GetDataLength(answer);
     uint8_t *bytes = length < 0 ? NULL : malloc((size_t)length + 1);
     if (bytes) {

@@ -138,6 +138,9 @@ extension Member {
         settle(at: now)
     }
 
+    /// Of the pieces of a base that this node makes, in bytes: the engine may take no longer ones.
+    public var pieceLength: Int { replica.pieceLength(configuration.bases.pieceBytes) }
+
     /// - Parameter piece: `nil` = that was all.
     public mutating func basePiece(_ piece: [UInt8]?, at now: HubTime) {
         keeper.offer(piece, at: now.monotonic)

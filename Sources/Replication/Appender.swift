@@ -29,6 +29,8 @@ public struct Appender: Hashable, Sendable {
         case stored(position: Int64)
         /// The engine has no room, and nothing was stored.
         case full
+        /// The engine takes no message of this length, and nothing was stored.
+        case tooLong
     }
 
     public enum Action: Hashable, Sendable {
@@ -98,6 +100,14 @@ public struct Appender: Hashable, Sendable {
         guard phase == .sent, !isSentAgain, token == self.token else { return nil }
         phase = .idle
         return .full
+    }
+
+    /// The message is longer than the engine takes, and was not sent this time.
+    ///
+    /// - Returns: `nil` where it was sent before and may be stored since then.
+    public mutating func tooLong(token: Int64) -> Outcome? {
+        guard full(token: token) != nil else { return nil }
+        return .tooLong
     }
 
     /// Time goes on.

@@ -13,7 +13,7 @@ public struct Beat: Hashable, Sendable {
     public var number: Int64
     /// Of the process, a number that no other one has: ``LogMessage/instance``; 0 = a release that does not tell it.
     public var instance: UInt64
-    /// Its local copy cannot take more yet: it does not try to lead.
+    /// It does not try to lead: its local copy cannot take more yet, or the engine does not let it append.
     public var isHeldBack = false
 
     public init(

@@ -131,8 +131,12 @@ public struct HistoryMove {
         case .connection(let isUp, let text): connection = isUp ? nil : text
         case .unusable(let faults):
             return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
+        case .denied(let what, mayLead: false):
+            return refuse(.configuration, "the engine does not let this node \(what.joined(separator: ", "))")
         case .base(let answer): filler?.take(answer, at: now)
-        case .stored, .refused, .full, .beatStored, .beatsShown, .heard, .overheard, .sync: break
+        case .stored, .refused, .full, .limited, .tooLong, .declined, .denied, .beatStored, .beatsShown, .heard,
+            .overheard, .sync:
+            break
         }
         replica.take(event, at: now)
         settle(at: now)
@@ -234,7 +238,8 @@ public struct HistoryMove {
             phase = .basing
             filler = BaseFiller(
                 beginning.snapshot, of: journal, chain: beginning.chain, cluster: replica.reader.cluster,
-                instance: replica.instance, patience: patience, wall: wall, at: now)
+                instance: replica.instance, pieceLength: replica.pieceLength(BaseSettings().pieceBytes),
+                patience: patience, wall: wall, at: now)
         case .stored:
             actions.append(.progress(replica.reader.chain.sequence, of: journal.lastSequence))
             goOn(at: now)

@@ -185,8 +185,19 @@ public struct MessageLimits: Hashable, Sendable {
     public var byteCount = 917_504
     /// A reader takes no more parts for one batch, whatever a message says: 224 MiB at the default ``byteCount``.
     public static let partCount = 256
+    /// What a message has beside its records is shorter.
+    public static let headByteCount = 1_024
+    /// An engine whose messages are shorter is of no use: so long a message leaves 3.75 MiB for a batch in parts.
+    public static let leastByteCount = 16_384
 
     public init() {}
+
+    /// The same, over an engine that takes no longer messages than these.
+    func limited(to byteCount: Int) -> MessageLimits {
+        var limits = self
+        limits.byteCount = min(limits.byteCount, max(1, byteCount - Self.headByteCount))
+        return limits
+    }
 }
 
 extension LogMessage {

@@ -16,7 +16,7 @@ extension Replica {
             standDown("the log has a message that the engine had refused for want of room", at: now)
         } else if isAtOwn {
             if case .void = reading {
-                sentAt = now
+                (sentAt, isSilenceTold) = (now, false)
                 take([appender.foundVoid(at: now)])
             } else {
                 // The place is another message's, and this message can never be stored.
@@ -31,7 +31,7 @@ extension Replica {
         // The others go first where it has resigned itself.
         case .resigned: if !wasLeading { election.leaderGone(at: now, successor: reader.successor) }
         case .sealed: stop(Self.sealed, isLoss: false)
-        case .void(let text): actions.append(.warn(text))
+        case .void(let text): actions.append(.warn("the log has something that means nothing: \(text)"))
         case .broken(let text): stop(text)
         }
     }
@@ -63,6 +63,7 @@ extension Replica {
                 actions.append(.full)
             case .standby, .stopped: break
             }
+        case .tooLong: cutAgain(at: now)
         case .stored:
             let reading = reader.read(appender.bytes)
             if case .broken(let text) = reading { return stop(text) }
@@ -105,7 +106,7 @@ extension Replica {
 
     mutating func lead(at now: MonotonicTime) {
         unconfirmedTerm = nil
-        guard !isSyncRefuted else {
+        guard !isSyncRefuted, !isBarred else {
             role = .standby
             return election.leaderBegan(at: now)
         }
@@ -116,7 +117,7 @@ extension Replica {
     }
 
     private mutating func send(_ bytes: [UInt8], at now: MonotonicTime) {
-        sentAt = now
+        (sentAt, decline, isSilenceTold) = (now, nil, false)
         take([appender.send(bytes, after: reader.position, at: now)])
     }
 
@@ -140,10 +141,33 @@ extension Replica {
 
     private mutating func sendBatch(at now: MonotonicTime) {
         guard appender.phase == .idle, !batch.isEmpty, rest.isEmpty else { return }
-        rest = LogMessage.messages(
-            of: batch, after: reader.chain, head: message(.resign, term: term), limits: settings.limits
-        ).map { $0.encoded() }
+        let messages = LogMessage.messages(
+            of: batch, after: reader.chain, head: message(.resign, term: term), limits: limits)
+        // A reader takes no more: it would stop every node.
+        guard messages.count <= MessageLimits.partCount else {
+            batch = []
+            actions.append(
+                .warn(
+                    "a batch is longer than \(MessageLimits.partCount) messages of \(limits.byteCount) bytes, and the engine takes no longer ones"
+                ))
+            return actions.append(.full)
+        }
+        rest = messages.map { $0.encoded() }
         send(rest.removeFirst(), at: now)
+    }
+
+    /// The message in flight is longer than the engine takes by now, and is not stored. Parts of the batch that are stored count no more
+    /// when it begins again.
+    private mutating func cutAgain(at now: MonotonicTime) {
+        rest = []
+        switch role {
+        case .campaigning: role = .standby
+        case .leading where !batch.isEmpty && !isRenewing && longest.map { appender.bytes.count > $0 } == true:
+            sendBatch(at: now)
+        case .leading:
+            standDown("the engine takes no message of \(appender.bytes.count) bytes", at: now)
+        case .standby, .stopped: break
+        }
     }
 
     /// The leader hands over: it stands down when the log has the message that says so.
@@ -186,7 +210,7 @@ extension Replica {
         return !isInLimbo
     }
 
-    var mayVolunteer: Bool { role == .standby && hasReadToEnd && !isSyncRefuted && !isHeldBack }
+    var mayVolunteer: Bool { role == .standby && hasReadToEnd && !isSyncRefuted && !isBarred && !isHeldBack }
 
     /// Tries to lead, where that is due.
     mutating func volunteer(at now: MonotonicTime) {
@@ -208,6 +232,20 @@ extension Replica {
         isSyncRefuted = isRefuted
         if isRefuted, role == .leading {
             standDown("a server of the engine does not sync before it acknowledges", at: now)
+        }
+        volunteer(at: now)
+    }
+
+    /// The engine does not let this node append or beat, or lets it again.
+    ///
+    /// A leader that cannot append answers nobody, and one that cannot beat is deposed again and again.
+    public mutating func barred(_ isBarred: Bool, at now: MonotonicTime) {
+        guard role != .stopped else { return }
+        self.isBarred = isBarred
+        if isBarred, role == .leading { standDown("the engine does not let this node publish", at: now) }
+        if isBarred, role == .campaigning {
+            leave()
+            role = .standby
         }
         volunteer(at: now)
     }

@@ -72,6 +72,16 @@ public struct Replica: Sendable {
     var lastAnswer = MonotonicTime.distantPast
     /// When the message in flight was sent first.
     var sentAt = MonotonicTime.distantPast
+    /// Of the messages of a batch: those of the settings, or less where the engine takes no messages that long.
+    var limits: MessageLimits
+    /// The longest message that the engine takes; `nil` = it has not told.
+    var longest: Int?
+    /// Why the engine does not take the message in flight, in its own words.
+    var decline: String?
+    /// The silence about the message in flight was told.
+    var isSilenceTold = false
+    /// The engine does not let this node append or beat, and so it does not lead.
+    var isBarred = false
     var beatsSent: [Int64: MonotonicTime] = [:]
     /// The newest beat that is acknowledged, and the newest one that was seen together with those of the others.
     var acknowledgedBeat: Int64 = 0
@@ -121,6 +131,7 @@ public struct Replica: Sendable {
         self.instance = instance
         self.settings = settings
         appender = Appender(pace: settings.pace)
+        limits = settings.limits
         election = Election(node: node, settings: settings)
         nextBeat = now
         lastBeatPosition = reader.position
@@ -171,6 +182,7 @@ public struct Replica: Sendable {
         if role == .leading {
             time = min(time, (isInLimbo ? lastAnswer + settings.giveUp : lastProof + settings.lease) + Milliseconds(1))
         }
+        if isAppending, !isSilenceTold { time = min(time, sentAt + settings.giveUp + Milliseconds(1)) }
         return time
     }
 
@@ -181,12 +193,24 @@ public struct Replica: Sendable {
         if role == .leading, now.milliseconds(since: lastAnswer) > settings.giveUp {
             return standDown("the engine has acknowledged nothing for \(settings.giveUp.count) ms", at: now)
         }
+        noteSilence(at: now)
         take(appender.tick(at: now))
         if let position = unconfirmedTerm, now >= nextConfirmation { confirm(behind: position, at: now) }
         // The moment that the leader's lease ends is seen by a beat of it.
         let isLeaseOver = role == .standby && lastBeat < election.leaseEnd && election.leaseEnd <= now
         if now >= nextBeat || isLeaseOver { beat(at: now) }
         volunteer(at: now)
+    }
+
+    /// Beats that are acknowledged say nothing of a message that is not: an engine that refuses one in silence would keep its leader in
+    /// office, and everybody waiting.
+    private mutating func noteSilence(at now: MonotonicTime) {
+        guard isAppending, !isSilenceTold, now.milliseconds(since: sentAt) > settings.giveUp else { return }
+        isSilenceTold = true
+        let because = decline.map { ": \($0)" } ?? ""
+        let text =
+            "the engine has not taken a message of \(appender.bytes.count) bytes for \(settings.giveUp.count) ms\(because)"
+        if role == .leading { standDown(text, at: now) } else { actions.append(.warn(text)) }
     }
 
     private mutating func beat(at now: MonotonicTime) {
@@ -197,7 +221,7 @@ public struct Replica: Sendable {
         var beat = Beat(
             node: node, role: role, term: term, position: reader.position, address: address, release: release,
             number: beatCount, instance: instance)
-        beat.isHeldBack = isHeldBack
+        beat.isHeldBack = isHeldBack || isBarred
         actions.append(.beat(beat))
         // From one that is known, to see that it is still there: from the newest at the beat before, where little came since.
         let isNear = reader.position - lastBeatPosition < LogReader.digestCount / 2
@@ -227,6 +251,33 @@ public struct Replica: Sendable {
     public mutating func full(token: Int64, at now: MonotonicTime) {
         guard let outcome = appender.full(token: token) else { return }
         settle(outcome, at: now)
+    }
+
+    /// A message of this node is longer than the engine takes, and was not sent this time.
+    public mutating func tooLong(token: Int64, at now: MonotonicTime) {
+        if let outcome = appender.tooLong(token: token) { return settle(outcome, at: now) }
+        guard isAppending, token == appender.token, role == .leading else { return }
+        // It was sent before and may be stored, so it is not cut again. A leader that goes leaves the place to the next term.
+        standDown("the engine takes no messages of \(appender.bytes.count) bytes any more", at: now)
+    }
+
+    /// The engine takes no messages that are longer.
+    public mutating func limited(to byteCount: Int) {
+        longest = byteCount
+        limits = settings.limits.limited(to: byteCount)
+    }
+
+    /// The longest piece of a base that this engine takes, where one of `length` is wanted.
+    public func pieceLength(_ length: Int) -> Int { longest.map { max(1, min(length, $0)) } ?? length }
+
+    /// The engine says that it does not take a message, for a reason of its own.
+    ///
+    /// - Parameter token: `nil` = a piece of a base.
+    public mutating func declined(token: Int64?, because reason: String) {
+        guard let token else { return actions.append(.warn("the engine does not take a piece of a base: \(reason)")) }
+        guard isAppending, token == appender.token, decline != reason else { return }
+        decline = reason
+        actions.append(.warn("the engine does not take a message of \(appender.bytes.count) bytes: \(reason)"))
     }
 
     /// Messages of the log, in its order.

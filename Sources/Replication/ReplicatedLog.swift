@@ -16,11 +16,11 @@ public protocol ReplicatedLog: AnyObject {
 
     /// Appends a message if the newest of the log is number `position`.
     ///
-    /// Answered by ``LogEvent/stored(token:position:)``, ``LogEvent/refused(token:)`` or ``LogEvent/full(token:)``; or not
-    /// at all, and then its fate is not known. An answer may be late by seconds, come twice, or come for a message that was
+    /// Answered by ``LogEvent/stored(token:position:)``, ``LogEvent/refused(token:)``, ``LogEvent/full(token:)``,
+    /// ``LogEvent/tooLong(token:)`` or ``LogEvent/declined(token:reason:)``; or not at all, and then its fate is not known. An answer may be late by seconds, come twice, or come for a message that was
     /// given up. The same message may be sent again with the same condition and token.
     ///
-    /// - Parameter bytes: At most ``MessageLimits/byteCount`` and a head of less than 1 KiB.
+    /// - Parameter bytes: At most ``MessageLimits/byteCount`` and a head of less than ``MessageLimits/headByteCount``.
     func append(_ bytes: [UInt8], after position: Int64, token: Int64)
 
     /// Reads the messages behind this position.
@@ -61,6 +61,18 @@ public enum LogEvent: Hashable, Sendable {
     case refused(token: Int64)
     /// The engine has no room, and says so before anything is stored.
     case full(token: Int64)
+    /// The engine takes no messages that are longer, head and all. Told before the first connection is, and where it changes.
+    case limited(byteCount: Int)
+    /// A message is longer, and was not sent this time. It may have been sent before.
+    case tooLong(token: Int64)
+    /// The engine says that it does not take a message, for a reason of its own. It may be stored all the same.
+    ///
+    /// - Parameter token: `nil` = a piece of a base.
+    case declined(token: Int64?, reason: String)
+    /// All that the engine does not let this node do, one text each, where that has changed: `publish on tt.shop.log`.
+    ///
+    /// - Parameter mayLead: Whether it may append and beat.
+    case denied([String], mayLead: Bool)
     /// Messages of the log, in its order and without a gap, the first of them number `from + 1`.
     ///
     /// `from` is behind the position that was asked for where the messages before it were purged, and before it where a
@@ -112,6 +124,8 @@ public struct EngineStatus: Hashable, Sendable {
     /// Appends that took longer than ``stallLimit``, or were never acknowledged.
     public var stalls = 0
     public var longestStall = Duration.zero
+    /// What the engine does not let this node do.
+    public var denials: [String] = []
 
     /// An append that takes longer counts as a stall.
     public static let stallLimit = Duration.milliseconds(250)
@@ -131,6 +145,10 @@ extension Replica {
         case .stored(let token, let position): acknowledged(token: token, position: position, at: now)
         case .refused(let token): refused(token: token, at: now)
         case .full(let token): full(token: token, at: now)
+        case .limited(let byteCount): limited(to: byteCount)
+        case .tooLong(let token): tooLong(token: token, at: now)
+        case .declined(let token, let reason): declined(token: token, because: reason)
+        case .denied(_, let mayLead): barred(!mayLead, at: now)
         case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
         case .beatStored(let number): beatAcknowledged(number: number, at: now)
         case .heard(let beat): heard(beat, at: now)

@@ -36,4 +36,13 @@ struct Answer {
         }
     }
     var isStreamMissing: Bool { errorCode == 10_059 }
+    /// No leader yet, or not enough servers yet.
+    var isPassing: Bool { errorCode.map { [10_005, 10_007, 10_008, 10_009].contains($0) } ?? false }
+    /// Why a message is refused, for people, where that may last.
+    var anyRefusal: String? {
+        guard let errorCode, !isPassing else { return nil }
+        return "\(errorText.map { String($0.prefix(200)) } ?? "an error") (\(errorCode))"
+    }
+    /// The same, where neither the condition of the message nor a lack of room is the reason.
+    var refusal: String? { isConditionRefused || isFull ? nil : anyRefusal }
 }

@@ -97,10 +97,10 @@ struct BaseDialogue {
         case .pieceCounts(let bases): takeCounts(message, bases)
         case .extent(let bases): takeExtent(message, bases)
         case .store(let piece, let id):
-            guard isStored(message) else { return }
+            guard isStored(message) else { return noteRefusal(message) }
             tell(.stored(number: piece, of: id))
         case .finish(let id):
-            guard isStored(message) else { return }
+            guard isStored(message) else { return noteRefusal(message) }
             tell(.finished(id))
         case .pieces(let pieces, let id, let from): take(message, pieces, id, from)
         case .message(let position):
@@ -114,6 +114,11 @@ struct BaseDialogue {
 
     private func isStored(_ message: Incoming) -> Bool {
         message.status == 0 && Answer(message.bytes)?.position(in: names.base) != nil
+    }
+
+    private mutating func noteRefusal(_ message: Incoming) {
+        guard message.status == 0, let reason = Answer(message.bytes)?.anyRefusal else { return }
+        events.append(.declined(token: nil, reason: reason))
     }
 
     private mutating func tell(_ answer: BaseAnswer) {

@@ -48,6 +48,10 @@ internal import TelltaleModel
                     .change(isUp: isUp == 1, text: isUp == 1 ? "connected again" : "the connection ended"),
                     context: context)
             }
+            unsafe options.denial = { context, text in
+                guard let text = unsafe text else { return }
+                Worker.received(.denial(Denial(unsafe String(cString: text))), context: context)
+            }
             unsafe options.servers = pointers.baseAddress
             unsafe options.server_count = CInt(pointers.count)
             unsafe options.credentials = UnsafePointer(credentials)
@@ -78,17 +82,39 @@ internal import TelltaleModel
 
     func subscribe(_ subject: String) -> Bool { unsafe telltale_nats_subscribe(raw, subject) == 1 }
 
-    func publish(_ subject: String, answer: String?, header: (String, String)?, _ bytes: [UInt8]) -> Bool {
-        unsafe bytes.withUnsafeBufferPointer { bytes in
+    /// The longest message that the server takes, its headers included.
+    var longestMessage: Int { Int(clamping: unsafe telltale_nats_longest(raw)) }
+
+    /// What became of a message.
+    enum Outcome {
+        case sent
+        /// Longer than ``Connection/longestMessage``: nothing left.
+        case tooLong
+        /// It is not connected, or the system takes nothing.
+        case notSent
+    }
+
+    func publish(_ subject: String, answer: String?, header: (name: String, value: String)?, _ bytes: [UInt8])
+        -> Outcome
+    {
+        let outcome = unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe telltale_nats_publish(
-                raw, subject, answer, header?.0, header?.1, bytes.baseAddress, bytes.count) == 1
+                raw, subject, answer, header?.name, header?.value, bytes.baseAddress, bytes.count)
+        }
+        return switch outcome {
+        case telltale_nats_sent: .sent
+        case telltale_nats_too_long: .tooLong
+        default: .notSent
         }
     }
 
-    func request(_ subject: String, _ bytes: [UInt8], milliseconds: Int64) -> [UInt8]? {
+    func request(
+        _ subject: String, header: (name: String, value: String)? = nil, _ bytes: [UInt8], milliseconds: Int64
+    ) -> [UInt8]? {
         var count = 0
         let answer = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe telltale_nats_request(raw, subject, bytes.baseAddress, bytes.count, milliseconds, &count)
+            unsafe telltale_nats_request(
+                raw, subject, header?.name, header?.value, bytes.baseAddress, bytes.count, milliseconds, &count)
         }
         guard let answer = unsafe answer else { return nil }
         defer { unsafe free(answer) }

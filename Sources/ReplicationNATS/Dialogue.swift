@@ -33,6 +33,7 @@ struct Dialogue {
     private var retry: MonotonicTime?
     private var misses = 0
     private var beats = BeatView()
+    private var denials = Denials()
     /// Of this process, as its beats tell it.
     private var instance: UInt64 = 0
 
@@ -105,6 +106,7 @@ struct Dialogue {
     mutating func beat(_ beat: Beat, at now: MonotonicTime) {
         instance = beat.instance
         askForServers(beat, at: now)
+        probe()
         requests.append(
             Request(
                 lane: .beat, subject: names.beatSubject(of: node), answer: "b\(beat.number)", expected: nil,
@@ -139,11 +141,53 @@ struct Dialogue {
         retry = nil
         beats.reset()
         if isUp { watch?.reconnected() }
+        if isUp, denials.forget(except: neededSubjects) { tellDenials() }
         events.append(.connection(isUp: isUp, text: text))
         if isUp, let told { begin(from: told, isAsked: true, at: now) }
     }
 
     mutating func prepared(version: String) { status.version = version }
+
+    // MARK: Limits and rights
+
+    /// The longest message that the server takes, its headers included.
+    mutating func limited(to count: Int) {
+        events.append(.limited(byteCount: max(0, count - Request.headerByteCount)))
+    }
+
+    /// A message is longer than that.
+    ///
+    /// - Parameter answer: The token of its answer.
+    mutating func tooLong(_ answer: String?) {
+        switch (answer?.first, answer.flatMap { Int64($0.dropFirst()) }) {
+        case ("a", let token?): events.append(.tooLong(token: token))
+        case ("x", _): events.append(.declined(token: nil, reason: "it is longer than the engine takes"))
+        default: break
+        }
+    }
+
+    /// The subjects without which a node can not lead.
+    private var neededSubjects: [String] { [names.logSubject, names.beatSubject(of: node)] }
+
+    mutating func denied(_ denial: Denial) { if denials.add(denial) { tellDenials() } }
+
+    /// The preparation has seen that everything is allowed.
+    mutating func allowed() { if denials.forget(except: []) { tellDenials() } }
+
+    private mutating func tellDenials() {
+        status.denials = denials.texts
+        events.append(.denied(denials.texts, mayLead: !neededSubjects.contains { denials.contains(publishOn: $0) }))
+    }
+
+    private mutating func answered(on subject: String) {
+        if denials.allow(publishOn: subject) { tellDenials() }
+    }
+
+    /// A node that may not publish on the log appends nothing, so it tries in another way whether it may again.
+    private mutating func probe() {
+        guard denials.contains(publishOn: names.logSubject) else { return }
+        requests.append(Request(lane: .probe, subject: names.logSubject, answer: "p", expected: nil, bytes: []))
+    }
 
     // MARK: Answers
 
@@ -159,17 +203,20 @@ struct Dialogue {
         case "i" where number == reading?.number: takeInformation(message, at: now)
         case "b":
             guard message.status == 0, Answer(message.bytes)?.position(in: names.beat) != nil else { break }
+            answered(on: names.beatSubject(of: node))
             events.append(.beatStored(number: number))
             askForBeats(at: now)
         case "m" where number == beats.number: takeBeat(message, at: now)
         case "x": bases.received(message, number: number)
         case "s": takeServers(message)
+        case "p": answered(on: names.logSubject)
         default: break
         }
     }
 
     private mutating func takeAcknowledgement(of token: Int64, _ message: Incoming, at now: MonotonicTime) {
         guard message.status == 0, let answer = Answer(message.bytes) else { return }
+        answered(on: names.logSubject)
         if let position = answer.position(in: names.log) {
             events.append(.stored(token: token, position: position))
             guard append?.token == token, let sent = append?.sent else { return }
@@ -184,6 +231,8 @@ struct Dialogue {
             events.append(.refused(token: token))
         } else if answer.isFull {
             events.append(.full(token: token))
+        } else if let reason = answer.refusal {
+            events.append(.declined(token: token, reason: reason))
         }
     }
 

@@ -100,11 +100,15 @@ internal import TelltaleModel
         case .proof(let proof):
             let (sync, reasons) = proof.sync(isTrusted: configuration.isSyncTrusted)
             dialogue.proved(sync, reasons, at: Self.now)
+        case .denial(let denial): dialogue.denied(denial)
+        case .limit(let count): dialogue.limited(to: count)
+        case .tooLong(let answer): dialogue.tooLong(answer)
         case .waiting(let text): events.append(.connection(isUp: false, text: text))
         case .unusable(let faults): events.append(.unusable(faults))
         case .ready(let version, let isSyncProven, let text, let warnings):
             isReady = true
             dialogue.prepared(version: version)
+            dialogue.allowed()
             dialogue.changed(isUp: true, text: text, at: Self.now)
             let sync = configuration.isSyncTrusted ? EngineSync.trusted : isSyncProven ? .proven : .unknown
             dialogue.proved(sync, warnings, at: Self.now)

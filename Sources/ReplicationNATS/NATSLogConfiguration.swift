@@ -23,6 +23,8 @@ public struct NATSLogConfiguration: Sendable {
     public var library: String?
     /// Of the streams that are made.
     public static let replicaCount = 3
+    /// The length of messages that a stream made by others takes at least: that of the servers' default `max_payload`.
+    static let messageByteCount = 1 << 20
 
     public init(cluster: String, node: String, servers: [String]) {
         self.cluster = cluster

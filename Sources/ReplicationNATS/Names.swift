@@ -48,7 +48,7 @@ public struct Names: Hashable, Sendable {
 struct Request: Hashable, Sendable {
     /// Of requests of one lane that wait for the connection, the newest is sent.
     enum Lane: Hashable, Sendable {
-        case append, read, last, info, beat, beats, hint, servers, base
+        case append, read, last, info, beat, beats, hint, servers, base, probe
         /// Nothing answers them, and each is sent.
         case removal(String)
     }
@@ -60,6 +60,17 @@ struct Request: Hashable, Sendable {
     /// The condition of an append.
     var expected: Int64?
     var bytes: [UInt8]
+
+    var header: (name: String, value: String)? {
+        if lane == .probe { return Self.refusal }
+        return expected.map { ("Nats-Expected-Last-Sequence", String($0)) }
+    }
+
+    /// The stream refuses a message with this condition. So an answer, whatever it says, shows that this node may publish there.
+    static let refusal = (name: "Nats-Expected-Stream", value: "none")
+
+    /// The longest ``header`` of an append, as the server counts it.
+    static let headerByteCount = 64
 }
 
 /// A message that came.

@@ -8,8 +8,14 @@ internal import TelltaleModel
 struct Preparation {
     let configuration: NATSLogConfiguration
     let names: Names
+    /// The longest message that the server takes, its headers included.
+    let longestMessage: Int
     /// Asks JetStream and waits; `nil` for no answer.
     let ask: (_ subject: String, _ bytes: [UInt8]) -> [UInt8]?
+    /// Whether a stream has answered to a message that it refuses, whatever it said.
+    let probe: (_ subject: String) -> Bool
+    /// What the server has denied so far.
+    let denials: () -> [Denial]
     /// The `/varz` of a monitor; `nil` for no answer.
     let monitor: (MonitorAddress) -> [UInt8]?
 
@@ -42,12 +48,42 @@ struct Preparation {
                 }
             }
             let proof = try prove(servers)
-            faults += proof.faults
+            faults += proof.faults + faultsOfMessages
+            if faults.isEmpty { try probeStreams() }
+            faults += faultsOfRights
             guard faults.isEmpty else { return .refused(faults) }
             return .ready(version: proof.version, isSyncProven: proof.isProven, warnings: proof.warnings)
         } catch {
+            // What is denied is not answered either.
+            guard denials().isEmpty else {
+                try? probeStreams()
+                return .refused(faults + faultsOfRights)
+            }
             return faults.isEmpty ? .later(error.text) : .refused(faults + [error.text])
         }
+    }
+
+    // MARK: Rights and limits
+
+    private var faultsOfMessages: [String] {
+        let least = MessageLimits.leastByteCount + Request.headerByteCount
+        guard longestMessage < least else { return [] }
+        return [
+            "the engine takes messages of at most \(longestMessage) bytes (max_payload), and a node needs \(least)"
+        ]
+    }
+
+    /// What a node publishes may be answered by silence where it is denied: so each stream is tried.
+    private func probeStreams() throws(Later) {
+        var silent: String?
+        for subject in [names.logSubject, names.beatSubject(of: configuration.node)] where !probe(subject) {
+            silent = silent ?? subject
+        }
+        if let silent { throw Later(text: "the engine does not answer \(silent)") }
+    }
+
+    private var faultsOfRights: [String] {
+        denials().map { "the engine does not let this node \($0.text) (permissions)" }
     }
 
     // MARK: Streams
@@ -77,8 +113,7 @@ struct Preparation {
         }
         let text = found.errorText ?? "error \(code)"
         switch code {
-        // No leader yet, or not enough servers yet.
-        case 10_005, 10_007, 10_008, 10_009: throw Later(text: "the stream \(name): \(text)")
+        case _ where found.isPassing: throw Later(text: "the stream \(name): \(text)")
         case 10_074:
             return .failure(
                 Fault(text: "the engine is no cluster, and \(name) needs \(NATSLogConfiguration.replicaCount) servers"))

@@ -55,6 +55,11 @@ enum Purpose: CaseIterable {
         expect(config["mirror"] == nil && (config["sources"]?.array ?? []).isEmpty, "copies another stream")
         expect(config["sealed"]?.bool != true, "is sealed")
         expect(config["no_ack"]?.bool != true, "acknowledges nothing (no_ack)")
+        let longest = config["max_msg_size"]?.integer ?? -1
+        expect(
+            longest <= 0 || longest >= Int64(NATSLogConfiguration.messageByteCount),
+            "takes messages of at most \(longest) bytes (max_msg_size), and needs \(NATSLogConfiguration.messageByteCount)"
+        )
         guard self != .beat else { return faults }
         expect(config["storage"]?.string == "file", "is not on disk (storage)")
         expect(

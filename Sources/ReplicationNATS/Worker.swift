@@ -15,6 +15,11 @@ final class Worker: Sendable {
         case change(isUp: Bool, text: String)
         case waiting(String)
         case proof(SyncProof)
+        case denial(Denial)
+        /// The longest message that the server takes, headers included: told before anything is published, and where it changes.
+        case limit(Int)
+        /// A message is longer, and was not published. By the token of its answer.
+        case tooLong(answer: String?)
         case unusable([String])
         case ready(version: String, isSyncProven: Bool, text: String, warnings: [String])
     }
@@ -23,6 +28,8 @@ final class Worker: Sendable {
         /// At most one of a lane.
         var requests: [Request] = []
         var isClosed = false
+        /// What the server has denied since the preparation began.
+        var denials: [Denial] = []
     }
 
     private let work = Monitor(Work())
@@ -52,10 +59,10 @@ final class Worker: Sendable {
     func close() { work.change { $0.isClosed = true } }
 
     func start(telling sender: Mailbox<Word>.Sender) {
-        mailboxes.withLock { $0[context] = sender }
+        routes.withLock { $0[context] = Route(worker: self, sender: sender) }
         startThread { [self] in
             run { _ = sender.post($0) }
-            mailboxes.withLock { $0[context] = nil }
+            routes.withLock { $0[context] = nil }
         }
     }
 
@@ -71,12 +78,20 @@ final class Worker: Sendable {
                 .unusable(["the library of NATS cannot be loaded: \(error.text) (Debian: apt-get install libnats3.4)"]))
         }
         var connection = connect(tell)
+        var longest = connection?.longestMessage
         while let current = connection, let requests = next() {
-            for request in requests { publish(request, on: current) }
+            // A server that is connected to again, or that read its configuration again, may have another limit.
+            if longest != current.longestMessage {
+                longest = current.longestMessage
+                tell(.limit(current.longestMessage))
+            }
+            for request in requests { publish(request, on: current, tell) }
             guard current.isClosed else { continue }
-            // A server refused its credentials twice. They may be renewed, or another server may take them.
+            // A server refused its credentials twice, or has closed the connection for a message that is too long. The credentials may
+            // be renewed, or another server may take them.
             current.close()
             connection = connect(isAgain: true, tell)
+            longest = connection?.longestMessage
         }
         connection?.close()
     }
@@ -123,13 +138,15 @@ final class Worker: Sendable {
             tell(.unusable(["the engine refuses the credentials of this node"]))
             return .ended
         }
+        tell(.limit(connection.longestMessage))
+        work.change { $0.denials = [] }
         guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
             connection.subscribe(names.beatSubjects)
         else {
             connection.close()
             return .later("the engine takes no subscription")
         }
-        let outcome = prepare(on: connection)
+        let outcome = prepare(on: connection, tell)
         switch outcome {
         case .ready(let version, let isSyncProven, let warnings):
             // Requests of before are lost, by the contract.
@@ -152,17 +169,19 @@ final class Worker: Sendable {
     }
 
     /// Prepares the streams, several times over one connection. Meanwhile each node hears which others run.
-    private func prepare(on connection: Connection) -> Preparation.Outcome {
+    private func prepare(on connection: Connection, _ tell: (Word) -> Void) -> Preparation.Outcome {
         var outcome = Preparation.Outcome.later("")
         for patience in Self.answerPatiences {
             let requests = work.take({ _ in true }) { work in
                 defer { work.requests = [] }
                 return work.requests
             }
-            for request in requests where request.lane == .beat { publish(request, on: connection) }
+            for request in requests where request.lane == .beat { publish(request, on: connection, tell) }
             outcome = Preparation(
-                configuration: configuration, names: names,
-                ask: { connection.request($0, $1, milliseconds: patience) }, monitor: { MonitorClient.varz($0) }
+                configuration: configuration, names: names, longestMessage: connection.longestMessage,
+                ask: { connection.request($0, $1, milliseconds: patience) },
+                probe: { connection.request($0, header: Request.refusal, [], milliseconds: patience) != nil },
+                denials: { [work] in work.take({ _ in true }) { $0.denials } }, monitor: { MonitorClient.varz($0) }
             ).run()
             guard case .later = outcome, pause() else { break }
         }
@@ -181,21 +200,40 @@ final class Worker: Sendable {
         }
     }
 
-    private func publish(_ request: Request, on connection: Connection) {
-        // Where it fails, the fate of a message is unknown, as if it were lost on its way.
-        _ = connection.publish(
-            request.subject, answer: request.answer.map { "\(inbox).\($0)" },
-            header: request.expected.map { ("Nats-Expected-Last-Sequence", String($0)) }, request.bytes)
+    private func publish(_ request: Request, on connection: Connection, _ tell: (Word) -> Void) {
+        let outcome = connection.publish(
+            request.subject, answer: request.answer.map { "\(inbox).\($0)" }, header: request.header, request.bytes)
+        switch outcome {
+        case .sent: break
+        // Its fate is unknown, as if it were lost on its way: the connection ends, or its end is told.
+        case .notSent: break
+        case .tooLong: tell(.tooLong(answer: request.answer))
+        }
     }
+
+    fileprivate func note(_ denial: Denial) {
+        work.change { work in
+            if !work.denials.contains(denial), work.denials.count < Self.denialLimit { work.denials.append(denial) }
+        }
+    }
+
+    private static let denialLimit = 16
 }
 
-/// The mailboxes of the logs of this process, by the number that the library's callbacks are given.
-private let mailboxes = Mutex<[UInt64: Mailbox<Worker.Word>.Sender]>([:])
+private struct Route {
+    var worker: Worker
+    var sender: Mailbox<Worker.Word>.Sender
+}
+
+/// The workers of the logs of this process, by the number that the library's callbacks are given.
+private let routes = Mutex<[UInt64: Route]>([:])
 
 extension Worker {
     /// Called by the library's threads.
     static func received(_ word: Word, context: UInt64) {
-        // Posted outside the lock, which every thread of every connection takes.
-        _ = mailboxes.withLock({ $0[context] })?.post(word)
+        // Used outside the lock, which every thread of every connection takes.
+        guard let route = routes.withLock({ $0[context] }) else { return }
+        if case .denial(let denial) = word { route.worker.note(denial) }
+        _ = route.sender.post(word)
     }
 }

@@ -70,7 +70,9 @@ struct BaseDialogueTests {
     @Test mutating func `an acknowledgement stores a piece, and a refusal nothing`() {
         dialogue.ask(.store([7], number: 2, of: "40-a-1"))
         #expect(dialogue.takeRequests().map(\.subject) == ["tt.shop.base.40-a-1.piece"])
-        #expect(receive(1, Array(#"{"error":{"err_code":10047},"stream":"TT_shop_BASE","seq":4}"#.utf8)).isEmpty)
+        #expect(
+            receive(1, Array(#"{"error":{"err_code":10047},"stream":"TT_shop_BASE","seq":4}"#.utf8))
+                == [.declined(token: nil, reason: "an error (10047)")])
         #expect(
             receive(1, Array(#"{"stream":"TT_shop_BASE","seq":4}"#.utf8)) == [.base(.stored(number: 2, of: "40-a-1"))])
         dialogue.ask(.remove("40-a-1"))

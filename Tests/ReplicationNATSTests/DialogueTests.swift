@@ -72,7 +72,15 @@ struct DialogueTests {
             (#"{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"}}"#, [.full(token: 7)]),
             (#"{"error":{"code":503,"err_code":10023,"description":"insufficient resources"}}"#, [.full(token: 7)]),
             // Another fault of the store: the message may be on another server's disk.
-            (#"{"error":{"code":503,"err_code":10077,"description":"input/output error"}}"#, []),
+            (
+                #"{"error":{"code":503,"err_code":10077,"description":"input/output error"}}"#,
+                [.declined(token: 7, reason: "input/output error (10077)")]
+            ),
+            (
+                #"{"error":{"code":400,"err_code":10054,"description":"message size exceeds maximum allowed"}}"#,
+                [.declined(token: 7, reason: "message size exceeds maximum allowed (10054)")]
+            ),
+            (#"{"error":{"code":500,"err_code":99999}}"#, [.declined(token: 7, reason: "an error (99999)")]),
             (#"{"error":{"code":503,"err_code":10008}}"#, []),
             (#"{"stream":"TT_other_LOG","seq":6}"#, []),
             (#"{"stream":"TT_shop_LOG","seq":0}"#, []),
@@ -90,6 +98,74 @@ struct DialogueTests {
     @Test mutating func `no responder leaves the fate of an append open`() {
         dialogue.append([1], after: 5, token: 7, at: now)
         #expect(receive("a7", status: 503).isEmpty)
+    }
+
+    // MARK: Limits and rights
+
+    @Test mutating func `the length of messages is told without the header of an append`() {
+        dialogue.limited(to: 65_536)
+        dialogue.tooLong("a7")
+        for answer in [nil, "", "a", "b7", "ax"] { dialogue.tooLong(answer) }
+        dialogue.tooLong("x3")
+        #expect(
+            dialogue.takeEvents() == [
+                .limited(byteCount: 65_472), .tooLong(token: 7),
+                .declined(token: nil, reason: "it is longer than the engine takes"),
+            ])
+        dialogue.append([1], after: .max, token: 1, at: now)
+        let header = dialogue.takeRequests().first?.header
+        // As the server counts it: the version, the name, the value, and the ends of lines.
+        let text = "NATS/1.0\r\n\(header?.name ?? ""): \(header?.value ?? "")\r\n\r\n"
+        #expect((40...Request.headerByteCount).contains(text.utf8.count))
+    }
+
+    private mutating func deny(_ subject: String) -> [LogEvent] {
+        dialogue.denied(Denial("Permissions Violation for Publish to \"\(subject)\""))
+        return dialogue.takeEvents()
+    }
+
+    private mutating func beat(_ number: Int64) {
+        dialogue.beat(
+            Beat(
+                node: "n1", role: .standby, term: 1, position: 0, address: "", release: "", number: number, instance: 4),
+            at: now)
+    }
+
+    @Test mutating func `what is denied is told once, and whether the node may lead`() {
+        #expect(deny("tt.shop.told") == [.denied(["publish on tt.shop.told"], mayLead: true)])
+        let both = ["publish on tt.shop.told", "publish on tt.shop.log"]
+        #expect(deny("tt.shop.log") == [.denied(both, mayLead: false)])
+        #expect(deny("tt.shop.log") == [])
+        #expect(dialogue.status.denials == both)
+        // It is tried with each beat, by a message that no stream takes.
+        beat(1)
+        let probe = dialogue.takeRequests().first { $0.lane == .probe }
+        #expect(probe?.subject == "tt.shop.log" && probe?.header?.name == "Nats-Expected-Stream")
+        // Another connection may have other rights; the log is tried.
+        dialogue.changed(isUp: true, text: "back", at: now)
+        #expect(dialogue.takeEvents().first == .denied(["publish on tt.shop.log"], mayLead: false))
+        let answer = #"{"error":{"err_code":10060,"description":"expected stream does not match"}}"#
+        #expect(receive("p", answer) == [.denied([], mayLead: true)])
+        _ = asked()
+        beat(2)
+        #expect(!dialogue.takeRequests().contains { $0.lane == .probe })
+    }
+
+    @Test mutating func `a beat that is stored again, and an append that is answered, are allowed again`() {
+        #expect(deny("tt.shop.beat.n1") == [.denied(["publish on tt.shop.beat.n1"], mayLead: false)])
+        #expect(
+            deny("tt.shop.beat.n2").first
+                == .denied(
+                    ["publish on tt.shop.beat.n1", "publish on tt.shop.beat.n2"], mayLead: false))
+        #expect(
+            receive("b1", #"{"stream":"TT_shop_BEAT","seq":1}"#).first
+                == .denied(["publish on tt.shop.beat.n2"], mayLead: true))
+        _ = deny("tt.shop.log")
+        dialogue.append([1], after: 5, token: 7, at: now)
+        let refused = receive("a7", #"{"error":{"err_code":10071}}"#)
+        #expect(refused.first == .denied(["publish on tt.shop.beat.n2"], mayLead: true))
+        for number in 0..<100 { _ = deny("x.\(number)") }
+        #expect(dialogue.status.denials.count == 16)
     }
 
     // MARK: Reads

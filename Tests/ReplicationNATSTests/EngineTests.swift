@@ -305,6 +305,101 @@ struct EngineTests {
             })
     }
 
+    @Test func `batches longer than max_payload are stored in parts, and shorter ones when it shrinks`() async throws {
+        let engine = try TestEngine(payload: 65_536)
+        enum Phase { case long, shrunk }
+        var phase = Phase.long
+        var count = 0
+        try await Self.run(
+            ["n1", "n2"].map { engine.configuration("shop", $0) },
+            { nodes in
+                guard let leader = Self.leader(nodes) else { return false }
+                // 300 KB each.
+                if leader.records.count < (phase == .long ? 500 : count + 500) { leader.append(100, length: 3_000) }
+                switch phase {
+                case .long where Self.isSame(nodes, count: 500) && !leader.isAppending:
+                    (phase, count) = (.shrunk, leader.records.count)
+                    for node in nodes { node.forgetLongestAppend() }
+                    engine.setPayload(32_768)
+                case .shrunk: return Self.isSame(nodes, count: count + 500)
+                case .long: break
+                }
+                return false
+            },
+            check: { nodes in
+                #expect(nodes.allSatisfy { $0.stop == nil && !$0.isFull })
+                #expect(nodes.contains { $0.events.contains(.limited(byteCount: 65_472)) })
+                #expect(nodes.contains { $0.events.contains(.limited(byteCount: 32_704)) })
+                for node in nodes { Self.expectInOrder(node) }
+            })
+    }
+
+    @Test func `the permissions that the guide names are enough`() async throws {
+        let engine = try TestEngine(
+            permissions: """
+                publish: ["tt.shop.>", "$JS.API.STREAM.*.TT_shop_*", "$JS.API.STREAM.MSG.GET.TT_shop_LOG", \
+                "$JS.API.DIRECT.GET.TT_shop_*"], subscribe: ["_INBOX.>", "tt.shop.told", "tt.shop.beat.*"]
+                """)
+        // The second time the streams and their history are there.
+        for count in [20, 40] {
+            try await Self.run(
+                ["n1", "n2"].map { engine.configuration("shop", $0) },
+                { nodes in
+                    Self.leader(nodes)?.append(10)
+                    return Self.isSame(nodes, count: count)
+                },
+                check: { nodes in
+                    #expect(nodes.allSatisfy { $0.log.status.denials.isEmpty && $0.stop == nil && $0.warnings.isEmpty })
+                })
+        }
+    }
+
+    @Test func `a node without the right to publish does not begin, and names each subject`() async throws {
+        let engine = try TestEngine(permissions: TestEngine.denying("tt.shop.log", "tt.shop.beat.*"))
+        try await Self.run(
+            [engine.configuration("shop", "n1")], { $0[0].events.contains { Self.faults($0) != nil } },
+            check: { nodes in
+                let faults = nodes[0].events.compactMap(Self.faults).joined()
+                #expect(
+                    Set(faults) == [
+                        "the engine does not let this node publish on tt.shop.log (permissions)",
+                        "the engine does not let this node publish on tt.shop.beat.n1 (permissions)",
+                    ], "\(Array(faults))")
+            })
+    }
+
+    @Test(arguments: ["tt.shop.log", "tt.shop.beat.*"])
+    func `a leader that may not publish any more says so and stands down, and leads when it may again`(
+        subject: String
+    ) async throws {
+        let engine = try TestEngine(permissions: TestEngine.denying())
+        enum Phase { case begin, denied, allowed }
+        var phase = Phase.begin
+        var told: [String] = []
+        try await Self.run(
+            [engine.configuration("shop", "n1")],
+            { nodes in
+                let node = nodes[0]
+                node.append(1)
+                switch phase {
+                case .begin where node.storedCount > 0:
+                    phase = .denied
+                    engine.permit(TestEngine.denying(subject))
+                case .denied where !node.isLeading && !node.log.status.denials.isEmpty:
+                    (phase, told) = (.allowed, node.log.status.denials)
+                    engine.permit(TestEngine.denying())
+                case .allowed: return node.isLeading && node.log.status.denials.isEmpty
+                case .begin, .denied: break
+                }
+                return false
+            },
+            check: { nodes in
+                #expect(told == ["publish on \(subject.replacing("*", with: "n1"))"])
+                #expect(nodes[0].standDowns > 0 && nodes[0].stop == nil)
+                Self.expectInOrder(nodes[0])
+            })
+    }
+
     private static func faults(_ event: LogEvent) -> [String]? {
         if case .unusable(let faults) = event { faults } else { nil }
     }

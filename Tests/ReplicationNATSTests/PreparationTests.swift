@@ -21,12 +21,13 @@ struct PreparationTests {
     /// An engine as it should be, with a part of its words replaced.
     private static func run(
         _ configuration: NATSLogConfiguration = configuration, replacing old: String = "", by new: String = "",
-        answers: [String: String] = [:], monitor: (UInt16) -> [UInt8]? = { varz($0) }
+        answers: [String: String] = [:], longest: Int = 1_048_576, silent: [String] = [], denials: [String] = [],
+        monitor: (UInt16) -> [UInt8]? = { varz($0) }
     ) -> Preparation.Outcome {
         let names = Names(cluster: "shop")
         return withoutActuallyEscaping(monitor) { monitor in
             Preparation(
-                configuration: configuration, names: names,
+                configuration: configuration, names: names, longestMessage: longest,
                 ask: { subject, _ in
                     let name = String(subject.split(separator: ".").last ?? "")
                     if let answer = answers[subject] { return Array(answer.utf8) }
@@ -36,7 +37,8 @@ struct PreparationTests {
                         {"config":\(purpose.configuration(names)),"state":{"messages":0,"first_seq":0},"cluster":\
                         {"leader":"s1","replicas":[{"name":"s2"},{"name":"s3"}]}}
                         """.replacing(old, with: new).utf8)
-                }, monitor: { monitor($0.port) }
+                }, probe: { !silent.contains($0) }, denials: { denials.map { Denial($0) } },
+                monitor: { monitor($0.port) }
             ).run()
         }
     }
@@ -57,6 +59,7 @@ struct PreparationTests {
         (#""discard":"new""#, #""discard":"old""#, "forgets messages by itself", 2),
         (#""max_age":0"#, #""max_age":1000"#, "forgets messages by itself", 2),
         (#""allow_direct":true"#, #""allow_direct":true,"sealed":true"#, "is sealed", 3),
+        (#""max_msg_size":-1"#, #""max_msg_size":65536"#, "takes messages of at most 65536 bytes (max_msg_size)", 3),
         (#""allow_direct":true"#, #""allow_direct":true,"mirror":{"name":"x"}"#, "copies another stream", 3),
     ])
     func `a stream that is another one is refused`(old: String, new: String, text: String, count: Int) {
@@ -86,6 +89,43 @@ struct PreparationTests {
                 == .ready(
                     version: "2.15.1", isSyncProven: false,
                     warnings: ["the engine's server s2 is away: whether it syncs is not known"]))
+    }
+
+    @Test(arguments: [
+        (#"Permissions Violation for Publish to "tt.shop.log""#, "publish on tt.shop.log", "tt.shop.log"),
+        (#"'Permissions Violation for Publish to "tt.shop.beat.n1"'"#, "publish on tt.shop.beat.n1", "tt.shop.beat.n1"),
+        (#"Permissions Violation for Subscription to "tt.shop.told""#, "subscribe to tt.shop.told", nil),
+        ("Permissions Violation", "do something: Permissions Violation", nil),
+        ("\u{1b}[2J\u{202e}", "do something:  [2J ", nil),
+        ("", "do something: ", nil),
+    ])
+    func `what the server denies`(words: String, text: String, published: String?) {
+        let denial = Denial(words)
+        #expect(denial.text == text && denial.published == published)
+    }
+
+    @Test func `a node that may not publish does not begin, and says where`() {
+        let words = ["tt.shop.log", "tt.shop.beat.n1"].map { "Permissions Violation for Publish to \"\($0)\"" }
+        let refused = Self.run(silent: ["tt.shop.log", "tt.shop.beat.n1"], denials: words)
+        #expect(
+            refused
+                == .refused([
+                    "the engine does not let this node publish on tt.shop.log (permissions)",
+                    "the engine does not let this node publish on tt.shop.beat.n1 (permissions)",
+                ]))
+        // Silence alone is no denial.
+        #expect(Self.run(silent: ["tt.shop.beat.n1"]) == .later("the engine does not answer tt.shop.beat.n1"))
+        // Nor may it do anything less, such as telling a standby of a message.
+        let hint = #"Permissions Violation for Publish to "tt.shop.told""#
+        #expect(Self.faults(Self.run(denials: [hint])).count == 1)
+    }
+
+    @Test func `an engine that takes only short messages is refused`() {
+        #expect(Self.faults(Self.run(longest: 16_448)).isEmpty)
+        #expect(
+            Self.faults(Self.run(longest: 16_447)) == [
+                "the engine takes messages of at most 16447 bytes (max_payload), and a node needs 16448"
+            ])
     }
 
     @Test func `an operator may answer for the engine`() {

@@ -35,6 +35,7 @@ final class TestEngine {
     private let folder: TemporaryFolder
     private var servers: [Server] = []
     private let sync: String
+    private let hasUsers: Bool
 
     private struct Server {
         var name: String
@@ -67,13 +68,23 @@ final class TestEngine {
     /// - Parameters:
     ///   - sync: `always`, or a span.
     ///   - password: Asked of every client.
-    init(count: Int = 3, sync: String = "always", password: String? = nil) throws {
+    ///   - payload: The longest message, in bytes: `max_payload`.
+    ///   - permissions: Of all clients, as the configuration has them, until ``permit(_:)``; `nil` = there are no users.
+    init(
+        count: Int = 3, sync: String = "always", password: String? = nil, payload: Int = 1_048_576,
+        permissions: String? = nil
+    ) throws {
         // Beside the library, and nothing of the system looks there.
         if let needed = Self.libraries("libprotobuf-c.so.1").first { unsafe dlopen(needed, RTLD_NOW | RTLD_GLOBAL) }
         folder = try TemporaryFolder()
         self.sync = sync
         let ports = try freePorts(3 * count)
-        let authorization = password.map { "authorization { user: tt, password: \"\($0)\" }" } ?? ""
+        let authorization =
+            permissions.map { Self.authorization($0) } ?? password.map {
+                "authorization { user: tt, password: \"\($0)\" }"
+            }
+            ?? ""
+        hasUsers = permissions != nil
         let routes = (0..<count).map { "nats://127.0.0.1:\(ports[3 * $0 + 2])" }
         for index in 0..<count {
             let cluster =
@@ -87,6 +98,7 @@ final class TestEngine {
                 jetstream { store_dir: "\(folder.path("s\(index + 1)"))", sync_interval: \(sync) }
                 \(cluster)
                 \(authorization)
+                max_payload: \(payload)
                 """
             try text.write(toFile: folder.path("s\(index + 1).conf"), atomically: false, encoding: .utf8)
             servers.append(
@@ -109,7 +121,8 @@ final class TestEngine {
 
     func configuration(_ cluster: String, _ node: String) -> NATSLogConfiguration {
         var configuration = NATSLogConfiguration(
-            cluster: cluster, node: node, servers: servers.map { "nats://127.0.0.1:\($0.port)" })
+            cluster: cluster, node: node,
+            servers: servers.map { "nats://\(hasUsers ? "tt:tt@" : "")127.0.0.1:\($0.port)" })
         configuration.monitors = servers.map { "http://127.0.0.1:\($0.monitor)" }
         configuration.library = Self.library
         return configuration
@@ -125,18 +138,42 @@ final class TestEngine {
         servers[index].process = try start(name)
     }
 
+    private static func authorization(_ permissions: String) -> String {
+        "authorization { users: [{ user: tt, password: tt, permissions: { \(permissions) } }] }"
+    }
+
+    /// The permissions of clients that may publish on all subjects but these.
+    static func denying(_ subjects: String...) -> String {
+        let subjects = (subjects + ["nobody.needs.this"]).map { "\"\($0)\"" }.joined(separator: ", ")
+        return "publish: { deny: [\(subjects)] }"
+    }
+
     /// Lets all servers ask for another password, and send away the clients that gave the one before.
     func setPassword(_ password: String) {
+        configure { $0.replacing(#/password: "[^"]*"/#, with: "password: \"\(password)\"") }
+    }
+
+    /// Lets all servers take other messages at most.
+    func setPayload(_ payload: Int) {
+        configure { $0.replacing(#/max_payload: [0-9]+/#, with: "max_payload: \(payload)") }
+    }
+
+    /// Gives all clients other permissions.
+    func permit(_ permissions: String) {
+        configure { $0.replacing(#/authorization .*/#, with: Self.authorization(permissions)) }
+    }
+
+    /// All servers read their configuration again.
+    private func configure(_ edit: (String) -> String) {
         do {
             for server in servers {
                 let file = folder.path("\(server.name).conf")
-                let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
-                    #/password: "[^"]*"/#, with: "password: \"\(password)\"")
-                try text.write(toFile: file, atomically: false, encoding: .utf8)
+                let text = try String(contentsOfFile: file, encoding: .utf8)
+                try edit(text).write(toFile: file, atomically: false, encoding: .utf8)
                 kill(server.process.identifier, SIGHUP)
             }
         } catch {
-            Issue.record("the password stays as it was: \(error)")
+            Issue.record("the configuration stays as it was: \(error)")
         }
     }
 

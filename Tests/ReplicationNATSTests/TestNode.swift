@@ -21,6 +21,9 @@ final class TestNode {
     private(set) var warnings: [String] = []
     private(set) var events: [LogEvent] = []
     private(set) var standDowns = 0
+    private(set) var lastReason = ""
+    /// Of the messages that it has appended.
+    private(set) var longestAppend = 0
     private(set) var stop: String?
     private(set) var isFull = false
     private(set) var isAppending = false
@@ -59,7 +62,8 @@ final class TestNode {
             + "warnings: \(warnings), log: \(log.status), last events: \(events.suffix(5).map { "\($0)".prefix(200) })"
     }
 
-    func append(_ count: Int) {
+    /// - Parameter length: Of each record.
+    func append(_ count: Int, length: Int = 300) {
         guard isLeading, !isAppending else { return }
         isAppending = true
         isFull = false
@@ -68,10 +72,12 @@ final class TestNode {
             (1...count).map { index in
                 JournalRecord(
                     sequence: first + Int64(index), time: Timestamp(milliseconds: 1_700_000_000_000),
-                    entity: "order/\(name)", previous: 0, body: [UInt8](repeating: 7, count: 300))
+                    entity: "order/\(name)", previous: 0, body: [UInt8](repeating: 7, count: length))
             }, at: Self.now)
         perform()
     }
+
+    func forgetLongestAppend() { longestAppend = 0 }
 
     func end() {
         timer = nil
@@ -81,7 +87,9 @@ final class TestNode {
     private func perform() {
         while let action = replica.nextAction() {
             switch action {
-            case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
+            case .append(let bytes, let after, let token):
+                longestAppend = max(longestAppend, bytes.count)
+                log.append(bytes, after: after, token: token)
             case .read(let from): log.read(from: from)
             case .beat(let beat): log.beat(beat)
             case .replay(let more): records += more
@@ -90,7 +98,7 @@ final class TestNode {
                 storedCount += more.count
                 isAppending = false
             case .full: (isFull, isAppending) = (true, false)
-            case .standDown: (standDowns, isAppending) = (standDowns + 1, false)
+            case .standDown(let reason): (standDowns, lastReason, isAppending) = (standDowns + 1, reason, false)
             case .stop(let text, _): stop = text
             case .refuse(let namesake): stop = "\(namesake) has its name"
             case .warn(let text): warnings.append(text)

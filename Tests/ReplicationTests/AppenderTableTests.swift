@@ -36,6 +36,7 @@ struct AppenderScript {
         case "refused": tell(appender.refused(token: token, at: now).map { [$0] } ?? [])
         case "refused of another": tell(appender.refused(token: 0, at: now).map { [$0] } ?? [])
         case "full": tell(appender.full(token: appender.token))
+        case "too long": tell(appender.tooLong(token: appender.token))
         case "read own": tell(appender.foundOwn())
         case "read void": tell([appender.foundVoid(at: now)])
         case "read other":
@@ -67,6 +68,7 @@ struct AppenderScript {
         switch result {
         case .stored(let position)?: outcome = "stored at \(position)"
         case .full?: outcome = "full"
+        case .tooLong?: outcome = "too long"
         case nil: outcome = "nothing"
         }
     }

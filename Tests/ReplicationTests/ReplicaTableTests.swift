@@ -121,6 +121,11 @@ struct ReplicaScript {
         case "full":
             refused = append?.bytes
             replica.full(token: append?.token ?? 0, at: now)
+        case "limited": replica.take(.limited(byteCount: Int(number)), at: now)
+        case "too": replica.take(.tooLong(token: append?.token ?? 0), at: now)
+        case "denied": replica.take(.denied(["publish on tt.shop.log"], mayLead: false), at: now)
+        case "allowed": replica.take(.denied([], mayLead: true), at: now)
+        case "declined": replica.take(.declined(token: append?.token ?? 0, reason: "maximum size"), at: now)
         case "late": if let refused { deliver(refused) }
         case "decide": replica.append(records(Int(number), after: replica.reader.chain), at: now)
         case "hand": replica.resign(at: now)

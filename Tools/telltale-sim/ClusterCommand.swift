@@ -8,7 +8,7 @@ struct ClusterCommand: ParsableCommand {
         discussion: """
             A seed decides which faults happen and when: nodes that are killed, stopped, cut off or wiped, clocks apart, \
             beats that are not told, elections of the engine, acknowledgements that are lost, late or come twice, reads \
-            that are old, a full disk, moves of the history into another log, a server of the engine that does not \
+            that are old, a full disk, an engine that takes only short messages or nothing of a node, moves of the history into another log, a server of the engine that does not \
             sync, two processes of one name, and bugs of the engine, which a cluster must tell. Exit 1 when a promise was not kept.
 
               telltale-sim cluster --seeds 1000

@@ -33,7 +33,7 @@ struct BaseFiller {
     private let wall: Timestamp
     private var phase = Phase.reading
     private var actions: [Action] = []
-    private var cutter = BaseCutter()
+    private var cutter: BaseCutter
     private var pieces: [[UInt8]] = []
     private var chunkCount = 0
     private var manifest: BaseManifest?
@@ -47,11 +47,13 @@ struct BaseFiller {
     /// - Parameters:
     ///   - chain: The history up to the record of the snapshot.
     ///   - instance: A number that no other process has.
+    ///   - pieceLength: The longest piece that the engine takes, in bytes.
     ///   - patience: For how long an answer is waited for.
     init(
         _ snapshot: JournalSnapshot, of journal: any Journal, chain: RecordChain, cluster: String, instance: UInt64,
-        patience: Milliseconds, wall: Timestamp, at now: MonotonicTime
+        pieceLength: Int, patience: Milliseconds, wall: Timestamp, at now: MonotonicTime
     ) {
+        cutter = BaseCutter(length: pieceLength)
         (self.journal, self.snapshot, self.chain, self.cluster) = (journal, snapshot, chain, cluster)
         (self.patience, self.wall) = (patience, wall)
         id = "\(Self.position)-\(String(instance, radix: 16))-1"

@@ -15,6 +15,7 @@ public enum ClusterBug: String, CaseIterable, Sendable {
     case termsCountedAnew, leftWithoutTail, restoreBegunAnew
     case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive, settledWhenDeposed
     case readingNeverGoesOn
+    case limitUnheard, neverGivenUp, denialIgnored
 
     public var summary: String {
         switch self {
@@ -54,6 +55,9 @@ public enum ClusterBug: String, CaseIterable, Sendable {
         case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
         case .namesakesLive: "a node does not hear that another process has its name"
         case .settledWhenDeposed: "a leader that reads that it is deposed answers its last batch before it stands down"
+        case .limitUnheard: "a node does not hear that the engine takes no messages of this length"
+        case .neverGivenUp: "a leader whose messages the engine does not take waits for it without end"
+        case .denialIgnored: "a node leads although the engine has told it that it has no right to append"
         case .readingNeverGoesOn: "a node whose disk has kept up again reads the log no further"
         }
     }
@@ -102,6 +106,10 @@ struct ClusterClimate {
     var storedThoughFull = 0
     var strangers = 0
     var beatLies = 0
+    /// The engine comes to take messages of another length at most.
+    var limits = 0
+    /// For a while the engine takes nothing that a node appends, and takes its beats.
+    var refusals = 0
     /// A server of the engine does not sync for a while.
     var syncLapses = 0
     /// Another machine is given the name of a node.
@@ -174,5 +182,7 @@ struct ClusterClimate {
         sharedName = late.below(SimulatedCluster.nodeCount)
         hungDisks = late.chance(300) ? 1 + late.below(3) : 0
         storedThoughFull = late.chance(300) ? 100 + late.below(800) : 0
+        limits = late.chance(300) ? 1 + late.below(3) : 0
+        refusals = late.chance(300) ? 1 + late.below(2) : 0
     }
 }

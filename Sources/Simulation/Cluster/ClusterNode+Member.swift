@@ -195,7 +195,7 @@ extension ClusterNode {
         cluster.trace?(cluster.now, index, "makes a base with record \(snapshot?.sequence ?? 0)")
         basePieces = []
         if let snapshot {
-            var cutter = BaseCutter(length: cluster.weather.bases.pieceBytes)
+            var cutter = BaseCutter(length: member?.pieceLength ?? cluster.weather.bases.pieceBytes)
             let taken = tampering.base(tampering.taken(snapshot, isLeader: isLeading, by: self))
             for chunk in taken.chunks { basePieces += cutter.add(chunk) }
             if let last = cutter.end() { basePieces.append(last) }

@@ -106,6 +106,7 @@ final class ClusterNode {
             cluster.now, index, "starts with \(copy.chain.sequence) records, message \(copy.reader.position)")
         var settings = ReplicaSettings()
         settings.limits.byteCount = cluster.weather.messageBytes
+        if cluster.bug == .neverGivenUp { settings.giveUp = .minutes(10) }
         let replica = Replica(
             node: name, address: address, release: "1",
             reader: copy.reader, newEpoch: cluster.newEpoch(), instance: cluster.newEpoch(), settings: settings,
@@ -239,6 +240,20 @@ final class ClusterNode {
     }
 
     func full(token: Int64) { tell(.full(token: token)) }
+
+    func limited(to byteCount: Int) { if cluster.bug != .limitUnheard { tell(.limited(byteCount: byteCount)) } }
+    func tooLong(token: Int64) { if cluster.bug != .limitUnheard { tell(.tooLong(token: token)) } }
+
+    func denied(_ isDenied: Bool) {
+        guard cluster.bug != .denialIgnored else { return }
+        tell(.denied(isDenied ? ["publish on the log"] : [], mayLead: !isDenied))
+    }
+
+    /// For how long the log has not taken the message in flight; `nil` = there is none.
+    var appendSilence: Int64? {
+        guard member?.replica.isAppending == true, let time = sent[tampering.token] else { return nil }
+        return cluster.now - time
+    }
 
     func read(_ messages: [[UInt8]], from: Int64, end: Int64) {
         guard mover == nil else { return tell(.read(messages, from: from, end: end)) }

@@ -151,6 +151,8 @@ final class SimulatedCluster: Environment {
                 checks.engineFailed(engineBug, before: before, self)
             }
         }
+        plan(weather.limits) { [self] in log.limitMessages() }
+        plan(weather.refusals) { [self] in log.refuseAppends(of: aLeader(random.chance(800)).index) }
         plan(weather.syncLapses) { [self] in lapseSync() }
         plan(weather.namesakes) { [self] in beginNamesake() }
     }

@@ -48,6 +48,7 @@ extension SimulatedLog {
         for index in links.indices { cut(index, as: .whole) }
         beats.catchUp()
         isFull = false
+        rights.mend()
     }
 
     /// A log that was made anew may begin in the middle of the history, behind a base.

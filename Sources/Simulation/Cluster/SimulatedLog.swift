@@ -18,6 +18,7 @@ final class SimulatedLog {
     var formerTerm: Int64 = 0
     var bases = SimulatedBases()
     var sync = SimulatedSync()
+    var rights = SimulatedRights()
     /// The meaning of the messages, to a reader that has read each as it was stored.
     var reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
     /// Of the history, in whichever log it was.
@@ -69,6 +70,7 @@ final class SimulatedLog {
     func append(_ bytes: [UInt8], after: Int64?, token: Int64, from node: ClusterNode) {
         let (index, generation) = (node.index, node.generation)
         beats.claims(bytes, token, by: node, reader, isWhole: links[index] == .whole, cluster)
+        guard isSent(bytes, token: token, by: node) else { return }
         whileItLives(after: delay()) { [self] in
             propose(bytes, after: after, token: token, node: index, generation: generation)
         }
@@ -83,6 +85,7 @@ final class SimulatedLog {
             return answer(node, generation) { $0.refused(token: token, last: (after ?? 0) + 1) }
         case .whole, .deaf: break
         }
+        guard isTaken(bytes, of: node, life: generation) else { return }
         if cluster.now < electionEnd {
             guard random.chance(400) else { return }
             // It is stored when there is a leader again, unless something else came in between.
@@ -226,6 +229,7 @@ final class SimulatedLog {
 
     func beat(_ beat: Beat, from node: ClusterNode) {
         askForSync(beat, of: node)
+        noteRights(beat, of: node)
         let (index, generation) = (node.index, node.generation)
         guard links[index] == .whole || links[index] == .deaf else { return }
         for other in cluster.nodes where other.index != index && links[other.index] == .whole {
@@ -295,6 +299,7 @@ final class SimulatedLog {
         electionEnd = min(electionEnd, cluster.now)
         beatElectionEnd = electionEnd
         isFull = false
+        rights.mend()
         for index in links.indices { cut(index, as: .whole) }
         beats.catchUp()
     }

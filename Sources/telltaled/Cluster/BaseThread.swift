@@ -17,10 +17,11 @@ final class BaseThread: Sendable {
     private let state = Monitor(State())
     private static let capacity = 8
 
-    init(_ snapshot: HubSnapshot) {
+    /// - Parameter pieceLength: In bytes.
+    init(_ snapshot: HubSnapshot, pieceLength: Int) {
         let state = state
         startThread(isBackground: true) {
-            var cutter = BaseCutter()
+            var cutter = BaseCutter(length: pieceLength)
             do throws(Cancelled) {
                 try snapshot.forEachChunk { (chunk) throws(Cancelled) in
                     for piece in cutter.add(chunk) { try Self.put(piece, state) }

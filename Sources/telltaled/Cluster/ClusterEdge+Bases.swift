@@ -16,7 +16,7 @@ extension ClusterEdge {
         let isOpen = member.isLeading && daemon.server.isCommitting
         let snapshot = isOpen ? nil : member.isLeading ? daemon.server.snapshot() : member.snapshot
         baseThread?.cancel()
-        baseThread = snapshot.map { BaseThread($0) }
+        baseThread = snapshot.map { BaseThread($0, pieceLength: member.pieceLength) }
         member.baseBegan(at: snapshot?.sequence, now: daemon.clock.now)
     }
 

@@ -47,6 +47,7 @@ final class ClusterEdge {
             switch event {
             case .connection(let isUp, let text): tell(isUp: isUp, text)
             case .sync(let sync, let reasons): tell(sync, reasons)
+            case .denied(let what, let mayLead): tell(denied: what, mayLead: mayLead)
             case .unusable(let faults): return refuse(faults)
             case _: break
             }
@@ -169,7 +170,7 @@ final class ClusterEdge {
         case .loadBaseChunk(let bytes): load(.chunk(bytes))
         case .abandonBase: load(.abandon)
         case .installBase(_, let link, let mark, let epoch): install(link: link, mark: mark, epoch: epoch)
-        case .warn(let text): logger.warning("the log has something that means nothing: \(text)")
+        case .warn(let text): logger.warning("\(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
             daemon.stopBehindCopy()
@@ -230,6 +231,7 @@ final class ClusterEdge {
         engine["rttMicroseconds"] = .integer(Int64(status.roundTrip / .microseconds(1)))
         engine["stalls"] = .integer(Int64(status.stalls))
         engine["longestStallMilliseconds"] = .integer(Int64(status.longestStall / .milliseconds(1)))
+        if !status.denials.isEmpty { engine["denied"] = .array(status.denials.map { .string($0) }) }
         var standing = standing
         standing.engine = engine
         return standing
@@ -257,6 +259,18 @@ final class ClusterEdge {
                 "the engine does not sync before it acknowledges, so this node does not lead", metadata: because)
         }
         toldSync = sync
+        tellStanding()
+    }
+
+    private func tell(denied what: [String], mayLead: Bool) {
+        let subjects: Logger.Metadata = ["denied": "\(what.joined(separator: "; "))"]
+        if what.isEmpty {
+            logger.notice("the engine lets this node do everything again")
+        } else if mayLead {
+            logger.error("the engine does not let this node do what it needs to", metadata: subjects)
+        } else {
+            logger.error("the engine does not let this node publish, so it does not lead", metadata: subjects)
+        }
         tellStanding()
     }
 

@@ -75,9 +75,9 @@ final class LogLoad {
                     begin = now
                 }
                 send()
-            case .refused, .full: load.fail("the engine refuses a message", where: true)
+            case .refused, .full, .tooLong, .declined: load.fail("the engine refuses a message", where: true)
             case .unusable(let faults): load.fail(faults.joined(separator: "\n"), where: true)
-            case .stored, .read, .beatStored, .beatsShown, .heard, .overheard, .sync, .base: break
+            case .stored, .read, .beatStored, .beatsShown, .heard, .overheard, .sync, .base, .limited, .denied: break
             }
         }
         return try load.run()

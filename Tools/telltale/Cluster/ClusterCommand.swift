@@ -80,8 +80,15 @@ struct ClusterStatusCommand: ParsableCommand {
     }
 
     private static func isRedundant(_ nodes: [Node]) -> Bool {
-        let standbys = nodes.filter { $0.role == "standby" && ($0.number("lag") ?? .max) <= lagLimit }
+        let standbys = nodes.filter {
+            $0.role == "standby" && ($0.number("lag") ?? .max) <= lagLimit && denials(of: $0).isEmpty
+        }
         return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
+    }
+
+    /// What the engine does not let a node do.
+    private static func denials(of node: Node) -> [String] {
+        node.cluster?["engine"]?["denied"]?.array?.compactMap(\.string) ?? []
     }
 
     /// Nodes that answer, and not at the address where they say that clients reach them.
@@ -118,6 +125,10 @@ struct ClusterStatusCommand: ParsableCommand {
             isRedundant
                 ? "One node leads, and another one can take over."
                 : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
+        for node in nodes where !Self.denials(of: node).isEmpty {
+            let what = Self.denials(of: node).joined(separator: ", ")
+            Output.text("The engine does not let \(node.name) \(what): see the permissions of its user.".harmless)
+        }
         for (node, address) in Self.strays(nodes) {
             Output.text(
                 "\(node.name) answers at \(node.address). At \(address), where it sends clients, nothing answers from here: see its --advertise and --listen."

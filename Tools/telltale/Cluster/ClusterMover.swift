@@ -76,7 +76,7 @@ final class ClusterMover {
         case .progress(let done, let all): progress.show(done, of: all)
         case .warn(let text):
             progress.end()
-            complain("telltale: the log has something that means nothing: \(text)")
+            complain("telltale: \(text)")
         case .done: result = .success(())
         case .refuse(let refusal): result = .failure(refusal)
         }
