@@ -69,3 +69,33 @@ public struct OperationCheck: Sendable {
         end == expected[operation] || interrupted.contains(operation) || (hasEnded && end == .unavailable)
     }
 }
+
+/// What a screen was told of one case, by commits: whether it was owed the row of the case's end.
+///
+/// A screen is owed the newest state of a case. Of a case that ended and left while the screen had no connection that is the deletion
+/// alone, with which the next connection resumes.
+public struct EndOnScreen: Hashable, Sendable {
+    private var newestRow = Int64.min
+    private var deletion: Int64?
+    private var isResumed = false
+
+    public init() {}
+
+    public mutating func wasShown(_ commit: Int64) {
+        newestRow = max(newestRow, commit)
+        deletion = nil
+    }
+
+    /// - Parameter isResuming: The subscription of this connection has not told `LIVE` yet.
+    public mutating func wasRemoved(_ commit: Int64, isResuming: Bool) {
+        (deletion, isResumed) = (commit, isResuming)
+    }
+
+    /// Whether the deletion is all that the screen was owed since a row of before the end.
+    ///
+    /// - Parameter end: The commit of the last event of the case.
+    public func isOwedDeletionAlone(of end: Int64) -> Bool {
+        guard let deletion else { return false }
+        return isResumed && deletion >= end && newestRow < end
+    }
+}

@@ -61,3 +61,35 @@ struct OperationCheckTests {
         #expect(!check.hasInterruptions)
     }
 }
+
+struct EndOnScreenTests {
+    /// `row N`, `del N` after `LIVE`, `gone N` before it: the case's end is commit 5.
+    @Test(arguments: [
+        (["row 3", "gone 7"], true),
+        (["gone 7"], true),
+        (["row 3", "gone 5"], true),
+        // It was shown the end, and the row says whether rightly.
+        (["row 5", "gone 7"], false),
+        (["row 6", "del 7"], false),
+        // Its connection was there: the end was owed to it.
+        (["row 3", "del 7"], false),
+        // The end is not told.
+        (["row 3", "gone 4"], false),
+        (["row 3"], false),
+        ([], false),
+        (["gone 7", "row 8"], false),
+    ])
+    func `a case that left while a screen was away is owed its deletion alone`(told: [String], isOwed: Bool) {
+        var end = EndOnScreen()
+        for each in told {
+            let words = each.split(separator: " ")
+            let commit = Int64(words[1]) ?? 0
+            if words[0] == "row" {
+                end.wasShown(commit)
+            } else {
+                end.wasRemoved(commit, isResuming: words[0] == "gone")
+            }
+        }
+        #expect(end.isOwedDeletionAlone(of: 5) == isOwed)
+    }
+}

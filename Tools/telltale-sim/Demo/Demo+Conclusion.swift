@@ -24,12 +24,17 @@ extension Demo {
             let title = titles.title(of: each.expectedState, kind: each.key.kind)
             var found: [(place: String, state: String?)] = [
                 ("the daemon", replayer?.states[key]),
-                ("the full view", full.shown[key]?.lastBody?["state"]?.string),
+                (
+                    "the full view",
+                    wasAway(full, key) ? each.expectedState : full.shown[key]?.lastBody?["state"]?.string
+                ),
             ]
             for screen in screens {
                 let shown = screen.shown[key]
                 let body: String?
-                if screen.surface == .carplay, isOver(key) {
+                if wasAway(screen, key) {
+                    body = each.expectedState
+                } else if screen.surface == .carplay, isOver(key) {
                     // CarPlay removes ended activities.
                     body = shown?.body == nil ? each.expectedState : "still there"
                 } else {
@@ -41,6 +46,12 @@ extension Demo {
             check.compare(each.key, expected: each.expectedState, found: found)
         }
         return check
+    }
+
+    /// Whether the case ended and left while this screen had no connection: then it was owed the deletion, and has it.
+    private func wasAway(_ screen: DemoScreen, _ key: String) -> Bool {
+        guard let end = newest[key] else { return false }
+        return screen.shown[key]?.end.isOwedDeletionAlone(of: end) == true
     }
 
     /// Every text in a view.
@@ -83,6 +94,13 @@ extension Demo {
             )
         }
         for (index, text) in (takeover?.summary ?? []).enumerated() { add(index == 0 ? "takeover" : "", text) }
+        let awayCount = plan.cases.count { each in ([full] + screens).contains { wasAway($0, each.key.text) } }
+        if awayCount > 0 {
+            add(
+                "",
+                "\(awayCount) of the cases ended and left before every screen was back, which was told of their leaving"
+            )
+        }
         add("widget", widget.summary(on: screens))
         if let light { add("porch light", light.summary) }
         for disagreement in check.disagreements.prefix(10) { lines.append("  ✗ \(disagreement)") }

@@ -42,7 +42,7 @@ final class Demo {
 
     private var postedAt: [UInt64]
     /// Of each case, the commit of its last accepted event.
-    private var newest: [String: Int64] = [:]
+    private(set) var newest: [String: Int64] = [:]
     private var latestOrder: Timestamp?
     private var latestFlight: Timestamp?
     private var nextReport = 10

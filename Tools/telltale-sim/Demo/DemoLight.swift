@@ -54,6 +54,7 @@ final class DemoLight {
         func configuration(_ name: String) -> ClientConfiguration {
             var configuration = ClientConfiguration(name: name, eventIDPrefix: name)
             configuration.reconnects = isCluster
+            configuration.backoff.longest = DemoScreen.longestPause
             return configuration
         }
         let lamp = try Client(to: link.endpoint, configuration: configuration("demo-lamp").through(link), on: loop) {

@@ -1,5 +1,6 @@
 import Cards
 import Foundation
+import Recordings
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -15,6 +16,7 @@ final class DemoScreen {
         var body: JSONObject?
         /// The body before that.
         var lastBody: JSONObject?
+        var end = EndOnScreen()
     }
 
     /// `nil` for the whole state.
@@ -40,8 +42,10 @@ final class DemoScreen {
     private let onTrouble: (String) -> Void
     /// In a cluster: connections end with the leader, and go on at the next one.
     var takeover: DemoTakeover?
-    /// Told `LIVE` since the connection began.
-    private var liveCountHere = 0
+    /// The subscriptions that were told `LIVE` since the connection began.
+    private var current: Set<SubscriptionID> = []
+    /// The clients of the demo are few: they need not spread over two seconds when they come back to a cluster.
+    static let longestPause = Milliseconds(300)
 
     init(_ surface: Surface?, orders: Int, flights: Int, onTrouble: @escaping (String) -> Void) {
         self.surface = surface
@@ -63,6 +67,7 @@ final class DemoScreen {
         configuration.surface = surface
         configuration.keepsRows = false
         configuration.reconnects = takeover != nil
+        configuration.backoff.longest = Self.longestPause
         let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
             [weak self] _, event in
             self?.heard(event, onLive)
@@ -87,17 +92,17 @@ final class DemoScreen {
         switch event {
         case .ready(let greeting, _):
             clock = ServerClock(greeting)
-            liveCountHere = 0
+            current = []
             takeover?.connected(name, to: greeting)
-        case .subscription(_, let event):
+        case .subscription(let id, let event):
             if case .live = event {
                 liveCount += 1
-                liveCountHere += 1
+                current.insert(id)
                 isLive = liveCount >= patternCount
                 if isLive { onLive() }
-                if liveCountHere == patternCount { takeover?.isCurrent(name) }
+                if current.count == patternCount { takeover?.isCurrent(name) }
             }
-            heard(event)
+            heard(event, isResuming: takeover != nil && !current.contains(id))
         case .refused(let reason, _): onTrouble(reason)
         case .disconnected(let reason, let retryAfter):
             if retryAfter == nil { onTrouble(reason) }
@@ -106,7 +111,8 @@ final class DemoScreen {
         }
     }
 
-    private func heard(_ event: SubscriptionEvent) {
+    /// - Parameter isResuming: The subscription tells what has changed while there was no connection.
+    private func heard(_ event: SubscriptionEvent, isResuming: Bool) {
         switch event {
         case .snapshot(let row), .update(let row):
             if row.key.kind == DemoWidget.kind {
@@ -115,7 +121,9 @@ final class DemoScreen {
             }
             arrived(row.rev)
             latestKey = row.key.text
-            shown[row.key.text] = Shown(rev: row.rev, body: row.body, lastBody: row.body)
+            var end = shown[row.key.text]?.end ?? EndOnScreen()
+            end.wasShown(row.rev)
+            shown[row.key.text] = Shown(rev: row.rev, body: row.body, lastBody: row.body, end: end)
             let isOver = row.body["lifecycle"]?.string == "ended"
             let now = Milliseconds(EventLoop.monotonicMilliseconds())
             if row.key.kind == "parcel" {
@@ -125,7 +133,9 @@ final class DemoScreen {
             }
         case .deletion(let key, let rev, _):
             arrived(rev)
-            shown[key.text] = Shown(rev: rev, body: nil, lastBody: shown[key.text]?.lastBody)
+            var end = shown[key.text]?.end ?? EndOnScreen()
+            end.wasRemoved(rev, isResuming: isResuming)
+            shown[key.text] = Shown(rev: rev, body: nil, lastBody: shown[key.text]?.lastBody, end: end)
             orders.removed(key.text)
             flights.removed(key.text)
         case .alert(let key, _, let body):

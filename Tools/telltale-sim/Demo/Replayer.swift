@@ -124,6 +124,7 @@ package final class Replayer {
     private func connect(_ producer: Producer) throws {
         var configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "sim")
         configuration.keepsRows = false
+        configuration.backoff.longest = DemoScreen.longestPause
         producer.client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
             [weak self, weak producer] _, event in
             if let producer { self?.heard(event, producer) }
