@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `telltale bar` with a real daemon.
-@Suite(.serialized, .endsOneDay)
+@Suite(.serialized, .endsOneDay, .nightly)
 struct BarTests {
     /// The next line that asks a provider to act.
     private func order(to peer: Peer) throws -> String {

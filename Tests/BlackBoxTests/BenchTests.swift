@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The benchmarks, small and short: the tests check the counts, not the speed.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct BenchTests {
     @Test func `fanout counts every delivery, and says when none was folded`() async throws {
         let (status, report) = try await bench(

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A node with an empty folder begins with a base: real processes over one log, which is a file.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct ClusterBaseTests {
     private func telltale(_ arguments: [String], at nodes: [ClusterNode]) throws -> RunningProgram {
         let list = nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")

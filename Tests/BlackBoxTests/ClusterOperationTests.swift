@@ -135,7 +135,7 @@ struct ClusterOperationTests {
         }
     }
 
-    @Test func `a log that was lost begins anew from a copy, and every cursor is of before`() async throws {
+    @Test(.nightly) func `a log that was lost begins anew from a copy, and every cursor is of before`() async throws {
         try await onOwnThread {
             defer { remove() }
             var cursor = ""
@@ -194,7 +194,7 @@ struct ClusterOperationTests {
         }
     }
 
-    @Test func `what is not given stands in the configuration file of the node`() async throws {
+    @Test(.nightly) func `what is not given stands in the configuration file of the node`() async throws {
         try await onOwnThread {
             defer { remove() }
             let alone = try DaemonProcess(in: folder, port: port)
@@ -218,7 +218,7 @@ struct ClusterOperationTests {
     }
 
     @Test(
-        "What cannot be done is refused with 78, and nothing is changed",
+        "What cannot be done is refused with 78, and nothing is changed", .nightly,
         arguments: [
             (["init"], ["--engine", "http://127.0.0.1:1"], "address 1 of the engine does not begin with nats://"),
             (["init"], ["--engine", "nats://127.0.0.1:1"], "the engine's monitors are not named"),
@@ -246,7 +246,7 @@ struct ClusterOperationTests {
         }
     }
 
-    @Test func `wrong usage, and a folder that is not there`() async throws {
+    @Test(.nightly) func `wrong usage, and a folder that is not there`() async throws {
         try await onOwnThread {
             defer { remove() }
             #expect(try cluster("init", data, engine: []).status == 2)

@@ -70,7 +70,7 @@ struct ClusterProcessTests {
         }
     }
 
-    @Test func `a leader that sends clients to where nothing listens is warned, and cluster status names it`()
+    @Test(.nightly) func `a leader that sends clients to where nothing listens is warned, and cluster status names it`()
         async throws
     {
         try await onOwnThread {
@@ -95,7 +95,7 @@ struct ClusterProcessTests {
         }
     }
 
-    @Test func `a leader that closes connections at once is not asked again at once`() async throws {
+    @Test(.nightly) func `a leader that closes connections at once is not asked again at once`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -110,7 +110,8 @@ struct ClusterProcessTests {
                 if number == 1 { start = .now }
                 try door.accept().close()
             }
-            #expect(ContinuousClock.now - start >= .milliseconds(3 * 240))
+            // Four after the start. The first of them may have waited for this test, and the second comes at once then.
+            #expect(ContinuousClock.now - start >= .milliseconds(2 * 240))
         }
     }
 
@@ -167,7 +168,7 @@ struct ClusterProcessTests {
     ]
 
     // PreparationTests has those that only an engine tells: replicas, sync, version, another cluster, another epoch.
-    @Test func `of two nodes with one name the later ends with 1 and one line`() async throws {
+    @Test(.nightly) func `of two nodes with one name the later ends with 1 and one line`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -189,7 +190,7 @@ struct ClusterProcessTests {
         }
     }
 
-    @Test func `kinds in force are the log's, until a leader is sent SIGHUP`() async throws {
+    @Test(.nightly) func `kinds in force are the log's, until a leader is sent SIGHUP`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -265,7 +266,7 @@ struct ClusterProcessTests {
         }
     }
 
-    @Test func `a folder of another cluster is refused`() async throws {
+    @Test(.nightly) func `a folder of another cluster is refused`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -285,7 +286,7 @@ struct ClusterProcessTests {
         }
     }
 
-    @Test func `a folder that is another history is refused, either way`() async throws {
+    @Test(.nightly) func `a folder that is another history is refused, either way`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }

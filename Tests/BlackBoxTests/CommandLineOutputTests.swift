@@ -125,7 +125,9 @@ struct CommandLineOutputTests {
             let terminal = try PseudoTerminal(width: 400, height: 200)
             let program = try RunningProgram(
                 program("telltale"), arguments,
-                environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "LC_ALL": "C", "TERM": "xterm"],
+                environment: [
+                    "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "LC_ALL": "C", "TERM": "xterm", "NO_COLOR": "1",
+                ],
                 at: terminal)
             defer { program.kill() }
             let last = arguments[0] == "surfaces" ? "Measures" : arguments[0] == "get" ? "+\r\n" : #"Caf\u00e9 \u8336"#

@@ -159,7 +159,7 @@ final class RunningProgram {
     ) throws {
         process.executableURL = executable
         process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
+        process.environment = Lane.childEnvironment.merging(environment) { _, own in own }
         process.standardOutput = end ?? terminal?.end ?? output
         try Data().write(to: errors)
         let errorOutput = try FileHandle(forWritingTo: errors)
@@ -191,18 +191,29 @@ final class RunningProgram {
 
     /// The next line of its standard output; `nil` at the end, or after too long without one.
     func readLine() -> String? {
-        let descriptor = output.fileHandleForReading.fileDescriptor
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { buffer.removeSubrange(...end) }
                 return String(decoding: buffer[..<end], as: UTF8.self)
             }
-            var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&wanted, 1, CInt(patience * 1_000)) > 0 else { return nil }
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { return nil }
-            buffer += data
+            guard readMore() else { return nil }
         }
+    }
+
+    /// The rest of its standard output, with a last line that has no end.
+    func readText() -> String {
+        while readMore() {}
+        defer { buffer = [] }
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
+    /// Whether more of its output came.
+    private func readMore() -> Bool {
+        var wanted = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&wanted, 1, CInt(patience * 1_000)) > 0 else { return false }
+        let data = output.fileHandleForReading.availableData
+        buffer += data
+        return !data.isEmpty
     }
 
     func readToEnd() -> [String] {

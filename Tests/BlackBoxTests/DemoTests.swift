@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The parts of `Tools/demo`, against a real daemon and faster than a viewer could follow.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct DemoTests {
     @Test func `every case ends as the data says, on the server and on three screens`() async throws {
         try await onOwnThread {

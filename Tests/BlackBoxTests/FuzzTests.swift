@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `Tools/fuzz`, with few lines.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct FuzzTests {
     private func fuzz(_ arguments: [String]) throws -> (status: Int32?, text: String, errors: String) {
         let run = try RunningProgram(

@@ -55,7 +55,7 @@ struct HostileInputTests {
     }
 
     @Test(
-        "A byte that may not be there is fatal wherever it stands",
+        "A byte that may not be there is fatal wherever it stands", .nightly,
         arguments: [0x00, 0x09, 0x1B, 0x7F, 0xFF, 0x80, 0x0D])
     func strayByte(_ byte: UInt8) async throws {
         try await withDaemon { daemon in
@@ -105,7 +105,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `a flood of bad requests is answered in order`() async throws {
+    @Test(.nightly) func `a flood of bad requests is answered in order`() async throws {
         try await withDaemon { daemon in
             let peer = try greeted(daemon)
             let count = 20_000
@@ -125,7 +125,9 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `a client that does not read costs bounded memory, and gets every answer in the end`() async throws {
+    @Test(.nightly) func `a client that does not read costs bounded memory, and gets every answer in the end`()
+        async throws
+    {
         try await withDaemon { daemon in
             let peer = try greeted(daemon)
             let count = 200_000
@@ -148,7 +150,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `connections by the thousand come and go, and leave nothing`() async throws {
+    @Test(.nightly) func `connections by the thousand come and go, and leave nothing`() async throws {
         try await withDaemon { daemon in
             let witness = try greeted(daemon)
             let descriptors = daemon.openDescriptorCount

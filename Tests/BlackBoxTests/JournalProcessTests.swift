@@ -127,7 +127,7 @@ struct JournalProcessTests {
         }
     }
 
-    @Test func `a copy that is put in the folder of a stopped daemon begins another epoch`() async throws {
+    @Test(.nightly) func `a copy that is put in the folder of a stopped daemon begins another epoch`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
@@ -177,7 +177,9 @@ struct JournalProcessTests {
         return daemon
     }
 
-    @Test func `an export of a damaged journal writes the whole records, and reports the damage`() async throws {
+    @Test(.nightly) func `an export of a damaged journal writes the whole records, and reports the damage`()
+        async throws
+    {
         try await onOwnThread {
             let daemon = try stoppedWithErrands()
             let data = daemon.folder.path + "/data"
@@ -192,7 +194,7 @@ struct JournalProcessTests {
         }
     }
 
-    @Test func `a limit on the size of files is a full disk at a start, a repair and a backup`()
+    @Test(.nightly) func `a limit on the size of files is a full disk at a start, a repair and a backup`()
         async throws
     {
         try await onOwnThread {
@@ -270,7 +272,7 @@ struct JournalProcessTests {
         }
     }
 
-    @Test func `under steady load the files stop growing`() async throws {
+    @Test(.nightly) func `under steady load the files stop growing`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }

@@ -18,7 +18,7 @@ struct KnownSeedsTests {
         return (run.waitForExit(), text + run.standardError)
     }
 
-    @Test func `a search begins with the seed that found the bug before`() async throws {
+    @Test(.nightly) func `a search begins with the seed that found the bug before`() async throws {
         try await onOwnThread {
             let run = try hunt("# Seeds.\nswarm lanesForgotten 7\npushes lanesForgotten 1\n")
             #expect(run.status == 0 && run.text.contains(" — seed 1: "), "\(run.text)")

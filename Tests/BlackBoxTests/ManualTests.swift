@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `Tools/manual`: man pages and completions from the argument parsers.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct ManualTests {
     private func run(_ name: String, _ arguments: [String]) throws -> (status: Int32?, text: String) {
         let running = try RunningProgram(URL(filePath: "/usr/bin/env"), [name] + arguments)

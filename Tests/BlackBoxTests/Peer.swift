@@ -52,8 +52,9 @@ final class Peer {
     }
 
     /// The next line, waited for at most `seconds`.
-    func next(seconds: Double = patience) -> Incoming {
-        let deadline = Date.now.addingTimeInterval(seconds)
+    func next(seconds: Double = patience) -> Incoming { next(until: Date.now.addingTimeInterval(seconds)) }
+
+    func next(until deadline: Date) -> Incoming {
         while true {
             if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
                 let line = String(decoding: buffer[start..<end], as: UTF8.self)
@@ -74,9 +75,10 @@ final class Peer {
         }
     }
 
-    /// The next line that is no `MARK` and no comment, understood.
+    /// The next line that is no `MARK` and no comment, understood. `MARK` lines do not prolong the wait.
     func receive(seconds: Double = patience) throws -> ServerLine {
-        while case .line(let text) = next(seconds: seconds) {
+        let deadline = Date.now.addingTimeInterval(seconds)
+        while case .line(let text) = next(until: deadline) {
             let line = try ServerLine(Array(text.utf8).span, parser: JSONParser())
             if line.verb != "MARK", line.verb != "#" { return line }
         }
@@ -95,16 +97,18 @@ final class Peer {
     }
 
     /// Everything until `last`, which comes with it, or the end of the connection.
-    func receive(until last: String, seconds: Double = patience) -> [String] {
+    func receive(until last: String) -> [String] {
+        let deadline = Date.now.addingTimeInterval(patience)
         var lines: [String] = []
-        while lines.last != last, case .line(let line) = next(seconds: seconds) { lines.append(line) }
+        while lines.last != last, case .line(let line) = next(until: deadline) { lines.append(line) }
         return lines
     }
 
     /// Everything until the end of the connection.
-    func receiveRest(seconds: Double = patience) -> [String] {
+    func receiveRest() -> [String] {
+        let deadline = Date.now.addingTimeInterval(patience)
         var lines: [String] = []
-        while case .line(let line) = next(seconds: seconds) { lines.append(line) }
+        while case .line(let line) = next(until: deadline) { lines.append(line) }
         return lines
     }
 }

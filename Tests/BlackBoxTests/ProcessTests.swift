@@ -108,7 +108,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `producers that never pause do not keep it from stopping`() async throws {
+    @Test(.nightly) func `producers that never pause do not keep it from stopping`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(["--pace", "50"])
             let events = (1...200).map { "EVT errand/\($0) type=start\n" }.joined()
@@ -173,7 +173,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `a start from a snapshot of many chunks has every activity as it was`() async throws {
+    @Test(.nightly) func `a start from a snapshot of many chunks has every activity as it was`() async throws {
         @Sendable func list(from daemon: DaemonProcess) throws -> [String] {
             let reader = try Peer(port: daemon.port)
             _ = try reader.receive()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The two clients of `Protocols/Line`: proof that anyone can write one.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct PythonClientTests {
     @Test("A client is a page", arguments: ["order_system.py", "subscriber.py"])
     func length(name: String) throws {

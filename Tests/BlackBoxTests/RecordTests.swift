@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `telltale-sim record` at one daemon, and `replay` at a fresh one.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct RecordTests {
     /// Orders without controls, so that nothing depends on when it is said.
     private static let scenario = """

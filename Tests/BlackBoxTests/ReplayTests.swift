@@ -8,7 +8,7 @@ import Testing
 /// The shipped slices. `Tools/replay` does the same with a folder of larger traces.
 @Suite(.serialized)
 struct ReplayTests {
-    @Test("Every case ends as the data says, once", arguments: [nil, 7] as [UInt64?])
+    @Test("Every case ends as the data says, once", .nightly, arguments: [nil, 7] as [UInt64?])
     func replay(seed: UInt64?) async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
@@ -33,7 +33,7 @@ struct ReplayTests {
         }
     }
 
-    @Test func `a killed daemon that comes back is waited for, and no order is lost`() async throws {
+    @Test(.nightly) func `a killed daemon that comes back is waited for, and no order is lost`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `telltale-sim run --connect`: scenarios against a real daemon, over real sockets.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct ScenarioProcessTests {
     /// Everything that goes wrong on the side of clients and wires, at once and small.
     private static let rough = """

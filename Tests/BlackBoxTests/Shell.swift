@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Runs `telltale` against a daemon, as a shell does.
 struct Shell {
@@ -23,21 +24,10 @@ struct Shell {
     func run(_ arguments: String...) throws -> Result { try run(arguments) }
 
     func run(_ arguments: [String]) throws -> Result {
-        let process = Process()
-        let (output, errors) = (Pipe(), Pipe())
-        process.executableURL = program("telltale")
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(["TELLTALE_CONNECT": address]) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        let error = try errors.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        let program = try start(arguments)
+        let text = program.readText()
+        let status = try #require(program.waitForExit(), "telltale \(arguments) does not end")
         return Result(
-            status: process.terminationStatus,
-            lines: String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init),
-            error: String(decoding: error, as: UTF8.self))
+            status: status, lines: text.split(separator: "\n").map(String.init), error: program.standardError)
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `telltale-sim` at a daemon with tokens and TLS.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct SimulatorOverTLSTests {
     private static let crowd = """
         { "title": "A crowd", "seed": 3,

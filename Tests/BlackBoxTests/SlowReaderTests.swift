@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The number of superseded rows between a slow reader and the newest row.
-@Suite(.serialized, .endsOneDay)
+@Suite(.serialized, .endsOneDay, .nightly)
 struct SlowReaderTests {
     private static let keyCount = 20
     private static let eventCount = 20_000

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A run of `Tools/torture` that takes some seconds.
-@Suite(.serialized, .endsOneDay)
+@Suite(.serialized, .endsOneDay, .nightly)
 struct TortureTests {
     @Test("Killed under load, with a full disk, and started again: nothing is lost, doubled or shown too early")
     func torture() async throws {

@@ -29,7 +29,7 @@ struct cfaultvfs {
     pthread_mutex_t mutex;
     tracked *files;
     long operations, syncs, locks, die_at, fail_at;
-    int64_t limit;
+    int64_t limit, waited;
     int keeps_index;
 };
 
@@ -232,6 +232,14 @@ static int fault_delete(sqlite3_vfs *base, const char *path, int sync) {
     return code;
 }
 
+static int fault_sleep(sqlite3_vfs *base, int microseconds) {
+    cfaultvfs *vfs = base->pAppData;
+    pthread_mutex_lock(&vfs->mutex);
+    vfs->waited += microseconds;
+    pthread_mutex_unlock(&vfs->mutex);
+    return vfs->real->xSleep(vfs->real, microseconds);
+}
+
 cfaultvfs *cfaultvfs_make(const char *name) {
     cfaultvfs *vfs = calloc(1, sizeof *vfs);
     if (!vfs) return NULL;
@@ -244,6 +252,7 @@ cfaultvfs *cfaultvfs_make(const char *name) {
     vfs->base.szOsFile = (int)sizeof(fault_file) + vfs->real->szOsFile;
     vfs->base.xOpen = fault_open;
     vfs->base.xDelete = fault_delete;
+    vfs->base.xSleep = fault_sleep;
     vfs->die_at = vfs->fail_at = -1;
     vfs->limit = -1;
     return sqlite3_vfs_register(&vfs->base, 0) == SQLITE_OK ? vfs : NULL;
@@ -281,6 +290,13 @@ long cfaultvfs_locks(cfaultvfs *vfs) {
     long locks = vfs->locks;
     pthread_mutex_unlock(&vfs->mutex);
     return locks;
+}
+
+int64_t cfaultvfs_waited(cfaultvfs *vfs) {
+    pthread_mutex_lock(&vfs->mutex);
+    int64_t waited = vfs->waited;
+    pthread_mutex_unlock(&vfs->mutex);
+    return waited;
 }
 
 int cfaultvfs_execute(const char *path, const char *sql) {

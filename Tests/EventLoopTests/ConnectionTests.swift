@@ -90,7 +90,8 @@ struct ConnectionTests {
                     guard stalled >= 150 else { return }
                     state.value.stalledBeforeReading = stalled
                     mayRead.open()
-                } else if stalled < 100, state.value.stalledWhileReading < 0 {
+                } else if stalled == 0, state.value.stalledWhileReading < 0 {
+                    // Progress counts from the look that finds it, however late that is.
                     state.value.stalledWhileReading = stalled
                     mayReadOn.open()
                 }
@@ -107,7 +108,7 @@ struct ConnectionTests {
         #expect(!seen.wasWritable)
         #expect(seen.pendingAtFirst > 0 && seen.pendingAtFirst < size)
         #expect(seen.stalledBeforeReading >= 150)
-        #expect((0..<100).contains(seen.stalledWhileReading))
+        #expect(seen.stalledWhileReading == 0)
         #expect(seen.finalCount == UInt64(size))
     }
 

@@ -71,7 +71,7 @@ struct AggregateBatchTests {
     @Test func `random batches give the state of their records one by one`() throws {
         let house = try HubHarness(kinds: Self.kinds)
         var random = SeededGenerator(seed: 83)
-        for round in 0..<120 {
+        for round in Lane.some(0..<120, atEveryChange: 20) {
             let shop = house.connect()
             house.isFull = random.chance(15)
             let lines = (0..<(1 + random.below(12))).map { _ -> String in

@@ -5,7 +5,9 @@ import Testing
 
 /// Asks, answers, failures, reloads, posts, disconnects, full disks, crashes and restarts in random order, seen from outside.
 struct AskedStormTests {
-    @Test("Widgets ask by their rules in any order of things", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test(
+        "Widgets ask by their rules in any order of things",
+        arguments: Lane.some([1, 2, 3, 4] as [UInt64], atEveryChange: 2))
     func storm(seed: UInt64) throws {
         var storm = try AskedStorm(seed: seed)
         for _ in 0..<800 {

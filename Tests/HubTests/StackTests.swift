@@ -260,7 +260,7 @@ struct StackTests {
 
     @Test(
         "A car without a connection shows at each minute of a day what the server shows, while nothing else happens",
-        arguments: 0..<4)
+        arguments: Lane.some(0..<4, atEveryChange: 1))
     func everyMinute(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         stack("ABCD")

@@ -47,7 +47,7 @@ struct SuggestionStormTests {
         }
     }
 
-    @Test("After everything that happens", arguments: 0..<12 as Range<UInt64>)
+    @Test("After everything that happens", arguments: Lane.some(0..<12 as Range<UInt64>, atEveryChange: 4))
     func storm(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         func any<Element>(_ all: [Element]) -> Element { all.randomElement(using: &generator) ?? all[0] }

@@ -6,6 +6,7 @@ import TelltaleModel
 import Testing
 
 import struct TestSupport.SeededGenerator
+import func TestSupport.spinUntil
 
 @testable import JournalSQLite
 
@@ -156,9 +157,12 @@ struct FaultTests {
         disk.failSyncAfter(1)
         let error = try #require(throws: JournalError.self) {
             _ = try journal.tidy()
-            while copies.load(ordering: .relaxed) == 0 { sched_yield() }
+            try spinUntil { copies.load(ordering: .relaxed) > 0 }
             guard !closes else { return try journal.close() }
-            while copies.load(ordering: .relaxed) < 2 { _ = try journal.tidy() }
+            try spinUntil {
+                _ = try journal.tidy()
+                return copies.load(ordering: .relaxed) > 1
+            }
         }
         guard case .failed = error else {
             Issue.record("\(error)")

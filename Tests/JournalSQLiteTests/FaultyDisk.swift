@@ -39,6 +39,8 @@ import Testing
     func keepIndex(_ isKept: Bool) { unsafe cfaultvfs_keep_index(vfs, isKept ? 1 : 0) }
     var operationCount: Int { unsafe cfaultvfs_operations(vfs) }
     var lockCount: Int { unsafe cfaultvfs_locks(vfs) }
+    /// How long SQLite wanted to wait for locks of others so far.
+    var waited: Duration { .microseconds(unsafe cfaultvfs_waited(vfs)) }
 
     /// The remains after a power failure, in a folder of its own.
     func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> TemporaryFolder {

@@ -209,28 +209,26 @@ struct FollowTests {
         "A server that says nothing for three heartbeats is given up, and one that is asked for heartbeats gets them",
         .behaviour("silence"))
     func silence() async throws {
-        let server = ScriptedServer(
-            { stage in
-                stage.say(Stage.greeting)
-                stage.say("OK id=\(try await stage.hear("HELLO")) conn=c1 hb=100")
-                stage.say("OK id=\(try await stage.hear("SUB")) sub=1", "LIVE sub=1 cur=0123456789abcdef:1:b0e4")
-                // Unanswered.
-                try await stage.hear("PING")
-                await stage.waitForEnd()
-            },
-            { stage in
-                try await stage.show(cursor: "\(Self.cursor):1:b0e4")
-                await stage.waitForEnd()
-            })
-        let telltale = try Telltale.test(over: server, options: { $0.heartbeat = .milliseconds(100) })
-        var iterator = telltale.follow("*").makeAsyncIterator()
-        _ = try await changes(&iterator) { $0.isLive }
-        let found = try await changes(&iterator) { $0.isLive }
-        guard case .disconnected(let reason, _)? = found.first else {
-            Issue.record("\(found.map(describe))")
-            return
+        let silent: ScriptedServer.Scene = { stage in
+            stage.say(Stage.greeting)
+            stage.say("OK id=\(try await stage.hear("HELLO")) conn=c1 hb=100")
+            stage.say("OK id=\(try await stage.hear("SUB")) sub=1", "LIVE sub=1 cur=0123456789abcdef:1:b0e4")
+            // PING is not answered.
+            await stage.waitForEnd()
         }
-        #expect(reason == "the server fell silent")
+        // On a busy machine a client may find a server silent before it has heard the end of this.
+        let server = ScriptedServer(silent, silent, silent, silent, silent, silent, silent, silent)
+        let telltale = try Telltale.test(over: server, options: { $0.heartbeat = .milliseconds(100) })
+        var isLive = false
+        for try await change in telltale.follow("*") {
+            isLive = isLive || change.isLive
+            guard case .disconnected(let reason, _) = change else { continue }
+            #expect(reason == "the server fell silent")
+            if isLive { break }
+        }
+        await telltale.close()
+        try? await server.finish()
+        #expect(server.stages.contains { $0.heard.last?.hasPrefix("PING") == true })
         #expect(server.stages[0].heard.first?.contains(" hb=100 ") == true)
     }
 

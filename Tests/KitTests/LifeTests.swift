@@ -60,7 +60,7 @@ struct LifeTests {
             #expect(link != nil)
         }
         try await server.finish()
-        while link != nil { await Task.yield() }
+        try await waitUntil { link == nil }
     }
 
     @Test func `a follower that is closed ends behind the changes that came before`() async throws {
@@ -98,7 +98,7 @@ struct LifeTests {
         var iterator = following.makeAsyncIterator()
         _ = try await changes(&iterator) { $0.isLive }
         let pipe = server.stages[0].toClient
-        while pipe.count == 0 { await Task.yield() }
+        try await waitUntil { pipe.count > 0 }
         // A caller is answered all the same; whatever stands before its answer is read for it.
         try await following.report(traits: ["locked": "yes"])
         #expect(pipe.count == 0)

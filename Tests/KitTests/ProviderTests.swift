@@ -39,9 +39,7 @@ struct ProviderTests {
             return action.value
         }
         let running = Task { try await provider.run() }
-        while server.connectionCount < 3 || server.stages[2].heard.last?.hasPrefix("DONE") != true {
-            await Task.yield()
-        }
+        try await waitUntil { server.connectionCount >= 3 && server.stages[2].heard.last?.hasPrefix("DONE") == true }
         running.cancel()
         try await running.value
         try await server.finish()
@@ -67,7 +65,7 @@ struct ProviderTests {
             throw Secret()
         }
         let running = Task { try await provider.run() }
-        while (server.stages.first?.heard.count { $0.hasPrefix("FAIL") } ?? 0) < 2 { await Task.yield() }
+        try await waitUntil { (server.stages.first?.heard.count { $0.hasPrefix("FAIL") } ?? 0) >= 2 }
         running.cancel()
         try await running.value
         let lines = server.stages[0].heard.filter { $0.hasPrefix("FAIL") }
@@ -97,7 +95,7 @@ struct ProviderTests {
             return true
         }
         let running = Task { try await provider.run() }
-        while server.stages.first?.heard.last?.hasPrefix("DONE") != true { await Task.yield() }
+        try await waitUntil { server.stages.first?.heard.last?.hasPrefix("DONE") == true }
         running.cancel()
         try await running.value
         let told = log.withLock { $0 }

@@ -150,7 +150,7 @@ struct RequestTests {
         let provider = try Telltale.test(over: server).provide("porch-light") { _ in nil }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await provider.run() }
-            while server.stages.first?.heard.contains(where: { $0.hasPrefix("SERVE") }) != true { await Task.yield() }
+            try? await waitUntil { server.stages.first?.heard.contains { $0.hasPrefix("SERVE") } == true }
             do throws(TelltaleError) {
                 try await provider.report("porch-light/front", true)
                 Issue.record("it was answered")
@@ -201,7 +201,7 @@ struct RequestTests {
             })
         let telltale = try Telltale.test(over: server)
         let task = Task { try await telltale.post("a/1", "start") }
-        while server.stages.first?.heard.contains(where: { $0.hasPrefix("EVT") }) != true { await Task.yield() }
+        try await waitUntil { server.stages.first?.heard.contains { $0.hasPrefix("EVT") } == true }
         task.cancel()
         await #expect(throws: TelltaleError.closed) { try await task.value }
     }

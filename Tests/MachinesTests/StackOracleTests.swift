@@ -8,7 +8,7 @@ import Testing
 struct StackOracleTests {
     @Test(
         "A screen that turns by the dates it was told shows at each minute of a day what the server shows",
-        arguments: 0..<24)
+        arguments: Lane.some(0..<24, atEveryChange: 8))
     func everyMinute(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let world = try StackWorld(from: &generator)
@@ -27,7 +27,9 @@ struct StackOracleTests {
         #expect(told.turns.count <= 16)
     }
 
-    @Test("The order of a watch is that of the rules, at each minute of a day", arguments: 0..<16)
+    @Test(
+        "The order of a watch is that of the rules, at each minute of a day",
+        arguments: Lane.some(0..<16, atEveryChange: 5))
     func everyMinuteOfAWatch(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let world = try StackWorld(from: &generator)

@@ -7,7 +7,9 @@ import Testing
 /// Taps, results, reports, deadlines, disconnects and restarts in any order, with the checks after each of them.
 struct ToggleInterleavingTests {
     /// 20 seeds of 50,000 steps: a million, in about ten seconds of a debug build on two cores.
-    @Test("Random interleavings keep every promise", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(
+        "Random interleavings keep every promise", arguments: Lane.some(1...20 as ClosedRange<UInt64>, atEveryChange: 4)
+    )
     func interleaving(seed: UInt64) throws {
         var world = ToggleWorld(seed: seed)
         for step in 1...50_000 {

@@ -408,9 +408,9 @@ struct EngineTests {
 
     private static func ask(_ configuration: NATSLogConfiguration, _ subject: String, _ text: String) -> Answer? {
         do {
-            let connection = try Connection(configuration, context: 0, patience: 2_000)
+            let connection = try Connection(configuration, context: 0, patience: 60_000)
             defer { connection.close() }
-            return connection.request(subject, Array(text.utf8), milliseconds: 5_000).flatMap(Answer.init)
+            return connection.request(subject, Array(text.utf8), milliseconds: 60_000).flatMap(Answer.init)
         } catch {
             Issue.record("a stranger cannot connect: \(error.text)")
             return nil
@@ -419,10 +419,10 @@ struct EngineTests {
 
     private static func forge(_ configuration: NATSLogConfiguration) {
         do {
-            let connection = try Connection(configuration, context: 0, patience: 2_000)
+            let connection = try Connection(configuration, context: 0, patience: 60_000)
             _ = connection.publish("tt.shop.log", answer: nil, header: ("Nats-Sequence", "3"), [1, 2, 3])
             _ = connection.publish("tt.shop.told", answer: nil, header: nil, Array("99999999".utf8))
-            _ = connection.request("$JS.API.INFO", [], milliseconds: 2_000)
+            _ = connection.request("$JS.API.INFO", [], milliseconds: 60_000)
             connection.close()
         } catch {
             Issue.record("a stranger cannot connect: \(error.text)")

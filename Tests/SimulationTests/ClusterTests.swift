@@ -1,9 +1,10 @@
 import Simulation
+import TestSupport
 import Testing
 
 /// Three daemons over one replicated log, with faults. `telltale-sim cluster` runs more of them.
 struct ClusterTests {
-    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    @Test(arguments: Lane.some(1...8 as ClosedRange<UInt64>, atEveryChange: 3))
     func `a cluster keeps every promise`(seed: UInt64) {
         let result = ClusterSwarm.run(seed: seed)
         #expect(result.violation == nil)
@@ -14,7 +15,7 @@ struct ClusterTests {
         #expect(ClusterSwarm.run(seed: 5) == ClusterSwarm.run(seed: 5))
     }
 
-    @Test func `a planted bug is found`() {
+    @Test(.nightly) func `a planted bug is found`() {
         let isFound = (1...5 as ClosedRange<UInt64>).contains {
             ClusterSwarm.run(seed: $0, bug: .standbyFiresTimers).violation != nil
         }

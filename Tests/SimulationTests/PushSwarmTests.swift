@@ -1,16 +1,17 @@
 import Simulation
+import TestSupport
 import Testing
 
 /// A sender of pushes beside a daemon, with faults. `telltale-sim pushes` runs more of them.
 struct PushSwarmTests {
-    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    @Test(arguments: Lane.some(1...6 as ClosedRange<UInt64>, atEveryChange: 3))
     func `every device ends as the daemon has it, and is told nothing twice`(_ seed: UInt64) {
         let result = PushSwarm.run(seed: seed)
         #expect(result.violation == nil)
         #expect(result.arrivals > 0 && result.cards > 3)
     }
 
-    @Test func `a planted bug is found`() {
+    @Test(.nightly) func `a planted bug is found`() {
         let isFound = (1...20 as ClosedRange<UInt64>).contains {
             PushSwarm.run(seed: $0, bug: .lanesForgotten).violation != nil
         }

@@ -11,7 +11,7 @@ struct SwarmTests {
         return climate
     }
 
-    @Test("Every promise is kept in a small world", arguments: Array(UInt64(1)...8))
+    @Test("Every promise is kept in a small world", arguments: Lane.some(UInt64(1)...8, atEveryChange: 3))
     func smallWorld(seed: UInt64) {
         let result = Swarm.run(Self.climate(seed, inputs: 250))
         #expect(result.violation == nil, "telltale-sim swarm --inputs 250 --seed \(seed)")
@@ -32,7 +32,7 @@ struct SwarmTests {
     }
 
     @Test(
-        "A bug of the daemon is found",
+        "A bug of the daemon is found", .nightly,
         arguments: [
             SeededBug.replyBeforeSync, .rowDropped, .resumeFromNewest, .eventIDForgotten, .timersLate, .alertConflated,
             .timerNotCancelled, .restartForgotten, .usedUpRowDropped, .versionUnread,
@@ -43,7 +43,7 @@ struct SwarmTests {
         #expect(found)
     }
 
-    @Test func `a failure is made smaller, and its scenario file plays it again`() throws {
+    @Test(.nightly) func `a failure is made smaller, and its scenario file plays it again`() throws {
         // How small a failure can be made depends on its seed: the smaller of two is looked at.
         let shrunk = [1, 7].compactMap { Swarm.shrink(Self.climate($0, inputs: 80), bug: .rowDropped) }
         let (climate, violation) = try #require(shrunk.min { $0.0.screens < $1.0.screens })

@@ -20,8 +20,7 @@ public final class RawSocket: Sendable {
     public init(unix: Bool = false, receiveBufferByteCount: CInt? = nil) throws {
         descriptor = socket(unix ? AF_UNIX : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure("socket") }
-        var limit = timeval(tv_sec: 120, tv_usec: 0)
-        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        limitWaits()
         if var receiveBufferByteCount {
             unsafe setsockopt(
                 descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferByteCount, socklen_t(MemoryLayout<CInt>.size))
@@ -31,8 +30,12 @@ public final class RawSocket: Sendable {
     /// Takes an accepted descriptor, and closes it at the end.
     public init(accepted descriptor: CInt) throws {
         self.descriptor = descriptor
-        // Of a peer that does not read, too, a test hears in the end.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        limitWaits()
+    }
+
+    /// A peer that says nothing, or that reads nothing, is an error in the end.
+    private func limitWaits() {
+        var limit = timeval(tv_sec: Int(patience), tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
@@ -59,6 +62,23 @@ public final class RawSocket: Sendable {
                 socklen_t(MemoryLayout<sockaddr_in>.size))
         }
         guard status == 0 else { throw Failure("connect") }
+    }
+
+    /// To a Unix socket of this path.
+    public func connect(path: String) throws {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        let room = unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+            unsafe room.copyBytes(from: bytes.prefix(room.count - 1))
+            return room.count - 1
+        }
+        let status = unsafe withUnsafePointer(to: address) { address in
+            unsafe Glibc.connect(
+                descriptor, UnsafeRawPointer(address).assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+        guard bytes.count <= room, status == 0 else { throw Failure("connect") }
     }
 
     public func send(_ text: String) throws {

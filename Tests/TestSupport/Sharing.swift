@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Synchronization
+internal import Testing
 
 /// A value that closures of one loop share.
 public final class Box<Value> {
@@ -22,7 +23,7 @@ public final class Gate: Sendable {
 
     /// Waits, and leaves the gate open for the next. Not for the cooperative pool.
     public func wait() {
-        semaphore.wait()
+        if semaphore.wait(timeout: .now() + patience) == .timedOut { Issue.record("waited \(patience) s in vain") }
         semaphore.signal()
     }
 }

@@ -182,7 +182,7 @@ struct KitTests {
     }
 
     @Test(
-        "A reader that takes its changes slowly gets the newest rows, and every commit is counted",
+        "A reader that takes its changes slowly gets the newest rows, and every commit is counted", .nightly,
         .behaviour("slow-reader"))
     func slowReader() async throws {
         let (keys, count) = ((0..<300).map { "coffee-order/\($0)" }, 3_000)
@@ -274,7 +274,9 @@ struct KitTests {
         let tapped = try await shop.set(key, true)
         for await _ in news.stream { break }
         cutting.cut()
-        while cutting.connections.count < 2 || !cutting.connections[1].said.contains("REPORT") { await Task.yield() }
+        try await waitUntil {
+            cutting.connections.count >= 2 && cutting.connections[1].said.contains("REPORT")
+        }
         goOn.continuation.yield()
         let settled = try await take(&iterator) { $0.control?.value == true && $0.control?.phase == .settled }
         #expect(
@@ -295,7 +297,7 @@ struct KitTests {
     @Test("A loop that is left takes its subscription with it")
     func left() async throws {
         for try await change in shop.follow("*") where change.isLive { break }
-        while try await shop.statistics()["subscriptions"] != 0 { await Task.yield() }
+        try await waitUntil { try await shop.statistics()["subscriptions"] == 0 }
         #expect(try await shop.statistics()["connections"] == 1)
     }
 

@@ -31,6 +31,9 @@ long cfaultvfs_operations(cfaultvfs *_Nonnull vfs);
 /* Locks of the write-ahead log's index that were taken or given back so far: a system call each. */
 long cfaultvfs_locks(cfaultvfs *_Nonnull vfs);
 
+/* The microseconds for which SQLite wanted to sleep so far: it waits so for others that hold a lock. */
+int64_t cfaultvfs_waited(cfaultvfs *_Nonnull vfs);
+
 /* Executes SQL on a file as another program would, without faults. Returns SQLite's code. */
 int cfaultvfs_execute(const char *_Nonnull path, const char *_Nonnull sql);
 
