@@ -155,7 +155,7 @@ struct ConfigurationSources {
         let known = Set(
             Setting.all.map(\.variable) + [
                 "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_TOKEN", "TELLTALE_TOKEN_FILE",
-                "TELLTALE_CA", "TELLTALE_CONTEXT", "TELLTALE_FAILPOINT", "TELLTALE_JOURNAL",
+                "TELLTALE_CA", "TELLTALE_CONTEXT", "TELLTALE_FAILPOINT", "TELLTALE_CLOCK", "TELLTALE_JOURNAL",
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES", "TELLTALE_RECOVERY_RECORDS",
                 "TELLTALE_BROKEN_LOG",
             ])

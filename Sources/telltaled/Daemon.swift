@@ -38,6 +38,9 @@ final class Daemon {
     private var stallTimer: TimerHandle?
     private var watchdogTimer: TimerHandle?
     private var signals: [SignalHandle] = []
+    #if DEBUG
+        private var heldClock: HeldClock?
+    #endif
     /// Connections that there was no room for since the log told so, and when it tells again.
     var refusals = RefusalLog()
     private var outgoing = Outgoing()
@@ -109,7 +112,13 @@ final class Daemon {
             if let cluster, !cluster.mayServe() || !cluster.mayDecide { return }
             server.turn(at: now)
             performServer()
+            #if DEBUG
+                heldClock?.rest(isCommitting: server.isCommitting, clock, on: timer)
+            #endif
         }
+        #if DEBUG
+            heldClock = try HeldClock(on: loop)
+        #endif
         signals = [
             try SignalHandle(.terminate, on: loop) { [unowned self] in stop(because: "SIGTERM") },
             try SignalHandle(.interrupt, on: loop) { [unowned self] in stop(because: "SIGINT") },
@@ -300,6 +309,12 @@ final class Daemon {
     }
 
     private func schedule(_ wake: Wake) {
+        #if DEBUG
+            if let heldClock {
+                let moment = [wake.at, wake.flush].compactMap(\.self).min()
+                return heldClock.schedule(moment, at: clock.now.monotonic, on: timer)
+            }
+        #endif
         if let time = wake.flush { flushTimer?.schedule(atMonotonicNanoseconds: time.nanoseconds) }
         guard let time = wake.at else {
             timer?.cancel()

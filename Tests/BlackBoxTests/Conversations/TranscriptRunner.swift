@@ -3,6 +3,9 @@ import TestSupport
 import Testing
 
 /// Holds one conversation with a daemon of its own. Blocking.
+///
+/// The daemon's time passes only while the runner waits for a line, so that no deadline of the daemon depends on the speed of the
+/// machine. A cluster has more than one daemon, and the machine's time.
 final class TranscriptRunner {
     struct Difference: Error, CustomStringConvertible {
         let description: String
@@ -14,6 +17,8 @@ final class TranscriptRunner {
     /// Holds the folder, which goes with it.
     private let firstDaemon: DaemonProcess
     private var daemon: DaemonProcess
+    /// Of the daemon; `nil` in a cluster.
+    private var time: HeldTime?
     /// Of a cluster, beside the first one.
     private var others: [DaemonProcess] = []
     private var peers: [String: Peer] = [:]
@@ -27,9 +32,12 @@ final class TranscriptRunner {
         self.transcript = transcript
         let folder = try TemporaryFolder()
         principals = folder
-        firstDaemon = try DaemonProcess(try Self.options(of: transcript, in: folder))
+        let isCluster = transcript.options.contains("--cluster")
+        time = isCluster ? nil : try HeldTime()
+        firstDaemon = try DaemonProcess(try Self.options(of: transcript, in: folder), limits: time?.limits)
         daemon = firstDaemon
-        if transcript.options.contains("--cluster") { try daemon.waitUntilLogged("this node leads") }
+        if isCluster { try daemon.waitUntilLogged("this node leads") }
+        try time?.connect()
     }
 
     /// The options, with a file of principals that its owner alone can read: git keeps no such modes.
@@ -62,7 +70,7 @@ final class TranscriptRunner {
         }
         for (connection, peer) in peers.sorted(by: { $0.key < $1.key }) where !silenced.contains(connection) {
             try peer.send("PING")
-            let received = nextLine(of: peer, expecting: "PONG")
+            let received = try nextLine(of: peer, expecting: "PONG")
             guard received == .line("PONG") else {
                 throw Difference(description: "\(transcript.name): nobody expected S\(connection): \(received)")
             }
@@ -93,12 +101,12 @@ final class TranscriptRunner {
         case .add(let kind): try add(kind)
         case .node(let name): try add(node: name)
         case .expectEnd:
-            switch nextLine(of: try peer(of: step), expecting: "") {
+            switch try nextLine(of: peer(of: step), expecting: "") {
             case .end, .reset: silenced.insert(step.connection)
             case let other: throw Difference(description: "expected the end, got \(other)")
             }
         case .expect(let text):
-            let received = nextLine(of: try peer(of: step), expecting: text)
+            let received = try nextLine(of: peer(of: step), expecting: text)
             guard case .line(let line) = received else {
                 throw Difference(description: "expected \(text), got \(received)")
             }
@@ -110,9 +118,13 @@ final class TranscriptRunner {
 
     private func restart(_ options: [String]) throws {
         daemon.send(SIGTERM)
+        // It waits for its clients, by its clock.
+        while daemon.waitForExit(seconds: 0) == nil, try time?.step() == true {}
         guard daemon.waitForExit() == 0 else { throw Difference(description: "the daemon does not stop") }
         (peers, silenced) = ([:], [])
-        daemon = try DaemonProcess(transcript.options + options, in: daemon.folder)
+        time = try time.map { _ in try HeldTime() }
+        daemon = try DaemonProcess(transcript.options + options, in: daemon.folder, limits: time?.limits)
+        try time?.connect()
     }
 
     private func withdraw(_ kind: String) throws {
@@ -130,7 +142,7 @@ final class TranscriptRunner {
         let deadline = Date.now.addingTimeInterval(patience)
         while Date.now < deadline {
             try peer.send("STATS")
-            guard case .line(let line) = nextLine(of: peer, expecting: "STATS") else { break }
+            guard case .line(let line) = try nextLine(of: peer, expecting: "STATS") else { break }
             if line.contains("\"node\":\"\(name)\""), line.contains("\"role\":\"standby\"") { return }
             usleep(20_000)
         }
@@ -145,13 +157,25 @@ final class TranscriptRunner {
     }
 
     /// Heartbeats come when they come: they are expected by name or passed over.
-    private func nextLine(of peer: Peer, expecting text: String) -> Peer.Incoming {
+    private func nextLine(of peer: Peer, expecting text: String) throws -> Peer.Incoming {
+        let deadline = Date.now.addingTimeInterval(patience)
+        var steps = 0
         while true {
-            let received = peer.next()
-            if case .line(let line) = received, line.hasPrefix("MARK "), !text.hasPrefix("MARK ") { continue }
-            return received
+            let received = peer.next(until: time == nil ? deadline : .now)
+            switch received {
+            case .line(let line) where line.hasPrefix("MARK ") && !text.hasPrefix("MARK "): continue
+            case .line, .end, .reset: return received
+            case .silence:
+                guard steps < Self.stepLimit, try time?.step() == true else {
+                    return time == nil ? received : peer.next(until: deadline)
+                }
+                steps += 1
+            }
         }
     }
+
+    /// Two minutes of the daemon's time: far more than a transcript waits for a line.
+    private static let stepLimit = 12_000
 
     /// The connection of a step, opened at its first one. A conversation that does not begin with the greeting has it
     /// read beforehand.
