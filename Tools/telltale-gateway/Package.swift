@@ -28,6 +28,7 @@ let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swi
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP2: Target.Dependency = .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras")
 let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
 let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
@@ -88,9 +89,9 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Board", "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
-                nioExtras, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioSSL, nioTLS, push, httpTypes, hummingbird,
-                hummingbirdCore,
-                hummingbirdHTTP2, signals,
+                nioExtras, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioHTTPTypesHTTP2, nioSSL, nioTLS, push,
+                httpTypes,
+                hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
             ],
             swiftSettings: settings),
         // The start of both programs.

@@ -3,47 +3,94 @@ internal import Synchronization
 
 /// The memory of bodies that have not come whole: bounded over all callers, who need no token to begin one.
 ///
-/// The first bytes of each are free: they are bounded by the number of connections, and large bodies that never end keep no small one
-/// out.
+/// Every byte counts, and so do the buffers of every body but a connection's first, which belong to the connection. Half of the room is
+/// split evenly among the connections that there may be, whether they use it or not: bodies that never end keep no small body of
+/// another connection out. What exceeds a connection's own part comes out of the other half.
+///
+/// A connection of HTTP/2 has many bodies at once, so that a part of each body would not be bounded.
 final class BodyRoom: Sendable {
-    /// The part of one body.
-    struct Hold {
+    /// Bytes of all bodies together.
+    static let byteLimit = 256 << 20
+    /// The part of one connection that others cannot take, unless so many connections are let in that it has to be smaller.
+    static let ownByteCount = 16_384
+    /// The memory of a stream of HTTP/2 whose body is being read, beside the body.
+    static let streamByteCount = 32_768
+
+    /// The bodies of one connection.
+    final class Connection: Sendable {
+        private struct State {
+            /// Bytes of bodies and of their buffers.
+            var held = 0
+            /// Of these, those that the common half gave.
+            var borrowed = 0
+        }
+
         private let room: BodyRoom
-        private var count = 0
+        private let state = Mutex(State())
 
         init(in room: BodyRoom) { self.room = room }
 
+        /// - Throws: `busy`; nothing is taken then.
+        fileprivate func hold(_ count: Int) throws(Problem) {
+            let problem: Problem? = state.withLock { state in
+                let held = state.held + count
+                let borrowed = max(0, held - room.ownByteCount - BodyRoom.streamByteCount)
+                guard room.take(count, borrowing: borrowed - state.borrowed) else {
+                    return Problem("busy", "too many bodies are under way; send this one again in a moment")
+                }
+                state = State(held: held, borrowed: borrowed)
+                return nil
+            }
+            if let problem { throw problem }
+        }
+
+        /// The common half always takes bytes back.
+        fileprivate func release(_ count: Int) { try? hold(-count) }
+    }
+
+    /// The part of one body.
+    struct Hold {
+        private let connection: Connection
+        private var count = 0
+
+        init(in connection: Connection) { self.connection = connection }
+
+        /// - Parameter length: Of the body so far.
         /// - Throws: `busy`.
         mutating func grow(to length: Int) throws(Problem) {
-            let wanted = max(0, length - BodyRoom.freeByteCount)
-            try room.take(wanted - count)
+            let wanted = BodyRoom.streamByteCount + length
+            try connection.hold(wanted - count)
             count = wanted
         }
 
         mutating func end() {
-            room.giveBack(count)
+            connection.release(count)
             count = 0
         }
     }
 
-    static let freeByteCount = 16_384
-    static let shared = BodyRoom(limit: 256 << 20)
-
     private let limit: Int
-    private let taken = Mutex(0)
+    private let ownByteCount: Int
+    /// Bytes of all bodies and of their buffers, and those of them that the common half gave.
+    private let taken = Mutex((all: 0, common: 0))
 
-    /// - Parameter limit: Bytes.
-    init(limit: Int) { self.limit = limit }
-
-    /// - Throws: `busy`.
-    func take(_ count: Int) throws(Problem) {
-        let fits = taken.withLock { taken in
-            guard taken + count <= limit else { return false }
-            taken += count
-            return true
-        }
-        if !fits { throw Problem("busy", "too many bodies are under way; send this one again in a moment") }
+    /// - Parameters:
+    ///   - byteLimit: Of all bodies together.
+    ///   - connections: How many there may be.
+    init(byteLimit: Int = BodyRoom.byteLimit, connections: Int) {
+        limit = byteLimit / 2
+        ownByteCount = min(Self.ownByteCount, byteLimit / 2 / max(1, connections))
     }
 
-    func giveBack(_ count: Int) { taken.withLock { $0 -= count } }
+    /// Bytes of the bodies under way, those of their buffers included.
+    var heldByteCount: Int { taken.withLock { $0.all } }
+
+    private func take(_ count: Int, borrowing: Int) -> Bool {
+        taken.withLock { taken in
+            guard borrowing <= 0 || taken.common + borrowing <= limit else { return false }
+            taken.all += count
+            taken.common += borrowing
+            return true
+        }
+    }
 }

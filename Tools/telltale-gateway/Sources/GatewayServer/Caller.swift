@@ -8,6 +8,8 @@ internal import TelltaleModel
 struct Caller {
     let request: Request
     let context: GatewayContext
+    /// Those of its listener.
+    let connections: ConnectionTable
     let path: Substring
     let query: Query
     let requestID: String
@@ -22,20 +24,29 @@ struct Caller {
 
     func field(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
-    /// The whole body.
+    /// The whole body. Whoever waits with it for a word of the gateway (`Expect`) is told to send it.
     ///
-    /// - Throws: `too_large` beyond `limit` bytes, `busy` where the bodies of all callers have no room together.
-    func body(upTo limit: Int = EventRequest.bodyByteLimit) async throws(Problem) -> [UInt8] {
+    /// - Parameter taking: Is given each part as it comes.
+    /// - Throws: `media_type` for an encoding, `too_large` beyond `limit` bytes, `busy` where the bodies of all callers have no room
+    ///   together, `late_body`, `bad_request`.
+    func body(
+        upTo limit: Int = EventRequest.bodyByteLimit, taking: (ArraySlice<UInt8>) -> Void = { _ in }
+    ) async throws(Problem) -> [UInt8] {
+        try checkEncoding()
         let tooLarge = Problem("too_large", "the body is larger than \(limit) bytes; say less")
         if let length = field(.contentLength).flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []
-        var hold = BodyRoom.Hold(in: BodyRoom.shared)
+        var hold = BodyRoom.Hold(in: connections.bodies(context.channel))
         defer { hold.end() }
+        try hold.grow(to: 0)
+        if field(.expect)?.lowercased() == "100-continue" { RequestDeadline.askForBody(context.channel) }
         do {
             for try await piece in request.body {
-                guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
-                try hold.grow(to: bytes.count + piece.readableBytes)
+                let start = bytes.count
+                guard start + piece.readableBytes <= limit else { throw tooLarge }
+                try hold.grow(to: start + piece.readableBytes)
                 bytes += piece.readableBytesView
+                taking(bytes[start...])
             }
             return bytes
         } catch let problem as Problem {
@@ -45,6 +56,17 @@ struct Caller {
         } catch {
             throw Problem("bad_request", "the body ended before its time")
         }
+    }
+
+    /// A body in an encoding would be read as what it is not.
+    private func checkEncoding() throws(Problem) {
+        let names = request.headers[values: .contentEncoding].joined(separator: ",").lowercased().split(separator: ",")
+        guard let name = names.first(where: { !["", "identity"].contains(String($0).trimmed) }) else { return }
+        var problem = Problem(
+            "media_type", "a body in Content-Encoding \(String(name).trimmed.prefix(40)) is not taken; send it as it is"
+        )
+        problem.headers = [("Accept-Encoding", "identity")]
+        throw problem
     }
 
     /// The caller's `Idempotency-Key`, or one of the gateway's own.
@@ -91,6 +113,7 @@ enum UUIDv7 {
 }
 
 extension HTTPField.Name {
+    static let expect = HTTPField.Name.known("Expect")
     static let idempotencyKey = HTTPField.Name.known("Idempotency-Key")
     static let idempotentReplayed = HTTPField.Name.known("Idempotent-Replayed")
     static let lastEventID = HTTPField.Name.known("Last-Event-ID")

@@ -17,9 +17,13 @@ final class ConnectionTable: Sendable {
         }
 
         fileprivate let channel: any Channel
+        let bodies: BodyRoom.Connection
         private let state = Mutex(State())
 
-        fileprivate init(_ channel: any Channel) { self.channel = channel }
+        fileprivate init(_ channel: any Channel, _ room: BodyRoom) {
+            self.channel = channel
+            bodies = BodyRoom.Connection(in: room)
+        }
 
         func asked() { state.withLock { $0.requestCount += 1 } }
 
@@ -68,15 +72,21 @@ final class ConnectionTable: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
+    private let room: BodyRoom
 
     /// Connections that are looked at for one that may give way.
     private static let lookCount = 64
 
     static let refusals = Counter(label: "telltale_gateway_connections_refused_total")
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) {
+        self.limit = limit
+        room = BodyRoom(connections: limit)
+    }
 
     var count: Int { state.withLock { $0.members.count } }
+    /// Bytes of the requests' bodies under way, those of their buffers included.
+    var bodyByteCount: Int { room.heldByteCount }
 
     /// Takes a connection that was made just now.
     ///
@@ -89,7 +99,7 @@ final class ConnectionTable: Sendable {
                 idle = state.members[place]
                 state.remove(at: place)
             }
-            state.add(Member(channel))
+            state.add(Member(channel, room))
             return (true, idle)
         }
         if !isTaken || idle != nil { Self.refusals.increment() }
@@ -119,6 +129,11 @@ final class ConnectionTable: Sendable {
             }
             state.remove(at: place)
         }
+    }
+
+    /// The bodies of a connection, or of the connection of a stream of HTTP/2. One that has just left the table has no others.
+    func bodies(_ channel: any Channel) -> BodyRoom.Connection {
+        member(channel)?.bodies ?? BodyRoom.Connection(in: room)
     }
 
     /// That of a connection, or of the connection of a stream of HTTP/2.

@@ -7,16 +7,18 @@ internal import TelltaleWire
 // The playground: kind files that a request brings. The gateway keeps none of them, and the daemon never sees one.
 extension GatewayResponder {
     func lint(_ caller: Caller) async throws(Problem) -> Response {
-        try await admit(caller)
+        try caller.checkEventType()
         let hasDiagram = try caller.query["diagram"] == "yes"
         let file = try await caller.body(upTo: LintReport.byteLimit)
+        try await admit(caller)
         return .json(
             try await gateway.lane.run { () throws(Problem) in LintReport.make(of: file, hasDiagram: hasDiagram) })
     }
 
     func play(_ caller: Caller) async throws(Problem) -> Response {
-        try await admit(caller)
+        try caller.checkEventType()
         let body = try await caller.body(upTo: PlayRequest.byteLimit)
+        try await admit(caller)
         let now = SystemClock.now
         return .json(
             try await gateway.lane.run { () throws(Problem) in
@@ -25,9 +27,9 @@ extension GatewayResponder {
             })
     }
 
-    /// Where the daemon wants tokens, so does the playground: any that is good.
+    /// Where the daemon wants tokens, so does the playground: any that is good. The body has been read by then, since nothing counts
+    /// what of it waits in the connection.
     private func admit(_ caller: Caller) async throws(Problem) {
-        try caller.checkEventType()
         guard try await !gateway.link.letsEverybodyIn(asking: caller.token) else { return }
         guard caller.token != nil else {
             throw Problem("auth_required", "sign in, or send Authorization: Bearer TOKEN")

@@ -74,6 +74,7 @@ struct OpsResponder: HTTPResponder {
         Meter(label: "telltale_gateway_streams").set(streams)
         let answers = gateway.slots.count
         Meter(label: "telltale_gateway_connections").set(gateway.connections.count)
+        Meter(label: "telltale_gateway_body_bytes").set(gateway.connections.bodyByteCount)
         Meter(label: "telltale_gateway_long_answers").set(answers)
         Meter(label: "telltale_gateway_daemon_connections").set(streams + answers + gateway.link.connectionCount + 1)
         let (stats, version) = await figures.current(gateway.link)

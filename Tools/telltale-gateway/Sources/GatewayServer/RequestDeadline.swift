@@ -1,6 +1,8 @@
 internal import HTTPTypes
 internal import NIOCore
+internal import NIOHTTP2
 internal import NIOHTTPTypes
+internal import NIOHTTPTypesHTTP2
 
 /// Bounds the time that a caller takes to send a request's body, and that it takes nothing of an answer. It stands on each
 /// connection of HTTP/1.1, and on each stream of HTTP/2.
@@ -171,7 +173,28 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
             }
             // The body of the next request may have come before this end, and is read only now.
             if isReading { begin = context.eventLoop.now }
-            write(data, context, promise) { $0.sent() }
+            let channel = context.channel
+            write(data, context, promise) { deadline in
+                deadline.sent()
+                if deadline.isReading { Self.stopStream(channel) }
+            }
+        }
+    }
+
+    /// Ends a stream of HTTP/2 that was answered before the end of its body (RFC 9113 §8.1): a stream takes memory as long as it is
+    /// open, and its connection may have a hundred. A connection of HTTP/1.1 has this one request, and goes on.
+    private static func stopStream(_ channel: any Channel) {
+        guard channel.parent != nil, !(channel is any SocketOptionProvider) else { return }
+        channel.triggerUserOutboundEvent(NIOHTTP2FramePayloadToHTTPEvent.reset(code: .noError), promise: nil)
+    }
+
+    /// Tells a caller who waits for it to send the body (RFC 9110 §10.1.1).
+    static func askForBody(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            guard let context = try? channel.pipeline.syncOperations.context(handlerType: RequestDeadline.self) else {
+                return
+            }
+            context.writeAndFlush(NIOAny(HTTPResponsePart.head(HTTPResponse(status: .continue))), promise: nil)
         }
     }
 

@@ -181,6 +181,7 @@ let metricDescriptions = [
     "telltale_gateway_streams": "Streams that are open.",
     "telltale_gateway_stream_events_total": "Events written to streams.",
     "telltale_gateway_connections": "Connections of callers that are open.",
+    "telltale_gateway_body_bytes": "Memory of bodies of requests that have not come whole.",
     "telltale_gateway_connections_refused_total":
         "Connections that were closed because there were too many: the longest idle ones, else new ones.",
     "telltale_gateway_long_answers": "Lists and histories that are being told.",

@@ -3,8 +3,11 @@
 import concurrent.futures
 import select
 import socket
+import subprocess
+import time
 
-from support import PATIENCE, Stream
+from apns_peer import Peer
+from support import PATIENCE, REPOSITORY, Stream
 
 
 def drip(gateway, beginning, piece):
@@ -75,3 +78,66 @@ def test_connections_have_a_limit_and_the_idle_ones_give_way(world):
     third.close()
     for stream in streams:
         stream.close()
+
+
+def test_a_caller_that_waits_for_a_word_is_answered_at_once(world):
+    """Before its body; and one whose body is refused is not asked for it."""
+    world.daemon()
+    gateway = world.gateway()
+
+    def ask(head, path="/errand/waiting/start"):
+        caller = socket.create_connection(("127.0.0.1", gateway.port), timeout=PATIENCE)
+        caller.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n{head}\r\n\r\n".encode())
+        return caller
+
+    with ask("Content-Length: 2") as caller:
+        said = caller.recv(65_536)
+        assert said == b"HTTP/1.1 100 Continue\r\n\r\n"
+        caller.sendall(b"{}")
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    for head in ["Content-Length: 600000", "Content-Length: 2\r\nContent-Encoding: br"]:
+        with ask(head) as caller:
+            assert caller.recv(65_536).startswith(b"HTTP/1.1 41")
+
+
+def test_bodies_over_http2_are_counted_whole_and_a_stream_that_was_answered_ends(world):
+    certificates = f"{world.folder}/certs"
+    subprocess.run([REPOSITORY / "Tools/dev-certificates", certificates], check=True, capture_output=True)
+    world.daemon()
+    gateway = world.gateway("--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem",
+                            listen="https://127.0.0.1:0")
+
+    def held():
+        return int(gateway.metrics()["telltale_gateway_body_bytes"])
+
+    peer = Peer(gateway.port, f"{certificates}/ca.pem", alpn=["h2"])
+    streams = []
+    for number in range(50):
+        stream = peer.h2.get_next_available_stream_id()
+        peer.h2.send_headers(stream, [(":method", "POST"), (":scheme", "https"), (":path", f"/errand/h2-{number}/start"),
+                                      (":authority", "localhost")])
+        peer.h2.send_data(stream, b"{" + b" " * 999)
+        streams.append(stream)
+    peer.socket.sendall(peer.h2.data_to_send())
+    deadline = time.monotonic() + PATIENCE
+    # Each has its bytes, and the memory of a stream beside them.
+    while held() != 50 * (32_768 + 1_000):
+        assert time.monotonic() < deadline, held()
+    # One that is refused in its middle is over for the gateway too.
+    refused = peer.h2.get_next_available_stream_id()
+    peer.h2.send_headers(refused, [(":method", "POST"), (":scheme", "https"), (":path", "/errand/h2/start"),
+                                   (":authority", "localhost"), ("content-length", "600000")])
+    peer.socket.sendall(peer.h2.data_to_send())
+    resets = {}
+    while refused not in resets:
+        for event in peer.h2.receive_data(peer.socket.recv(65_536)):
+            if type(event).__name__ == "StreamReset":
+                resets[event.stream_id] = event.error_code
+        peer.socket.sendall(peer.h2.data_to_send())
+    assert resets == {refused: 0}
+    for stream in streams:
+        peer.h2.send_data(stream, b"}", end_stream=True)
+    peer.socket.sendall(peer.h2.data_to_send())
+    while held():
+        assert time.monotonic() < deadline, held()
+    peer.close()

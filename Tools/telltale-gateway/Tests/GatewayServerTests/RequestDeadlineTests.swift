@@ -116,6 +116,25 @@ struct RequestDeadlineTests {
         #expect(errors.count == 1)
     }
 
+    @Test func `a caller that waits for a word is told to send its body, once`() throws {
+        try ask()
+        RequestDeadline.askForBody(channel)
+        channel.embeddedEventLoop.run()
+        guard case .head(let head)? = try channel.readOutbound(as: HTTPResponsePart.self) else {
+            Issue.record("nothing was said")
+            return
+        }
+        #expect(head.status == .continue)
+        try send(1)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try answer()
+        guard case .head(let last)? = try channel.readOutbound(as: HTTPResponsePart.self) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(last.status == .ok)
+    }
+
     @Test func `a reader that takes nothing is closed, and one that goes on is not`() throws {
         for _ in 0..<3 {
             channel.isWritable = false
