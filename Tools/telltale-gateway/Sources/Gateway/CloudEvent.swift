@@ -34,15 +34,16 @@ public struct CloudEvent: Sendable {
         }
     }
 
-    /// Of the binary mode: `ce-` header fields, by their names in lower case, percent-encoded; the body is the data.
+    /// Of the binary mode: `ce-` header fields, by their names in lower case, quoted or not, and percent-encoded; the body is the data.
     ///
     /// - Throws: As the other; `bad_json` too.
     public init(headers: [String: String], body: [UInt8]) throws(Problem) {
         var attributes: [String: String] = [:]
         for (name, value) in headers where name.hasPrefix("ce-") {
-            guard let text = PercentCoding.decode(value) else {
-                throw Self.fault("\(name) is no percent-encoded UTF-8")
-            }
+            // First the quotes, then the percent-encoding (CloudEvents' HTTP binding §3.1.3.2).
+            guard let plain = value.hasPrefix("\"") ? QuotedText.decode(value[...]) : value,
+                let text = PercentCoding.decode(plain)
+            else { throw Self.fault("\(name) is no percent-encoded UTF-8, or no quoted string") }
             attributes[String(name.dropFirst(3))] = text
         }
         if !body.isEmpty, let type = mediaType(headers["content-type"]), !type.isEmpty {
@@ -93,7 +94,8 @@ public struct CloudEvent: Sendable {
         if let app, name.hasPrefix(app + ".") { name = String(name.dropFirst(app.count + 1)) }
         var event = EventCommand(key: key, type: try EventRequest.type(name))
         event.source = try Query.word(source, "source")
-        event.eid = try Query.word(id, "id")
+        // Any text is an id, and an event's own id is a word of the daemon's.
+        event.eid = (try? Query.word(id, "id")) ?? HashedID.make(Array(id.utf8))
         if let time {
             guard let time = RFC3339.parse(time), time.milliseconds >= 0 else {
                 throw Self.fault("time is to be a date of RFC 3339, since 1970")

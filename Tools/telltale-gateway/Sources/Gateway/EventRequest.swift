@@ -7,8 +7,10 @@ public import TelltaleWire
 public enum EventRequest {
     /// The longest body of a request, in bytes, hooks aside: a line of the daemon holds it with its attributes.
     public static let bodyByteLimit = 64_000
-    /// The longest body of a hook's delivery, and of a batch of CloudEvents, in bytes.
-    public static let deliveryByteLimit = 1_048_576
+    /// The longest body of a batch of CloudEvents, in bytes.
+    public static let batchByteLimit = 1_048_576
+    /// The longest body of a hook's delivery, in bytes: shops send whole orders, and give a hook up that refuses some.
+    public static let deliveryByteLimit = 8_388_608
 
     /// - Throws: `bad_key`, `bad_attr`, `bad_json`.
     public static func make(

@@ -8,7 +8,7 @@ public enum IdempotencyKey {
     public static func parse(_ field: String) throws(Problem) -> String {
         var text = Substring(field)
         if text.hasPrefix("\"") {
-            guard let inner = quoted(text) else { throw fault }
+            guard let inner = QuotedText.decode(text, escaping: ["\"", "\\"]) else { throw fault }
             text = Substring(inner)
         }
         guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -22,15 +22,23 @@ public enum IdempotencyKey {
             "bad_request",
             "Idempotency-Key is to be 1 to 256 visible ASCII characters without a space, in double quotes or bare")
     }
+}
 
-    private static func quoted(_ text: Substring) -> String? {
+/// A quoted string of a header field (RFC 9110 §5.6.4).
+enum QuotedText {
+    /// The text inside; `nil` for what is not one quoted string.
+    ///
+    /// - Parameter escaping: The characters that a backslash may stand before; `nil` for all, as in RFC 9110. Structured fields (RFC
+    ///   8941) know two.
+    static func decode(_ text: Substring, escaping: Set<Unicode.Scalar>? = nil) -> String? {
+        guard text.hasPrefix("\"") else { return nil }
         var result = ""
         var characters = text.unicodeScalars.dropFirst().makeIterator()
         while let character = characters.next() {
             switch character {
             case "\"": return characters.next() == nil ? result : nil
             case "\\":
-                guard let escaped = characters.next(), escaped == "\"" || escaped == "\\" else { return nil }
+                guard let escaped = characters.next(), escaping?.contains(escaped) ?? true else { return nil }
                 result.unicodeScalars.append(escaped)
             default: result.unicodeScalars.append(character)
             }

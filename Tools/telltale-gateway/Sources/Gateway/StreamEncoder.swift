@@ -16,7 +16,8 @@ public struct StreamEncoder: Sendable {
     /// How many events of each name were written since ``takeCounts()``.
     private var counts: [Int]
 
-    public static let eventNames = ["open", "row", "gone", "live", "reset", "milestone", "alert", "mark", "bye"]
+    /// None is `open`, `error` or `message`, which are EventSource's own.
+    public static let eventNames = ["hello", "row", "gone", "live", "reset", "milestone", "alert", "mark", "bye"]
 
     public init(_ format: Format, cursors: [Cursor?]) {
         self.format = format
@@ -49,7 +50,7 @@ public struct StreamEncoder: Sendable {
     /// The first event, and before it how long a browser waits before it comes back.
     public mutating func open(_ members: [UInt8], into out: inout [UInt8]) {
         if format == .serverSentEvents { out.append("retry: 2000\n\n") }
-        begin("open", 0, hasID: false, into: &out)
+        begin("hello", 0, hasID: false, into: &out)
         out += members
         end(into: &out)
     }

@@ -169,7 +169,7 @@ struct GatewayResponder: HTTPResponder {
         if let origin = caller.field(.origin), gateway.origins.allows(origin: origin) {
             response.headers[.accessControlAllowMethods] = route.allowed
             response.headers[.accessControlAllowHeaders] =
-                "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+                "Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
             response.headers[.accessControlMaxAge] = "600"
         }
         return response

@@ -57,7 +57,7 @@ extension GatewayResponder {
     }
 
     private func postBatch(_ caller: Caller) async throws(Problem) -> Response {
-        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit)
+        let body = try await caller.body(upTo: EventRequest.batchByteLimit)
         let elements = try Self.elements(body)
         var events: [Result<EventCommand, Problem>] = []
         // A daemon that does not answer is waited for once.
@@ -77,14 +77,16 @@ extension GatewayResponder {
         for (element, event) in zip(elements, events) {
             switch event {
             case .failure(let problem): batch.refused(id: element["id"]?.string, problem)
-            case .success(let event): tell(event, answers.popFirst(), in: &batch)
+            // The sender's own id, of which the event's may be a hash.
+            case .success(let event):
+                tell(event, id: element["id"]?.string ?? event.eid ?? "", answers.popFirst(), in: &batch)
             }
         }
         return .json(batch.finish(), status: batch.status)
     }
 
     private static func tell(
-        _ event: EventCommand, _ answer: Result<Answer, Problem>?, in batch: inout CloudEventBatch
+        _ event: EventCommand, id: String, _ answer: Result<Answer, Problem>?, in batch: inout CloudEventBatch
     ) {
         switch answer {
         case .success(let answer)?:
@@ -93,9 +95,10 @@ extension GatewayResponder {
             for attribute in line.attributes where attribute.name != "id" {
                 members.append((name: attribute.name, value: Answers.value(attribute)))
             }
-            batch.taken(id: event.eid ?? "", members)
-        case .failure(let problem)?: batch.refused(id: event.eid, problem)
-        case nil: batch.refused(id: event.eid, Problem("internal", "the daemon gave no answer"))
+            if let hint = Answers.hint(line) { members.append((name: "msg", value: .string(hint))) }
+            batch.taken(id: id, members)
+        case .failure(let problem)?: batch.refused(id: id, problem)
+        case nil: batch.refused(id: id, Problem("internal", "the daemon gave no answer"))
         }
     }
 

@@ -89,7 +89,7 @@ enum Answers {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("key", key.text)
-        append(line, to: &writer)
+        appendActed(line, to: &writer)
         writer.endObject()
         return writer.bytes
     }
@@ -97,9 +97,18 @@ enum Answers {
     static func attributes(_ line: ServerLine) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        append(line, to: &writer)
+        appendActed(line, to: &writer)
         writer.endObject()
         return writer.bytes
+    }
+
+    /// For people: where the sender probably made a mistake, which.
+    static func hint(_ line: ServerLine) -> String? { line.tail?["msg"]?.string }
+
+    /// The answer to what acts: the attributes, and the hint.
+    static func appendActed(_ line: ServerLine, to writer: inout JSONWriter) {
+        append(line, to: &writer)
+        if let hint = hint(line) { writer.member("msg", hint) }
     }
 
     static func append(_ line: ServerLine, to writer: inout JSONWriter) {

@@ -33,6 +33,39 @@ def test_events_of_the_library_are_taken(gateway, encode, subject):
     assert gateway.post("/v1/events", body, headers).code == "dup_mismatch"
 
 
+def test_binary_attributes_may_stand_in_quotes(gateway):
+    head = {"ce-specversion": '"1.0"', "ce-id": '"q \\"1\\""', "ce-source": '"/q%20"'.replace("%20", ""), "ce-type": "start",
+            "ce-subject": '"errand/quoted"', "ce-telltalefor": '"%61lice"', "Content-Type": "application/json"}
+    assert gateway.post("/v1/events", "{}", head).json["key"] == "errand/quoted"
+    told = gateway.get("/v1/entities/errand/quoted/history").json["events"][0]
+    assert told["src"] == "/q" and told["eid"].startswith("sha256:")
+    assert gateway.post("/v1/events", "{}", head | {"ce-id": '"open'}).code == "bad_request"
+
+
+@pytest.mark.parametrize("identifier", ["two words", "ü", "x" * 257, "42"])
+def test_any_id_that_is_not_empty_is_one(gateway, identifier):
+    def send(subject, batch=False):
+        event = {"specversion": "1.0", "id": identifier, "source": f"/any/{len(identifier)}", "type": "start", "subject": subject}
+        if batch:
+            return gateway.post("/v1/events", [event], BATCH).json[0]
+        return gateway.post("/v1/events", event, {"Content-Type": "application/cloudevents+json"}).json
+
+    key = f"errand/any-{len(identifier)}"
+    assert [send(key)["verdict"], send(key)["verdict"]] == ["applied", "duplicate"]
+    again = send(key, batch=True)
+    assert (again["verdict"], again["id"]) == ("duplicate", identifier)
+    assert send(f"{key}-other")["code"] == "dup_mismatch"
+
+
+def test_the_hint_of_what_is_ignored_is_told(gateway):
+    start = {"specversion": "1.0", "id": "h-1", "source": "/h", "type": "start", "subject": "errand/hint"}
+    wrong = start | {"id": "h-2", "type": "redy"}
+    answer = gateway.post("/v1/events", [start, wrong], BATCH)
+    assert [entry.get("msg") for entry in answer.json] == [None, "no state of errand handles redy"]
+    answer = gateway.post("/v1/events", wrong | {"id": "h-3"}, {"Content-Type": "application/cloudevents+json"})
+    assert answer.json["msg"] == "no state of errand handles redy"
+
+
 def test_without_data(gateway):
     headers, body = to_binary(made(None, subject="errand/bare", type="start", id="bare"))
     assert gateway.post("/v1/events", body, headers).json["verdict"] == "applied"

@@ -54,7 +54,7 @@ def test_plain_curl(gateway):
     assert refused.returncode == 22 and json.loads(refused.stdout)["code"] == "bad_json"
     assert curl("-I", f"{gateway.url}/v1/kinds").stdout.startswith("HTTP/1.1 200")
     streaming = output_until(["curl", "-sN", f"{gateway.url}/v1/stream?sub=coffee-order/curl,carplay"], "event: live")
-    assert streaming.startswith("retry: 2000\n\nevent: open\n")
+    assert streaming.startswith("retry: 2000\n\nevent: hello\n")
     lines = output_until(
         ["curl", "-sN", "-H", "Accept: application/x-ndjson", f"{gateway.url}/v1/stream?sub=errand/*"], '{"event":"live",')
     assert all(json.loads(line)["event"] for line in lines.splitlines()[:-1])

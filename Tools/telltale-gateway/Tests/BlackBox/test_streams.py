@@ -19,7 +19,7 @@ def test_a_picture_then_what_changes(gateway):
     assert stream.header("Last-Event-ID") == "earliest"
     assert stream.response.readline() == b"retry: 2000\n" and stream.response.readline() == b"\n"
     name, data, identifier = stream.next()
-    assert (name, identifier) == ("open", None)
+    assert (name, identifier) == ("hello", None)
     assert data["subs"] == [
         {"sub": 1, "pattern": "coffee-order/s1", "view": "carplay"},
         {"sub": 2, "pattern": "porch-light/*", "view": "full", "placement": "lockScreen"}]
@@ -84,7 +84,7 @@ def test_what_cannot_be_resumed_is_told_anew(gateway, position, why):
     assert stream.status == 200
     events = stream.until("live")
     names = [event[0] for event in events]
-    assert names == ["open", "reset", "row", "live"]
+    assert names == ["hello", "reset", "row", "live"]
     assert events[1][1] == {"sub": 1, "why": why} and events[2][1]["snap"] is True
     stream.close()
 
@@ -102,7 +102,7 @@ def test_the_same_as_lines(gateway):
     stream = Stream(gateway, "sub=errand/lines", {"Accept": "application/x-ndjson"})
     assert stream.header("Content-Type") == "application/x-ndjson"
     events = [json.loads(stream.response.readline()) for _ in range(3)]
-    assert [event["event"] for event in events] == ["open", "row", "live"]
+    assert [event["event"] for event in events] == ["hello", "row", "live"]
     assert events[1]["row"]["content"] == {"note": "a"} and events[2]["id"]
     stream.close()
 
@@ -242,10 +242,10 @@ def test_sse_clients_of_others_work_unchanged(gateway):
         client = sseclient.SSEClient(response)
         events = client.events()
         names = [next(events).event for _ in range(3)]
-    assert names == ["open", "row", "live"]
+    assert names == ["hello", "row", "live"]
     with httpx.Client(timeout=PATIENCE) as client, httpx_sse.connect_sse(client, "GET", url) as source:
         # This one tells the block that holds nothing but retry: as an event too.
         events = (event for event in source.iter_sse() if event.data)
         first = [next(events) for _ in range(3)]
-    assert [event.event for event in first] == ["open", "row", "live"]
+    assert [event.event for event in first] == ["hello", "row", "live"]
     assert first[2].id and json.loads(first[1].data)["row"]["content"] == {"note": "a"}

@@ -71,7 +71,7 @@ def test_a_link_that_is_closed_while_it_asks_stays_closed(page, gateway):
 def test_a_picture_that_was_cut_leaves_nothing_behind(page, gateway):
     """The browser comes back by itself, without a position: what the first picture had and the second has not is gone."""
     def events(*more):
-        lines = ['retry: 1\n\nevent: open\ndata: {"epoch":"e","now":1,"subs":[]}\n\n', *more]
+        lines = ['retry: 1\n\nevent: hello\ndata: {"epoch":"e","now":1,"subs":[]}\n\n', *more]
         return lambda route: route.fulfill(content_type="text/event-stream", body="".join(lines))
 
     def row(key):

@@ -56,7 +56,7 @@ def test_a_link_of_another_scheme_is_dead(page, gateway):
     assert [button["link"] for button in buttons if "link" in button] == ["tel:1\"%20onclick=\"window.broken=1"]
     for scheme in ["javascript", " JavaScript", "data", "vbscript"]:
         buttons.append({"interactive": True, "link": f"{scheme}:window.broken=1", "title": scheme})
-    events = [("open", {"now": 0}), ("row", {"sub": 2} | phone), *(("live", {"sub": sub}) for sub in range(1, 7))]
+    events = [("hello", {"now": 0}), ("row", {"sub": 2} | phone), *(("live", {"sub": sub}) for sub in range(1, 7))]
     page.route("**/v1/stream**", lambda route: route.fulfill(
         content_type="text/event-stream", body="".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)))
     page.goto(f"{gateway.url}/{key}")

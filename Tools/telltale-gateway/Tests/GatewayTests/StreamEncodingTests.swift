@@ -26,7 +26,7 @@ struct StreamEncodingTests {
     static let told = """
         retry: 2000
 
-        event: open
+        event: hello
         data: {"epoch":"6f3a91c2d0e4b577","now":1763719200123,"subs":[{"sub":1,"pattern":"coffee-order/*","view":"carplay"},{"sub":2,"pattern":"*","view":"full"}]}
 
         event: row
@@ -73,6 +73,10 @@ struct StreamEncodingTests {
         StreamSession(try StreamRequest(try Query(query), lastEventID: lastEventID), token: "tt_secret", format: format)
     }
 
+    @Test func `no event has a name of EventSource's own`() {
+        #expect(Set(StreamEncoder.eventNames).isDisjoint(with: ["open", "error", "message"]))
+    }
+
     @Test func `the events of a conversation`() throws {
         var session = try Self.session()
         session.receive(Array(Self.conversation.utf8).span)
@@ -109,7 +113,7 @@ struct StreamEncodingTests {
         let events = try lines.map { try JSONParser.parse(String($0)) }
         #expect(
             events.compactMap { $0["event"]?.string } == [
-                "open", "row", "live", "live", "milestone", "alert", "row", "gone", "mark", "mark", "reset",
+                "hello", "row", "live", "live", "milestone", "alert", "row", "gone", "mark", "mark", "reset",
             ])
         #expect(events.filter { $0["id"] != nil }.count == 4)
     }
@@ -261,7 +265,7 @@ struct StreamEncodingTests {
         }
         #expect(
             told == [
-                "event: open", "event: live", "event: row", "event: reset", #"data: {"sub":2,"why":"cut"}"#,
+                "event: hello", "event: live", "event: row", "event: reset", #"data: {"sub":2,"why":"cut"}"#,
                 "event: row",
             ])
     }

@@ -84,13 +84,11 @@ export class Link extends EventTarget {
         this.#source = source;
         const on = (name, run) => source.addEventListener(name, event => {
             if (source !== this.#source) return;
-            // The browser tells of its connection by an event that is called open too, without data.
-            if (event.data === undefined) return;
             if (event.lastEventId) this.#lastID = event.lastEventId;
             this.#listen();
             run(JSON.parse(event.data));
         });
-        on("open", data => {
+        on("hello", data => {
             clock.heard(data.now);
             this.#waiting = new Set(this.subs.keys());
             // The browser came back by itself, to a picture that begins anew.

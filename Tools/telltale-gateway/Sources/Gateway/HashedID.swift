@@ -1,0 +1,19 @@
+internal import Crypto
+
+/// Ids of events that the gateway makes of what it is sent: the same thing sent again has the same id.
+enum HashedID {
+    /// `sha256:` and 64 hexadecimal digits.
+    static func make(_ parts: [UInt8]...) -> String {
+        var hash = SHA256()
+        for (index, part) in parts.enumerated() {
+            // No two lists of texts are joined to the same bytes.
+            if index > 0 { hash.update(data: [0]) }
+            hash.update(data: part)
+        }
+        return "sha256:"
+            + hash.finalize().map { byte in
+                let hex = String(byte, radix: 16)
+                return hex.utf8.count < 2 ? "0" + hex : hex
+            }.joined()
+    }
+}
