@@ -44,6 +44,30 @@ def test_one_command_serves_and_stops_clean(tmp_path):
     command.stderr.close()
 
 
+GATEWAY, DAEMON = "package/telltale-gateway", "root/telltaled"
+
+
+@pytest.mark.parametrize("built, connect, missing", [
+    ([], "", [GATEWAY, DAEMON]), ([DAEMON], "", [GATEWAY]), ([GATEWAY], "", [DAEMON]), ([], "127.0.0.1:1", [GATEWAY]),
+])
+def test_what_is_not_built_is_named(tmp_path, built, connect, missing):
+    """With a `swift build` that only says where programs would be."""
+    programs = {"bin/swift": 'case "$*" in *--package-path*) echo package ;; *) echo root ;; esac'}
+    for path, text in (programs | dict.fromkeys(built, "exit 3")).items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+    (tmp_path / "Tools").mkdir()
+    shutil.copy(REPOSITORY / "Tools/gateway", tmp_path / "Tools/gateway")
+    ended = subprocess.run(
+        [tmp_path / "Tools/gateway"], capture_output=True, text=True, timeout=PATIENCE,
+        env=environment() | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PREBUILT": "yes", "TELLTALE_CONNECT": connect})
+    told = ended.stderr.splitlines()[0]
+    assert ended.returncode == 1 and "PREBUILT" in told, ended.stderr
+    assert told.split("missing:")[1].split() == missing
+
+
 def test_plain_curl(gateway):
     posted = curl("-d", '{"attributes":{"item":"Flat white"}}', f"{gateway.url}/coffee-order/curl/start")
     assert json.loads(posted.stdout)["verdict"] == "applied"
