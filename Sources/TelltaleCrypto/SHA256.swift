@@ -1,14 +1,14 @@
 internal import CTelltaleCrypto
 
 /// SHA-256 by libcrypto (FIPS 180-4), of bytes that may come in parts.
-public struct SHA256 {
+public struct SHA256: Sendable {
     /// The length of a digest in bytes.
     public static let byteCount = 32
     /// The length of a block in bytes.
     static let blockByteCount = 64
 
-    /// Owns libcrypto's state.
-    @safe private final class State {
+    /// Owns libcrypto's state, which changes only where nothing else refers to it.
+    @safe private final class State: @unchecked Sendable {
         let pointer: OpaquePointer
 
         init(_ pointer: OpaquePointer?) {
@@ -49,7 +49,7 @@ public struct SHA256 {
 }
 
 /// HMAC with SHA-256 (RFC 2104), of bytes that may come in parts.
-public struct MessageCode {
+public struct MessageCode: Sendable {
     private var inner: SHA256
     private let outer: SHA256
 

@@ -23,10 +23,12 @@ public struct DeliveryValues: Sendable {
 /// fields where its attributes do.
 struct DeliveryTemplate: Sendable {
     let template: Template
+    /// The paths below `body` that it reads.
+    private(set) var bodyPaths: [[Substring]] = []
 
     /// - Throws: A sentence about what is wrong.
     init(_ text: String) throws(HookFault) {
-        let translated = try Self.translate(text)
+        let translated = try Self.translate(text, &bodyPaths)
         do {
             template = try Template(translated)
         } catch {
@@ -39,7 +41,7 @@ struct DeliveryTemplate: Sendable {
     func value(_ delivery: DeliveryValues) -> JSON? { template.value(in: delivery.context) }
 
     /// Gives each path behind `{{` the root that the kinds' templates know.
-    private static func translate(_ text: String) throws(HookFault) -> String {
+    private static func translate(_ text: String, _ bodyPaths: inout [[Substring]]) throws(HookFault) -> String {
         var result = ""
         var rest = text[...]
         while let opening = rest.range(of: "{{") {
@@ -48,6 +50,7 @@ struct DeliveryTemplate: Sendable {
             let path = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
             guard let root = DeliveryRoot(path) else { throw HookFault(DeliveryRoot.fault(path)) }
             result += root.kinds + path.dropFirst(root.rawValue.count)
+            if root == .body { bodyPaths.append(DeliveryRoot.names(path)) }
             rest = rest[path.endIndex...]
         }
         return result + rest
@@ -57,10 +60,12 @@ struct DeliveryTemplate: Sendable {
 /// The kinds' guards, over `body.` and `header.`.
 struct DeliveryGuard: Sendable {
     let condition: Guard
+    /// The paths below `body` that it reads.
+    private(set) var bodyPaths: [[Substring]] = []
 
     /// - Throws: A sentence about what is wrong.
     init(_ text: String) throws(HookFault) {
-        let translated = try Self.translate(text)
+        let translated = try Self.translate(text, &bodyPaths)
         do {
             condition = try Guard(translated)
         } catch {
@@ -72,7 +77,7 @@ struct DeliveryGuard: Sendable {
 
     private static let words: Set<Substring> = ["and", "or", "not", "in", "true", "false", "null"]
 
-    private static func translate(_ text: String) throws(HookFault) -> String {
+    private static func translate(_ text: String, _ bodyPaths: inout [[Substring]]) throws(HookFault) -> String {
         var result = ""
         var rest = text[...]
         while let first = rest.first {
@@ -87,6 +92,7 @@ struct DeliveryGuard: Sendable {
                 } else {
                     guard let root = DeliveryRoot(word) else { throw HookFault(DeliveryRoot.fault(word)) }
                     result += root.kinds + word.dropFirst(root.rawValue.count)
+                    if root == .body { bodyPaths.append(DeliveryRoot.names(word)) }
                 }
                 rest = rest[word.endIndex...]
             } else {
@@ -126,6 +132,9 @@ private enum DeliveryRoot: String, CaseIterable {
         case .header: "attributes"
         }
     }
+
+    /// The names of a path below its root.
+    static func names(_ path: Substring) -> [Substring] { path.split(separator: ".").dropFirst().map { $0 } }
 
     static func fault(_ path: Substring) -> String {
         "\"\(path.prefix(60))\" is no path of a delivery: body.NAME or header.NAME, names in lower case for header"

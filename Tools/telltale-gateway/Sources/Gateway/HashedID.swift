@@ -1,4 +1,4 @@
-internal import Crypto
+internal import TelltaleCrypto
 
 /// Ids of events that the gateway makes of what it is sent: the same thing sent again has the same id.
 enum HashedID {
@@ -7,11 +7,11 @@ enum HashedID {
         var hash = SHA256()
         for (index, part) in parts.enumerated() {
             // No two lists of texts are joined to the same bytes.
-            if index > 0 { hash.update(data: [0]) }
-            hash.update(data: part)
+            if index > 0 { hash.update([0]) }
+            hash.update(part)
         }
         return "sha256:"
-            + hash.finalize().map { byte in
+            + hash.digest().map { byte in
                 let hex = String(byte, radix: 16)
                 return hex.utf8.count < 2 ? "0" + hex : hex
             }.joined()

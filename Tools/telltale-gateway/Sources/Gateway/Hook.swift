@@ -19,13 +19,26 @@ public struct Hook: Sendable {
     public let name: String
     let verification: Verification
     let rules: [Rule]
+    private let paths: DeliveryPaths
+
+    init(name: String, verification: Verification, rules: [Rule]) {
+        (self.name, self.verification, self.rules) = (name, verification, rules)
+        var paths = DeliveryPaths()
+        for names in verification.bodyPaths + rules.flatMap(\.bodyPaths) { paths.insert(names) }
+        self.paths = paths
+    }
 
     /// Where its secrets are.
     public var secrets: [SecretReference] { verification.secrets }
 
-    /// - Throws: `bad_signature`.
-    public func verify(_ delivery: Delivery, secrets: [[UInt8]], now: Timestamp) throws(Problem) {
-        try verification.check(delivery, secrets: secrets, now: now)
+    /// Begins to check a delivery of which the header fields have come.
+    ///
+    /// - Parameters:
+    ///   - headers: By their names in lower case.
+    ///   - secrets: Any of them may have signed.
+    ///   - now: The time that signed times are compared with.
+    public func check(_ headers: [String: String], secrets: [[UInt8]], now: Timestamp) -> SignatureCheck {
+        verification.check(headers, secrets: secrets, now: now)
     }
 
     /// Whether it is the unsigned test that WooCommerce sends when a webhook is made: nothing is in it, and nothing becomes of it.
@@ -50,7 +63,7 @@ public struct Hook: Sendable {
     ///
     /// - Throws: `bad_json`, `bad_key` or `bad_attr`, for a delivery of which nothing can be made.
     public func outcome(of delivery: Delivery) throws(Problem) -> Outcome {
-        let body = try DeliveryBody.parse(delivery.body)
+        let body = try body(of: delivery)
         guard let values = DeliveryValues(body: body, headers: delivery.headers) else {
             throw Problem("internal", "no values")
         }
@@ -62,25 +75,44 @@ public struct Hook: Sendable {
             }
             var event = try rule.event(values)
             event.source = "hook:\(name)"
-            event.eid = verification.eid(delivery, body, values)
+            event.eid = verification.eid(delivery, body, values, topic: topic)
             return .event(event, topic: topic, rule: index)
         }
         return .unmatched(topic: topic)
     }
+
+    private func body(of delivery: Delivery) throws(Problem) -> JSON {
+        do throws(Problem) {
+            return try DeliveryBody.read(delivery.body, paths)
+        } catch {
+            // Not every sender of JSON names its type.
+            guard mediaType(delivery.headers["content-type"]) == "application/x-www-form-urlencoded" else {
+                throw error
+            }
+            throw Problem(
+                "media_type",
+                "the delivery is a form; choose application/json as the content type of the webhook, at its sender")
+        }
+    }
 }
 
 extension Hook.Rule {
+    /// The paths below `body` that it reads.
+    var bodyPaths: [[Substring]] {
+        let templates = [key, type, at, version, accounts].compactMap { $0 } + (data?.templates ?? [])
+        return templates.flatMap(\.bodyPaths) + (condition?.bodyPaths ?? [])
+    }
+
     func event(_ values: DeliveryValues) throws(Problem) -> EventCommand {
         let text = key.text(values)
         guard let key = Key(text) else { throw EventRequest.badKey(text) }
         var event = EventCommand(key: key, type: try EventRequest.type(type.text(values)))
-        if let at {
-            guard let value = at.value(values) else { throw Self.fault("at", "nothing") }
-            event.happenedAt = try Self.time(value)
-        }
-        if let version {
-            let text = version.text(values)
-            guard let number = Query.decimal(text) else { throw Self.fault("ver", text) }
+        // A time or a version that the sender leaves out is not given. Accounts are: without them everybody would see the activity.
+        if let value = Self.given(at, values) { event.happenedAt = try Self.time(value) }
+        if let value = Self.given(version, values) {
+            guard let number = value.integer ?? value.string.flatMap({ Query.decimal($0) }), number >= 0 else {
+                throw Self.fault("ver", value.description)
+            }
             event.version = number
         }
         if let accounts { event.accounts = try EventRequest.accounts(Query.word(accounts.text(values), "for")) }
@@ -93,6 +125,13 @@ extension Hook.Rule {
             }
         }
         return event
+    }
+
+    private static func given(_ template: DeliveryTemplate?, _ values: DeliveryValues) -> JSON? {
+        switch template?.value(values) {
+        case nil, .null?, .string("")?: nil
+        case let value?: value
+        }
     }
 
     private static func fault(_ name: String, _ text: String) -> Problem {
@@ -122,6 +161,15 @@ indirect enum DataTemplate: Sendable {
     case template(DeliveryTemplate)
     case array([DataTemplate])
     case object([(name: String, value: DataTemplate)])
+
+    var templates: [DeliveryTemplate] {
+        switch self {
+        case .literal: []
+        case .template(let template): [template]
+        case .array(let elements): elements.flatMap(\.templates)
+        case .object(let members): members.flatMap(\.value.templates)
+        }
+    }
 
     func value(_ values: DeliveryValues) -> JSON? {
         switch self {

@@ -45,27 +45,18 @@ struct Verification: Sendable {
     /// - Parameters:
     ///   - secrets: Any of them may have signed.
     ///   - now: The time that signed times are compared with.
-    /// - Throws: `bad_signature`, the same words for every reason, so that nothing can be learned of it.
-    func check(_ delivery: Delivery, secrets: [[UInt8]], now: Timestamp) throws(Problem) {
-        guard isGood(delivery, secrets, now) else {
-            throw Problem("bad_signature", "the delivery's signature, or its time, is not good")
-        }
-    }
-
-    private func isGood(_ delivery: Delivery, _ secrets: [[UInt8]], _ now: Timestamp) -> Bool {
-        let headers = delivery.headers
+    func check(_ headers: [String: String], secrets: [[UInt8]], now: Timestamp) -> SignatureCheck {
         switch scheme {
         case .standard:
             guard let id = headers["webhook-id"], let time = headers["webhook-timestamp"], isRecent(time, now) else {
-                return false
+                return SignatureCheck([], secrets: [])
             }
             let signatures = (headers["webhook-signature"] ?? "").split(separator: " ").compactMap { part in
                 part.hasPrefix("v1,") ? Data(base64Encoded: String(part.dropFirst(3))) : nil
             }
-            let message = Array("\(id).\(time).".utf8) + delivery.body
-            return matches(signatures, message, secrets.compactMap(Self.standardKey))
-        case .shopify:
-            return matches(base64(headers["x-shopify-hmac-sha256"]), delivery.body, secrets)
+            return SignatureCheck(
+                signatures, secrets: secrets.compactMap(Self.standardKey), beforeBody: "\(id).\(time).")
+        case .shopify: return SignatureCheck(base64(headers["x-shopify-hmac-sha256"]), secrets: secrets)
         case .stripe:
             var time = ""
             var signatures: [Data] = []
@@ -78,29 +69,17 @@ struct Verification: Sendable {
                 default: break
                 }
             }
-            return isRecent(time, now) && matches(signatures, Array("\(time).".utf8) + delivery.body, secrets)
-        case .github: return matches(hex(headers["x-hub-signature-256"], prefix: "sha256="), delivery.body, secrets)
-        case .woocommerce: return matches(base64(headers["x-wc-webhook-signature"]), delivery.body, secrets)
+            return SignatureCheck(isRecent(time, now) ? signatures : [], secrets: secrets, beforeBody: "\(time).")
+        case .github:
+            return SignatureCheck(hex(headers["x-hub-signature-256"], prefix: "sha256="), secrets: secrets)
+        case .woocommerce: return SignatureCheck(base64(headers["x-wc-webhook-signature"]), secrets: secrets)
         case .square:
-            let signature = base64(headers["x-square-hmacsha256-signature"])
-            return matches(signature, Array(url.utf8) + delivery.body, secrets)
+            return SignatureCheck(base64(headers["x-square-hmacsha256-signature"]), secrets: secrets, beforeBody: url)
         case .hmac:
             let text = headers[header]
-            let signature = encoding == .hex ? hex(text, prefix: prefix) : base64(text, prefix: prefix)
-            return matches(signature, delivery.body, secrets)
+            let signatures = encoding == .hex ? hex(text, prefix: prefix) : base64(text, prefix: prefix)
+            return SignatureCheck(signatures, secrets: secrets)
         }
-    }
-
-    /// Compares in constant time, and all of them. The body is hashed once for each secret, however many signatures come.
-    private func matches(_ signatures: [Data], _ message: [UInt8], _ secrets: [[UInt8]]) -> Bool {
-        guard (1...WebhookScheme.signatureLimit).contains(signatures.count) else { return false }
-        var isGood = false
-        for secret in secrets {
-            var code = MessageCode(key: secret)
-            code.update(message)
-            for signature in signatures where code.matches(signature) { isGood = true }
-        }
-        return isGood
     }
 
     /// The bytes behind `whsec_`, in base64.
@@ -148,24 +127,68 @@ struct Verification: Sendable {
         }
     }
 
-    /// The sender's id of the delivery; where it gives none, a hash of the body, so that a repeat acts once all the same.
-    func eid(_ delivery: Delivery, _ body: JSON, _ values: DeliveryValues) -> String {
+    /// The paths below `body` that topic and id are read from.
+    var bodyPaths: [[Substring]] {
+        switch scheme {
+        case .standard: [["type"]]
+        case .stripe: [["type"], ["id"]]
+        case .square: [["type"], ["event_id"]]
+        case .github: [["action"]]
+        case .hmac: (topic?.bodyPaths ?? []) + (eid?.bodyPaths ?? [])
+        case .shopify, .woocommerce: []
+        }
+    }
+
+    /// The sender's id of the delivery. Where it gives none that is its own, a hash of what was delivered: so a repeat acts once, and
+    /// two deliveries never have one id.
+    func eid(_ delivery: Delivery, _ body: JSON, _ values: DeliveryValues, topic: String) -> String {
         let text: String? =
             switch scheme {
             case .standard: delivery.headers["webhook-id"]
             case .shopify: delivery.headers["x-shopify-webhook-id"]
             case .stripe: body["id"]?.string
             case .github: delivery.headers["x-github-delivery"]
-            case .woocommerce: delivery.headers["x-wc-webhook-delivery-id"]
+            // WooCommerce makes its delivery ids of the webhook and the second: orders of one second share one, and a repeat has another.
+            case .woocommerce: nil
             case .square: body["event_id"]?.string
             case .hmac: eid?.text(values)
             }
         if let text, (try? Query.word(text, "eid")) != nil { return text }
-        return "sha256:"
-            + SHA256.digest(of: delivery.body).map { byte in
-                let hex = String(byte, radix: 16)
-                return hex.utf8.count < 2 ? "0" + hex : hex
-            }.joined()
+        return HashedID.make(
+            Array(topic.utf8), Array((delivery.headers["x-wc-webhook-id"] ?? "").utf8), delivery.body)
+    }
+}
+
+/// The check of a delivery's signature, which takes the body as it comes, so that a large one is not hashed at its end in one go.
+public struct SignatureCheck: Sendable {
+    private let signatures: [Data]
+    private var codes: [MessageCode] = []
+
+    /// - Parameters:
+    ///   - signatures: Those that the delivery brings; any may be good. None, or too many, and the delivery is not good.
+    ///   - secrets: Any of them may have signed.
+    ///   - beforeBody: What is signed before the body.
+    init(_ signatures: [Data], secrets: [[UInt8]], beforeBody: String = "") {
+        self.signatures = signatures
+        guard (1...WebhookScheme.signatureLimit).contains(signatures.count) else { return }
+        codes = secrets.map { MessageCode(key: $0) }
+        take(Array(beforeBody.utf8)[...])
+    }
+
+    /// Takes the next part of the body.
+    public mutating func take(_ part: ArraySlice<UInt8>) {
+        for index in codes.indices { codes[index].update(part) }
+    }
+
+    /// Compares in constant time, and all of them.
+    ///
+    /// - Throws: `bad_signature`, the same words for every reason, so that nothing can be learned of it.
+    public func finish() throws(Problem) {
+        var isGood = false
+        for code in codes {
+            for signature in signatures where code.matches(signature) { isGood = true }
+        }
+        if !isGood { throw Problem("bad_signature", "the delivery's signature, or its time, is not good") }
     }
 }
 

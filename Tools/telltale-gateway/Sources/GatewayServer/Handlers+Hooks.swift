@@ -13,18 +13,19 @@ extension GatewayResponder {
         guard let loaded = gateway.hooks.find(name) else {
             throw Problem("unknown_hook", "there is no hook \"\(name.prefix(70))\"")
         }
-        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit)
         var headers: [String: String] = [:]
         for field in caller.request.headers {
             let name = field.name.canonicalName
             headers[name] = headers[name].map { "\($0),\(field.value)" } ?? field.value
         }
+        var check = loaded.hook.check(headers, secrets: loaded.secrets, now: SystemClock.now)
+        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit) { check.take($0) }
         let delivery = Delivery(headers: headers, body: body)
         var record = HookTable.Record(
             at: SystemClock.now, hook: name, topic: "", result: "", status: 200, requestID: caller.requestID)
         if loaded.hook.isPing(delivery) { return finish(&record, "unmatched", Self.none) }
         do throws(Problem) {
-            try loaded.hook.verify(delivery, secrets: loaded.secrets, now: SystemClock.now)
+            try check.finish()
         } catch {
             record.status = error.status
             record.code = error.code
@@ -50,6 +51,7 @@ extension GatewayResponder {
                 record.type = event.type
                 let answer = try await gateway.link.askForSelf(.event(event))
                 record.verdict = answer.reply.line["verdict"]
+                record.title = Answers.hint(answer.reply.line)
                 return finish(&record, "posted", Self.taken(event, answer.reply.line))
             }
         } catch {
@@ -75,7 +77,7 @@ extension GatewayResponder {
         writer.beginObject()
         writer.member("key", event.key.text)
         writer.member("type", event.type)
-        Answers.append(line, to: &writer)
+        Answers.appendActed(line, to: &writer)
         writer.endObject()
         writer.endArray()
         writer.endObject()

@@ -16,9 +16,9 @@ def shopify(body, secret="shopify-secret", topic="orders/create", delivery="b545
             "X-Shopify-Shop-Domain": "hoegi.myshopify.com", "Content-Type": "application/json"}
 
 
-def woocommerce(body, secret="woo-secret", topic="order.updated", delivery="9c1"):
+def woocommerce(body, secret="woo-secret", topic="order.updated", delivery="9c1", webhook="12"):
     return {"X-WC-Webhook-Signature": base64.b64encode(digest(secret, body).digest()).decode(),
-            "X-WC-Webhook-Topic": topic, "X-WC-Webhook-Delivery-ID": delivery,
+            "X-WC-Webhook-Topic": topic, "X-WC-Webhook-Delivery-ID": delivery, "X-WC-Webhook-ID": webhook,
             "X-WC-Webhook-Source": "https://shop.example.com/", "Content-Type": "application/json"}
 
 

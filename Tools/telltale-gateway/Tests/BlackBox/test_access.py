@@ -212,6 +212,13 @@ def test_the_gateways_own_token_is_for_hooks_and_figures(guarded):
     body = b'{"id":"hooked"}'
     answer = guarded.gateway.post("/v1/hooks/own", body, signatures.shopify(body))
     assert answer.json["events"][0]["verdict"] == "applied"
+    # A delivery is judged by its signature, whatever else comes with it.
+    for number, head in enumerate([{"Authorization": "Basic c2hvcDpzZWNyZXQ="}, {"Authorization": "Bearer tt_wrong"},
+                                   {"Cookie": "telltale=x", "Origin": "https://shop.example.com"}]):
+        more = f'{{"id":"hooked-{number}"}}'.encode()
+        answer = guarded.gateway.post("/v1/hooks/own", more, signatures.shopify(more, delivery=f"more-{number}") | head)
+        assert answer.status == 200 and answer.json["events"][0]["verdict"] == "applied", answer.text
+        assert guarded.gateway.post("/v1/hooks/own", more + b" ", signatures.shopify(more) | head).code == "bad_signature"
     event = guarded.ask("owner", "GET", "/v1/entities/errand/hooked/history").json["events"][0]
     assert (event["by"], event["src"]) == ("gateway", "hook:own")
     assert guarded.gateway.post("/v1/session", {"token": "tt_wrong"}).code == "auth_failed"

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import time
+import zlib
 
 import pytest
 import standardwebhooks
@@ -111,13 +112,116 @@ def test_shopify(shops):
 def test_woocommerce(shops):
     for status, state in [("pending", "placed"), ("processing", "paid"), ("completed", "shipped"), ("refunded", "refunded")]:
         body = json.dumps(WOO | {"status": status}).encode()
-        answer = deliver(shops, "woocommerce", body, signatures.woocommerce(body, delivery=status))
+        answer = deliver(shops, "woocommerce", body, signatures.woocommerce(body))
         assert answer.json["events"][0]["state"] == state
     row = shops.get("/v1/entities/shop-order/727").json["row"]
     assert row["attributes"]["item"] == "Woo Single #1"
     # The unsigned test that is sent when a webhook is made.
     assert deliver(shops, "woocommerce", b"webhook_id=12", {}).json == {"events": []}
     assert deliver(shops, "woocommerce", b'{"id":1}', {}).code == "bad_signature"
+
+
+def woo(shops, number, status, minute=0, **more):
+    """The one event of a delivery; all of them in one second, by the sender's clock."""
+    body = json.dumps(WOO | {"id": number, "status": status, "date_modified_gmt": f"2017-03-22T19:{minute:02}:08"} | more).encode()
+    return deliver(shops, "woocommerce", body, signatures.woocommerce(body)).json["events"][0]
+
+
+def test_woocommerce_orders_of_one_second_are_all_taken(shops):
+    assert [woo(shops, 800 + number, "processing")["state"] for number in range(5)] == ["paid"] * 5
+    # A retry has another delivery id.
+    body = json.dumps(WOO | {"id": 810}).encode()
+    assert [deliver(shops, "woocommerce", body, signatures.woocommerce(body, delivery=delivery)).json["events"][0]["verdict"]
+            for delivery in ("a", "b")] == ["applied", "duplicate"]
+
+
+@pytest.mark.parametrize("statuses, states", [
+    # A payment that failed is no cancellation, and may be repeated.
+    (["pending", "failed", "processing"], ["placed", "payment_failed", "paid"]),
+    (["failed", "failed", "pending", "failed", "processing"],
+     ["payment_failed", "payment_failed", "placed", "payment_failed", "paid"]),
+    (["processing", "failed"], ["paid", "paid"]),
+    # The stock timer cancelled it.
+    (["pending", "cancelled", "processing"], ["placed", "cancelled", "paid"]),
+    (["pending", "cancelled", "failed", "completed"], ["placed", "cancelled", "payment_failed", "shipped"]),
+    (["processing", "cancelled", "refunded"], ["paid", "cancelled", "refunded"]),
+])
+def test_woocommerce_payments(shops, statuses, states):
+    number = 1_000_000 + zlib.crc32(repr(statuses).encode()) % 1_000_000
+    assert [woo(shops, number, status, minute)["state"] for minute, status in enumerate(statuses)] == states
+    last = states[-1]
+    # What happened before comes late, and changes nothing.
+    assert woo(shops, number, "cancelled" if last == "paid" else "processing", date_modified_gmt="2017-03-22T18:00:00")["verdict"] == "stale"
+    assert shops.get(f"/v1/entities/shop-order/{number}").json["row"]["state"] == last
+
+
+def shopify(shops, topic, delivery, **body):
+    body = json.dumps(body).encode()
+    return deliver(shops, "shopify", body, signatures.shopify(body, topic=topic, delivery=delivery)).json["events"]
+
+
+def test_shopify_a_refund_of_a_part_ends_nothing(shops):
+    def order(topic, minute, **more):
+        at = f"2022-01-01T10:{minute:02}:00Z"
+        return shopify(shops, topic, f"refund-{topic}-{minute}", id=17, updated_at=at, created_at="2022-01-01T10:00:00Z", **more)
+
+    assert order("orders/create", 0)[0]["state"] == "placed"
+    refund = {"id": 1, "order_id": 17, "created_at": "2022-01-01T10:01:00Z", "refund_line_items": [], "transactions": []}
+    assert shopify(shops, "refunds/create", "refund-0", **refund) == []
+    assert order("orders/updated", 2, financial_status="partially_refunded") == []
+    assert shops.get("/v1/entities/shop-order/17").json["row"]["state"] == "placed"
+    assert order("orders/updated", 3, financial_status="refunded")[0]["state"] == "refunded"
+
+
+@pytest.mark.parametrize("booked", [{"created_at": "2022-01-01T12:00:00Z", "happened_at": "2022-01-01T09:00:00Z"},
+                                    {"created_at": None, "happened_at": None}, {}])
+def test_shopify_a_delivery_that_is_booked_afterwards(shops, booked):
+    number = f"{len(booked)}{booked.get('created_at') is None:d}"
+    shopify(shops, "orders/fulfilled", f"booked-{number}", id=number, updated_at="2022-01-01T11:00:00Z")
+    told = shopify(shops, "fulfillment_events/create", f"booked-late-{number}", order_id=number, status="delivered", **booked)
+    assert (told[0]["verdict"], told[0]["state"]) == ("applied", "delivered")
+
+
+def square(state, order):
+    moved = {"order_id": order, "version": 9, "location_id": "L", "fulfillment_update": [{"new_state": state}]}
+    return {"type": "order.fulfillment.updated", "event_id": f"{order}-{state}", "created_at": "2020-04-16T23:20:00Z",
+            "data": {"object": {"order_fulfillment_updated": moved}}}
+
+
+def stripe(type, payment, at):
+    return {"id": f"{payment}-{type}", "type": f"payment_intent.{type}", "created": at, "data": {"object": {"id": payment}}}
+
+
+SHOPIFY_END = {"id": 31, "updated_at": "2022-01-01T11:00:00Z", "financial_status": "refunded"}
+SQUARE_CREATED = {"type": "order.created", "event_id": "new", "created_at": "2020-04-16T23:14:00Z", "data": {"object": {
+    "order_created": {"order_id": "O", "version": 1, "location_id": "L"}}}}
+
+
+@pytest.mark.parametrize("hook, key, end, beginning", [
+    ("shopify", "shop-order/31", (SHOPIFY_END, {"topic": "orders/cancelled"}),
+     (SHOPIFY | {"id": 31}, {"topic": "orders/create"})),
+    ("shopify", "shop-order/32", (SHOPIFY_END | {"id": 32}, {"topic": "orders/updated"}),
+     (SHOPIFY | {"id": 32}, {"topic": "orders/create"})),
+    *[("woocommerce", f"shop-order/{number}", (WOO | {"id": number, "status": status}, {}),
+       (WOO | {"id": number, "status": "pending", "date_modified_gmt": "2017-03-22T19:28:02"}, {"topic": "order.created"}))
+      for number, status in [(41, "cancelled"), (42, "refunded")]],
+    *[("square", f"pickup-order/{state}", (square(state, state), {}),
+       (SQUARE_CREATED | {"event_id": f"new-{state}", "data": {"object": {"order_created": {
+           "order_id": state, "version": 1, "location_id": "L"}}}}, {}))
+      for state in ["CANCELED", "FAILED", "COMPLETED"]],
+    ("stripe", "card-payment/pi_1", (stripe("canceled", "pi_1", 1680064030), {}), (stripe("created", "pi_1", 1680064028), {})),
+])
+def test_a_late_beginning_brings_no_card_of_what_has_ended(shops, hook, key, end, beginning):
+    def send(number, body, options):
+        body = json.dumps(body).encode()
+        if hook in ("shopify", "woocommerce"):
+            options = options | {"delivery": f"{key}-{number}"}
+        return deliver(shops, hook, body, getattr(signatures, hook)(body, **options)).json["events"][0]
+
+    assert send(1, *end)["verdict"] == "applied"
+    assert send(2, *beginning)["verdict"] in ("ignored", "stale")
+    assert key not in [entity["key"] for entity in shops.get("/v1/entities?view=phone").json["entities"]]
+    assert shops.get(f"/v1/entities/{key}").json["row"]["lifecycle"] == "dismissed"
 
 
 def test_stripe(shops):
@@ -188,17 +292,52 @@ def test_what_cannot_be_an_event_is_taken_all_the_same(shops):
         answer = post(body)
         assert answer.status == 200, answer.text
         assert [event.get("code") for event in answer.json["events"]] == ([code] if code else [])
-    whole = post({"action": "published", "id": "big", "filler": "x" * 1_100_000})
+    # A large order is taken, whatever its size is made of.
+    large = post({"action": "published", "id": "large", "lines": [{"title": "x" * 50}] * 80_000})
+    assert large.json["events"][0]["verdict"] == "applied", large.text
+    whole = post({"action": "published", "id": "big", "filler": "x" * 8_400_000})
     assert (whole.status, whole.code) == (413, "too_large")
+    post({"action": "published", "id": "no key"})
     listed = shops.get("/hooks").json
     assert "shopify" in listed["hooks"]
     last = listed["deliveries"][0]
-    assert (last["hook"], last["result"], last["code"]) == ("github", "refused", "too_large")
+    assert (last["hook"], last["result"], last["code"]) == ("github", "refused", "bad_key")
     figures = shops.metrics()
     assert int(figures['telltale_gateway_webhook_deliveries_total{hook="github",result="refused"}']) >= 3
     assert int(figures['telltale_gateway_webhook_deliveries_total{hook="stripe",result="bad_signature"}']) == 2
     for secret in ["till-secret", "shopify-secret", STANDARD[6:], "Hmac", "x" * 100]:
         assert secret not in shops.log()
+
+
+def test_what_no_rule_reads_loses_no_order(shops):
+    for number, value in enumerate([rb'"\ud83d"', b"1e400", b'{"a":1,"a":2}', b"[" * 40 + b"]" * 40]):
+        body = b'{"action":"published","x":' + value + b',"id":"unread-%d"}' % number
+        answer = deliver(shops, "github", body, signatures.github(body, delivery=f"unread-{number}"))
+        assert answer.json["events"][0]["verdict"] == "applied", answer.text
+
+
+def test_a_form_of_github_says_what_to_change(shops):
+    body = b"payload=%7B%22action%22%3A%22published%22%7D"
+    head = signatures.github(body, delivery="form") | {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = deliver(shops, "github", body, head)
+    [event] = answer.json["events"]
+    assert (answer.status, event["code"]) == (200, "media_type") and "application/json" in event["title"]
+
+
+def test_an_encoding_that_is_not_understood_is_told(shops):
+    body = json.dumps(SHOPIFY).encode()
+    answer = deliver(shops, "shopify", body, signatures.shopify(body) | {"Content-Encoding": "gzip"})
+    assert (answer.status, answer.code, answer.headers["accept-encoding"]) == (415, "media_type", "identity")
+    head = signatures.shopify(body, delivery="plain") | {"Content-Encoding": "identity"}
+    assert deliver(shops, "shopify", body, head).status == 200
+
+
+def test_the_hint_of_what_is_ignored_is_told(shops):
+    body = json.dumps({"id": "hint", "number": "h-1"}).encode()
+    head = {"X-Till-Signature": "v=" + signatures.digest("till-secret", body).hexdigest(), "X-Till-Topic": "made"}
+    deliver(shops, "till", body, head)
+    answer = shops.post("/errand/hint/redy")
+    assert (answer.json["verdict"], answer.json["msg"]) == ("ignored", "no state of errand handles redy")
 
 
 def test_a_daemon_that_says_later_is_told_to_the_sender(world):

@@ -19,11 +19,28 @@ struct WebhookTests {
     static func isGood(
         _ hook: Hook, _ headers: [String: String], _ body: String, _ secrets: [String], at seconds: Int64 = 0
     ) -> Bool {
+        let secrets = secrets.map { Array($0.utf8) }
+        let now = Timestamp(milliseconds: seconds * 1_000)
+        // However the body is cut.
+        let verdicts = [1, 7, max(1, body.utf8.count)].map { length in
+            var check = hook.check(headers, secrets: secrets, now: now)
+            var rest = Array(body.utf8)[...]
+            while !rest.isEmpty {
+                check.take(rest.prefix(length))
+                rest = rest.dropFirst(length)
+            }
+            return (try? check.finish()) != nil
+        }
+        #expect(Set(verdicts).count == 1)
+        return verdicts[0]
+    }
+
+    static func event(
+        _ hook: Hook, _ body: String, _ headers: [String: String] = [:]
+    ) throws(Problem) -> EventCommand? {
         let delivery = Delivery(headers: headers, body: Array(body.utf8))
-        return
-            (try? hook.verify(
-                delivery, secrets: secrets.map { Array($0.utf8) }, now: Timestamp(milliseconds: seconds * 1_000)))
-            != nil
+        guard case .event(let event, _, _) = try hook.outcome(of: delivery) else { return nil }
+        return event
     }
 
     @Test func `standard webhooks: the vector of their specification`() throws {
@@ -139,6 +156,111 @@ struct WebhookTests {
             #expect(event.key.text == key)
             #expect(event.eid?.hasPrefix("sha256:") == true)
         }
+    }
+
+    @Test(arguments: [
+        #""\ud83d half of an emoji""#, #""\ude00""#, #""\x""#, "\"a tab\t\"", "1e400", "-1e-999", "[1e400]", "NaN",
+        #"{"a":1,"a":2}"#,
+        String(repeating: "[", count: 40) + String(repeating: "]", count: 40),
+        String(repeating: #"{"a":"#, count: 5_000) + "1" + String(repeating: "}", count: 5_000),
+    ])
+    func `a value that no rule reads loses no delivery`(value: String) throws {
+        let hook = try Self.hook(#"{"scheme":"shopify","secrets":["env:X"]}"#)
+        for body in [
+            "{\"x\":\(value),\"id\":1}", "{\"id\":1,\"x\":\(value)}", "{\"id\":1,\"x\":{\"y\":[0,\(value)]}}",
+            "{\"x\":\(value),\"x\":\(value),\"id\":1}",
+        ] {
+            let event = try Self.event(hook, body)
+            #expect(event?.key.text == "errand/1")
+        }
+    }
+
+    @Test(arguments: [
+        (#""\ud83d!""#, #""\ufffd!""#), (#""\ud83d\ude00 \u00e9\n\/""#, #""\ud83d\ude00 \u00e9\n/""#),
+        ("1e400", #""1e400""#),
+        ("12345678901234567890.5", #""12345678901234567890.5""#), ("0.10", "0.1"), ("-3", "-3"), ("1e3", "1000"),
+        (#"{"a":1,"b":[true,null],"a":2}"#, #"{"a":2,"b":[true,null]}"#), ("[[],{}]", "[[],{}]"),
+    ])
+    func `what is read is mended where its meaning is plain`(value: String, meaning: String) throws {
+        let hook = try Self.hook(
+            #"{"scheme":"shopify","secrets":["env:X"]}"#,
+            #"[{"on":["*"],"key":"errand/1","type":"start","data":{"content-state":{"x":"{{body.l.1.x}}"}}}]"#)
+        let event = try Self.event(hook, "{\"l\":[{\"x\":0},{\"y\":{},\"x\":\(value)},1e400]}")
+        let expected = try JSONParser.parse("{\"content-state\":{\"x\":\(meaning)}}")
+        #expect(event.map { JSON.object($0.tail) } == expected)
+    }
+
+    @Test(arguments: [
+        #"{"id":1"#, #"{"id":1}}"#, #"{"id":1,}"#, #"{"id" 1}"#, #"{"id":01}"#, #"{"id":1.}"#, #"{"id":tru}"#,
+        #"{"id":"\q"}"#, #"{"id":"1}"#,
+        #"{"id":1,"x":"#, #"{"id":1,"x":[}"#, #"{"id":1,"x":"\"#, #"{"id":1,"x":,}"#, #"["id":1]"#,
+        "{\"id\":" + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
+    ])
+    func `what is read and cannot be mended is no JSON`(body: String) throws {
+        let hook = try Self.hook(#"{"scheme":"shopify","secrets":["env:X"]}"#)
+        do throws(Problem) {
+            _ = try Self.event(hook, body)
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.code == "bad_json")
+        }
+    }
+
+    @Test func `woocommerce: an id is of what is delivered, not of the second`() throws {
+        let hook = try Self.hook(#"{"scheme":"woocommerce","secrets":["env:X"]}"#)
+        func id(_ body: String, topic: String = "order.created", webhook: String = "3", delivery: String = "a") throws
+            -> String?
+        {
+            try Self.event(
+                hook, body,
+                ["x-wc-webhook-topic": topic, "x-wc-webhook-id": webhook, "x-wc-webhook-delivery-id": delivery])?.eid
+        }
+        let first = try id(#"{"id":1}"#)
+        #expect(try first == id(#"{"id":1}"#, delivery: "b"))
+        let others = try [id(#"{"id":2}"#), id(#"{"id":1}"#, topic: "order.updated"), id(#"{"id":1}"#, webhook: "4")]
+        #expect(Set(others + [first]).count == 4)
+    }
+
+    @Test func `without an id of the sender, deliveries of two topics are two`() throws {
+        let hook = try Self.hook(#"{"scheme":"shopify","secrets":["env:X"]}"#)
+        let ids = try ["orders/create", "orders/paid", "orders/paid"].map {
+            try Self.event(hook, #"{"id":1}"#, ["x-shopify-topic": $0])?.eid
+        }
+        #expect(ids[0] != ids[1] && ids[1] == ids[2] && ids[0]?.utf8.count == 71)
+    }
+
+    @Test(arguments: [
+        (#""at":null,"ver":null"#, true), (#""at":"","ver":"""#, true), (#""x":1"#, true), (#""at":"soon""#, false),
+        (#""ver":"two""#, false), (#""ver":-1"#, false),
+    ])
+    func `a time and a version that the sender leaves out are not given`(members: String, isTaken: Bool) throws {
+        let hook = try Self.hook(
+            #"{"scheme":"shopify","secrets":["env:X"]}"#,
+            #"[{"on":["*"],"key":"errand/1","type":"start","at":"{{body.at}}","ver":"{{body.ver}}"}]"#)
+        let event = try? Self.event(hook, "{\(members)}")
+        #expect((event != nil) == isTaken)
+        #expect(event?.happenedAt == nil && event?.version == nil)
+    }
+
+    @Test func `accounts that the sender leaves out are a fault: the activity would be everybody's`() throws {
+        let hook = try Self.hook(
+            #"{"scheme":"shopify","secrets":["env:X"]}"#,
+            #"[{"on":["*"],"key":"errand/1","type":"start","for":"{{body.who}}"}]"#)
+        #expect(throws: Problem.self) { try Self.event(hook, "{}") }
+    }
+
+    @Test(arguments: ["github", "stripe"])
+    func `a form says what to change at the sender`(scheme: String) throws {
+        let hook = try Self.hook(#"{"scheme":"\#(scheme)","secrets":["env:X"]}"#)
+        let headers = ["content-type": "application/x-www-form-urlencoded; charset=utf-8"]
+        do throws(Problem) {
+            _ = try Self.event(hook, "payload=%7B%22id%22%3A1%7D", headers)
+            Issue.record("a form was taken")
+        } catch {
+            #expect(error.code == "media_type" && error.title.contains("application/json"))
+        }
+        // curl names that type for whatever it sends.
+        #expect(try Self.event(hook, #"{"id":"1"}"#, headers) != nil)
     }
 
     @Test(arguments: ["", "{", "[]", "null", "\"x\"", "{\"id\":{}}", "{\"id\":\"a b\"}", "{\"id\":\"\"}"])
