@@ -6,7 +6,7 @@ import TestSupport
 final class PseudoTerminal {
     struct Failure: Error {}
 
-    private let descriptor: CInt
+    private var descriptor: CInt
     /// The end that a program is given.
     let end: FileHandle
     /// Everything that was written to it.
@@ -29,7 +29,19 @@ final class PseudoTerminal {
     private static let setLock: UInt = 0x4004_5431
     private static let getNumber: UInt = 0x8004_5430
 
-    deinit { close(descriptor) }
+    deinit { hangUp() }
+
+    /// Takes the terminal away: what runs on it is sent SIGHUP.
+    func hangUp() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Makes it as wide and as high as this: what runs in its foreground is sent SIGWINCH.
+    func resize(width: UInt16, height: UInt16) {
+        var size = winsize(ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0)
+        _ = unsafe ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    }
 
     /// Reads until the output since the last call contains `wanted`. Returns it up to there; `nil` when it does not
     /// come.

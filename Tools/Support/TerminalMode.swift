@@ -15,7 +15,9 @@ public enum TerminalMode {
 
     nonisolated(unsafe) private static var state = State()
     private static let hasComeBack = Atomic(false)
-    private static let endings = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
+    /// Inline: Swift 6.3 with `-O` puts the buffer of a literal array into static memory and releases it in
+    /// `endings + [SIGTSTP]`, which crashed every release build on a terminal.
+    private static let endings: [4 of CInt] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
 
     /// - Parameters:
     ///   - farewell: Written to standard output whenever the terminal is given back.
@@ -34,10 +36,11 @@ public enum TerminalMode {
         // The parent may have blocked these signals, and a child inherits the blocked ones.
         var obeyed = sigset_t()
         unsafe sigemptyset(&obeyed)
-        for number in endings + [SIGTSTP] { unsafe sigaddset(&obeyed, number) }
+        for index in endings.indices { unsafe sigaddset(&obeyed, endings[index]) }
+        unsafe sigaddset(&obeyed, SIGTSTP)
         unsafe pthread_sigmask(SIG_UNBLOCK, &obeyed, nil)
-        for number in endings {
-            signal(number) { number in
+        for index in endings.indices {
+            signal(endings[index]) { number in
                 TerminalMode.giveBack()
                 _exit(128 + number)
             }
@@ -55,7 +58,8 @@ public enum TerminalMode {
     /// Gives the terminal back as it was.
     public static func end() {
         giveBack()
-        for number in endings + [SIGTSTP] { signal(number, SIG_DFL) }
+        for index in endings.indices { signal(endings[index], SIG_DFL) }
+        signal(SIGTSTP, SIG_DFL)
     }
 
     /// Stops the process, as the terminal itself does where ctrl-Z is no key.

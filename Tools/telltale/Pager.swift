@@ -11,6 +11,10 @@ enum Pager {
         // As git does: one screen is not held, and the lines stay when the pager ends.
         unsafe setenv("LESS", "FRX", 0)
         guard let pipe = unsafe popen(program, "w") else { return false }
+        // Ctrl-C and ctrl-\ belong to the pager while it runs: less ends a search with ctrl-C. This process waits for it.
+        let keys: [2 of CInt] = [SIGINT, SIGQUIT]
+        for index in keys.indices { signal(keys[index], SIG_IGN) }
+        defer { for index in keys.indices { signal(keys[index], SIG_DFL) } }
         for line in lines where unsafe fputs(line + "\n", pipe) < 0 { break }
         let status = unsafe pclose(pipe)
         // 127 is the shell's word for a program that is not there.
