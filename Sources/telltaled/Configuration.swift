@@ -39,20 +39,16 @@ struct Configuration: Sendable {
     var logFormat = Log.Format.text
     var lineLength = 65_536
     var subscriptions = 256
-    /// 0 = 20 s, and 5 s in a cluster, where a client of a halted leader is to notice soon.
-    var heartbeat = 0
-    /// Milliseconds.
-    var stuckReader = 30_000
+    /// `nil` = 20 s, and 5 s in a cluster, where a client of a halted leader is to notice soon.
+    var heartbeat: Milliseconds?
+    var stuckReader = Milliseconds.seconds(30)
     var activitiesPerApp = 5
     var activitiesPerAccount = 20
-    /// Seconds.
-    var eventIDAge = 604_800
+    var eventIDAge = Milliseconds.days(7)
     var eventIDsPerSource = 1_000_000
-    /// Seconds.
-    var retention = 604_800
-    /// Seconds.
-    var widgetFloor = 300
-    var stackHold = 900
+    var retention = Milliseconds.days(7)
+    var widgetFloor = Milliseconds.minutes(5)
+    var stackHold = Milliseconds.minutes(15)
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
     /// Rows of one widget a day to a device whose screen is off; `nil` = any number.
@@ -62,29 +58,41 @@ struct Configuration: Sendable {
     /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
-    mutating func setListeners(_ values: [String]) -> String? {
+    /// - Returns: A fault for each value that is wrong, or that takes the place of another one.
+    mutating func setListeners(_ values: [String]) -> [String] {
         if values == ["none"] {
             listeners = []
-            return nil
+            return []
         }
         var (plain, encrypted): ([Endpoint], [Endpoint]) = ([], [])
+        var faults: [String] = []
         for value in values {
             let scheme = ["plain://", "tls://"].first { value.hasPrefix($0) } ?? ""
             guard let endpoint = Endpoint(String(value.dropFirst(scheme.count))), case .tcp = endpoint else {
-                return "takes HOST:PORT such as 127.0.0.1:7878, tls://HOST:PORT, or none, not \"\(value)\""
+                faults.append("takes HOST:PORT such as 127.0.0.1:7878, tls://HOST:PORT, or none, not \"\(value)\"")
+                continue
             }
-            guard endpoint.isLocal || (auth != nil && !scheme.isEmpty) else {
-                if auth != nil {
-                    return
-                        "may be an address of this machine alone (127.0.0.1, ::1, localhost), not \"\(value)\"; write tls://\(value), or plain://\(value) where something else encrypts in front of it"
-                }
-                return
-                    "may be an address of this machine alone (127.0.0.1, ::1, localhost) without --auth FILE, not \"\(value)\"; for others use --auth FILE and tls://HOST:PORT"
+            if !endpoint.isLocal, auth == nil || scheme.isEmpty {
+                faults.append(remoteFault(value))
+            } else if let other = (plain + encrypted).first(where: { $0.takesPlace(of: endpoint) }) {
+                faults.append("\"\(value)\" takes the port that \(other) has; leave one of them out")
+            } else if scheme == "tls://" {
+                encrypted.append(endpoint)
+            } else {
+                plain.append(endpoint)
             }
-            if scheme == "tls://" { encrypted.append(endpoint) } else { plain.append(endpoint) }
         }
         (listeners, tlsListeners) = (plain, encrypted)
-        return nil
+        return faults
+    }
+
+    private func remoteFault(_ value: String) -> String {
+        guard auth != nil else {
+            return
+                "may be an address of this machine alone (127.0.0.1, ::1, localhost) without --auth FILE, not \"\(value)\"; for others use --auth FILE and tls://HOST:PORT"
+        }
+        return
+            "may be an address of this machine alone (127.0.0.1, ::1, localhost), not \"\(value)\"; write tls://\(value), or plain://\(value) where something else encrypts in front of it"
     }
 
     var listenerOptions: Listener.Options {
@@ -111,45 +119,97 @@ struct Configuration: Sendable {
         hub.serverVersion = Release.version
         hub.limits.lineLength = lineLength
         hub.limits.subscriptionsPerConnection = subscriptions
-        hub.limits.heartbeat = Milliseconds(Int64(heartbeat > 0 ? heartbeat : cluster.isOn ? 5_000 : 20_000))
-        hub.limits.stuckReader = Milliseconds(Int64(stuckReader))
+        hub.limits.heartbeat = heartbeat ?? .seconds(cluster.isOn ? 5 : 20)
+        hub.limits.stuckReader = stuckReader
         // A batch of a leader is one message of the log.
         if cluster.isOn { hub.limits.batchBytes = Limits.batchBytesInMessage }
         hub.surfaces = surfaces
-        hub.surfaces.stackHold = .seconds(Int64(stackHold))
+        hub.surfaces.stackHold = stackHold
         hub.widgetRowsPerDay = widgetBudget
         hub.widgetBurst = widgetBurst
         hub.decisions.clockSpeed = clockSpeed
         hub.decisions.activityLimits.perApp = activitiesPerApp
         hub.decisions.activityLimits.perAccount = activitiesPerAccount
         hub.decisions.activities.acceptsOldEnd = acceptsOldEnd
-        hub.decisions.eventIDAge = .seconds(Int64(eventIDAge))
+        hub.decisions.eventIDAge = eventIDAge
         hub.decisions.eventIDsPerSource = eventIDsPerSource
-        hub.decisions.retention = .seconds(Int64(retention))
-        hub.decisions.widgetFloor = .seconds(Int64(widgetFloor))
+        hub.decisions.retention = retention
+        hub.decisions.widgetFloor = widgetFloor
         return hub
+    }
+}
+
+extension Endpoint {
+    /// Whether a listener here and one at `other` cannot both be bound.
+    fileprivate func takesPlace(of other: Endpoint) -> Bool {
+        guard case .tcp(let host, let port) = self, case .tcp(let otherHost, let otherPort) = other else {
+            return self == other
+        }
+        // Port 0 is a free one each time.
+        guard port == otherPort, port != 0 else { return false }
+        // A wildcard has the addresses of its family; the one of IPv6 takes IPv4 too.
+        let hosts = [host, otherHost]
+        return host == otherHost || hosts.contains("::")
+            || hosts.contains("0.0.0.0") && !hosts.contains { $0.contains(":") }
     }
 }
 
 /// Where values come from, the weakest first.
 struct ConfigurationSources {
-    /// The configuration file's content, parsed, and its name.
-    var file: (name: String, content: JSON)?
+    /// The configuration file.
+    enum File {
+        case none
+        case read(name: String, content: JSON)
+        case unreadable(fault: String)
+    }
+
+    var file: File
     var environment: [String: String]
     var flags: [String: [String]]
 
-    /// Reads everything, and tells every fault at once.
-    ///
-    /// - Throws: ``ConfigurationFaults``.
-    func read() throws(ConfigurationFaults) -> Configuration {
+    /// The configuration, and every fault of it. A setting that is wrong has its default.
+    struct Reading {
         var configuration = Configuration()
         var faults: [String] = []
-        if let file {
-            guard case .object(let object) = file.content else {
-                throw ConfigurationFaults(faults: ["\(file.name): holds no JSON object"])
+        /// The settings whose values are wrong. What follows from them is no fault of its own.
+        var wrong: Set<String> = []
+    }
+
+    func read() -> Reading {
+        var reading = Reading()
+        checkNames(&reading)
+        for setting in Setting.all {
+            guard let (place, values) = value(of: setting, &reading) else { continue }
+            var faults = ["takes one value"]
+            if !values.isEmpty, setting.isRepeatable || values.count == 1 {
+                faults = setting.apply(&reading.configuration, values)
+            }
+            if !faults.isEmpty { reading.wrong.insert(setting.name) }
+            reading.faults += faults.map { "\(place): \($0)" }
+        }
+        // A file that cannot be read may have had what seems to be missing.
+        if case .unreadable = file { return reading }
+        checkWhole(&reading)
+        if let warning = reading.configuration.cluster.advertisedElsewhere(
+            than: reading.configuration.endpoints + reading.configuration.tlsListeners)
+        {
+            reading.configuration.warnings.append(warning)
+        }
+        return reading
+    }
+
+    /// Names that are no settings, in the file and in the environment.
+    private func checkNames(_ reading: inout Reading) {
+        switch file {
+        case .none: break
+        case .unreadable(let fault): reading.faults.append(fault)
+        case .read(let name, let content):
+            guard case .object(let object) = content else {
+                reading.faults.append("\(name): holds no JSON object")
+                break
             }
             for member in object where !Setting.all.contains(where: { $0.name == member.name }) {
-                faults.append("\(file.name): \(member.name): no such setting; \(Self.suggestion(member.name))")
+                reading.faults.append("\(name): \(member.name): no such setting; \(Self.suggestion(member.name))")
             }
         }
         let known = Set(
@@ -161,66 +221,69 @@ struct ConfigurationSources {
             ])
         for variable in environment.keys.sorted() where variable.hasPrefix("TELLTALE_") && !known.contains(variable) {
             if let source = InjectedVariables.source(of: variable, value: environment[variable] ?? "") {
-                configuration.warnings.append("environment: \(variable) is passed over: \(source)")
+                reading.configuration.warnings.append("environment: \(variable) is passed over: \(source)")
             } else {
-                faults.append("environment: \(variable): no such setting")
+                reading.faults.append("environment: \(variable): no such setting")
             }
         }
         if let journal = environment["TELLTALE_JOURNAL"], journal != "memory" {
-            faults.append("environment: TELLTALE_JOURNAL: takes memory, for measurements, or is not set")
+            reading.faults.append("environment: TELLTALE_JOURNAL: takes memory, for measurements, or is not set")
         }
-        for setting in Setting.all {
-            guard let (place, values) = value(of: setting, &faults) else { continue }
-            guard !values.isEmpty, setting.isRepeatable || values.count == 1 else {
-                faults.append("\(place): takes one value")
-                continue
+    }
+
+    /// What is missing, and what does not go together.
+    private func checkWhole(_ reading: inout Reading) {
+        let (configuration, wrong) = (reading.configuration, reading.wrong)
+        var faults: [String] = []
+        if configuration.data.isEmpty, !wrong.contains("data") {
+            faults.append("--data: name the folder that keeps the journal")
+        }
+        if configuration.kinds.isEmpty, !wrong.contains("kinds") {
+            faults.append("--kinds: name the folder that holds the kind files")
+        }
+        switch (configuration.tlsCertificate, configuration.tlsKey) {
+        case (nil, nil):
+            if !configuration.tlsListeners.isEmpty {
+                faults.append("--listen tls://: needs --tls-cert and --tls-key, PEM files")
             }
-            if let fault = setting.apply(&configuration, values) { faults.append("\(place): \(fault)") }
+        case (_?, nil): faults.append("--tls-cert: needs --tls-key FILE, the key of the certificate")
+        case (nil, _?): faults.append("--tls-key: needs --tls-cert FILE, the certificate of the key")
+        case (_?, _?):
+            if configuration.tlsListeners.isEmpty, !wrong.contains("listen") {
+                faults.append("--tls-cert: no listener uses it; add --listen tls://HOST:PORT, or leave it out")
+            }
         }
-        if configuration.data.isEmpty { faults.append("--data: name the folder that keeps the journal") }
-        if configuration.kinds.isEmpty { faults.append("--kinds: name the folder that holds the kind files") }
-        let hasCertificate = configuration.tlsCertificate != nil && configuration.tlsKey != nil
-        if !configuration.tlsListeners.isEmpty, !hasCertificate {
-            faults.append("--listen tls://: needs --tls-cert and --tls-key, PEM files")
-        }
-        if configuration.endpoints.isEmpty, configuration.tlsListeners.isEmpty {
+        if configuration.endpoints.isEmpty, configuration.tlsListeners.isEmpty,
+            wrong.isDisjoint(with: ["listen", "socket"])
+        {
             faults.append("--listen none: needs a --socket PATH to listen on")
         }
         faults += configuration.cluster.faults(
-            hasSync: configuration.hasSync, isInMemory: environment["TELLTALE_JOURNAL"] != nil)
-        guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
-        if let warning = configuration.cluster.advertisedElsewhere(
-            than: configuration.endpoints + configuration.tlsListeners)
-        {
-            configuration.warnings.append(warning)
-        }
-        return configuration
+            hasSync: configuration.hasSync, isInMemory: environment["TELLTALE_JOURNAL"] != nil, except: wrong)
+        reading.faults += faults
     }
 
     /// The strongest source that has a value, named as people know it.
-    private func value(of setting: Setting, _ faults: inout [String]) -> (place: String, values: [String])? {
+    private func value(of setting: Setting, _ reading: inout Reading) -> (place: String, values: [String])? {
         if let values = flags[setting.name], !values.isEmpty { return ("--\(setting.name)", values) }
         if let value = environment[setting.variable] {
             let values = setting.isRepeatable ? value.split(separator: ",").map(String.init) : [value]
             return ("environment: \(setting.variable)", values)
         }
-        guard let file, let value = file.content[setting.name] else { return nil }
-        let place = "\(file.name): \(setting.name)"
+        guard case .read(let name, let content) = file, let value = content[setting.name] else { return nil }
+        let place = "\(name): \(setting.name)"
         switch value {
         case .string(let text): return (place, [text])
         case .integer, .number: return (place, [value.description])
         case .bool(let bool): return (place, [bool ? "yes" : "no"])
         case .array(let elements):
             let texts = elements.compactMap(\.string)
-            guard texts.count == elements.count else {
-                faults.append("\(place): takes an array of texts")
-                return nil
-            }
-            return (place, texts)
-        case .null, .object:
-            faults.append("\(place): takes a text, a number or an array of texts")
-            return nil
+            if texts.count == elements.count { return (place, texts) }
+            reading.faults.append("\(place): takes an array of texts")
+        case .null, .object: reading.faults.append("\(place): takes a text, a number or an array of texts")
         }
+        reading.wrong.insert(setting.name)
+        return nil
     }
 
     private static func suggestion(_ name: String) -> String {
@@ -232,19 +295,19 @@ struct ConfigurationFaults: Error {
     var faults: [String]
 }
 
-extension ConfigurationSources {
-    /// The content of a configuration file, parsed.
-    static func readFile(_ path: String) throws(ConfigurationFaults) -> (name: String, content: JSON) {
+extension ConfigurationSources.File {
+    init(_ path: String) {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationFaults(faults: ["--config \(path): the file cannot be read"])
+            self = .unreadable(fault: "--config \(path): the file cannot be read")
+            return
         }
         do throws(JSONError) {
-            return (path, try JSONParser().parse([UInt8](data).span))
+            self = .read(name: path, content: try JSONParser().parse([UInt8](data).span))
         } catch {
             let place = JSONFault.first(in: [UInt8](data)).map { fault in
                 "line \(fault.line), column \(fault.column): \(fault.message) (\(fault.advice))"
             }
-            throw ConfigurationFaults(faults: ["--config \(path): \(place ?? "\(error)")"])
+            self = .unreadable(fault: "--config \(path): \(place ?? "\(error)")")
         }
     }
 }

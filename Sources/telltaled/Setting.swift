@@ -1,6 +1,8 @@
 import Kinds
 import Server
 import Surfaces
+import TelltaleEventLoop
+import TelltaleModel
 
 /// One setting of the daemon: its name as a flag, in the environment and in the configuration file, and what it takes.
 struct Setting: Sendable {
@@ -8,8 +10,23 @@ struct Setting: Sendable {
     let name: String
     /// May be given several times; the file takes an array, the environment a comma-separated list.
     var isRepeatable = false
-    /// Reads the values. Returns what is wrong with them, or `nil`.
-    let apply: @Sendable (inout Configuration, [String]) -> String?
+    /// Reads the values. Returns each fault of them.
+    let apply: @Sendable (inout Configuration, [String]) -> [String]
+
+    init(
+        name: String, isRepeatable: Bool = false,
+        applyAll: @escaping @Sendable (inout Configuration, [String]) -> [String]
+    ) {
+        (self.name, self.isRepeatable, apply) = (name, isRepeatable, applyAll)
+    }
+
+    /// - Parameter apply: Returns the one fault that the values have, or `nil`.
+    init(
+        name: String, isRepeatable: Bool = false,
+        apply: @escaping @Sendable (inout Configuration, [String]) -> String?
+    ) {
+        self.init(name: name, isRepeatable: isRepeatable, applyAll: { apply(&$0, $1).map { [$0] } ?? [] })
+    }
 
     /// Whether the option that a property declares has this name: `_eventIDAge` is `event-id-age`.
     func isRead(byProperty label: String) -> Bool {
@@ -35,9 +52,14 @@ extension Setting {
         Setting(name: "auth") {
             $0.auth = $1[0]; return nil
         },
-        Setting(name: "listen", isRepeatable: true) { $0.setListeners($1) },
-        Setting(name: "socket") {
-            $0.socket = $1[0]; return nil
+        Setting(name: "listen", isRepeatable: true, applyAll: { $0.setListeners($1) }),
+        Setting(name: "socket") { configuration, values in
+            guard (1...Endpoint.pathLengthLimit).contains(values[0].utf8.count) else {
+                return
+                    "takes a path of 1 to \(Endpoint.pathLengthLimit) bytes, which is what the system can bind, not one of \(values[0].utf8.count)"
+            }
+            configuration.socket = values[0]
+            return nil
         },
         Setting(name: "socket-mode") { configuration, values in
             guard let mode = Configuration.socketModes[values[0]] else { return "takes 0600, 0660 or 0666" }
@@ -61,10 +83,10 @@ extension Setting {
                 configuration.pace = .adaptive(upTo: .milliseconds(1))
                 return nil
             }
-            guard let pace = wholeNumber(values[0], in: 0...1_000) else {
-                return "takes auto, or a whole number from 0 to 1000 (milliseconds)"
+            guard let pace = span(values[0], in: .zero ... .seconds(1), plain: .milliseconds) else {
+                return "takes auto, or \(spans(.zero ... .seconds(1), plain: .milliseconds)), not \"\(values[0])\""
             }
-            configuration.pace = .fixed(.milliseconds(pace))
+            configuration.pace = .fixed(.milliseconds(pace.count))
             return nil
         },
         Setting(name: "clock-speed") { configuration, values in
@@ -88,14 +110,14 @@ extension Setting {
         },
         number("max-line", 1_024...1_048_576, \.lineLength, "bytes"),
         number("max-subscriptions", 1...65_536, \.subscriptions, "subscriptions a connection"),
-        number("heartbeat", 100...3_600_000, \.heartbeat, "milliseconds"),
-        number("stuck-reader", 5_000...3_600_000, \.stuckReader, "milliseconds"),
+        span("heartbeat", Milliseconds(100) ... .hours(1), plain: .milliseconds) { $0.heartbeat = $1 },
+        span("stuck-reader", .seconds(5) ... .hours(1), plain: .milliseconds) { $0.stuckReader = $1 },
         number("activities-per-app", 1...1_000_000, \.activitiesPerApp, "activities of one person"),
         number("activities-per-account", 1...1_000_000, \.activitiesPerAccount, "activities of one person"),
-        number("event-id-age", 1...315_360_000, \.eventIDAge, "seconds"),
+        span("event-id-age", .seconds(1) ... .days(3_650), plain: .seconds) { $0.eventIDAge = $1 },
         number("event-ids-per-source", 1...100_000_000, \.eventIDsPerSource, "ids"),
-        number("retention", 1...315_360_000, \.retention, "seconds"),
-        number("widget-floor", 0...86_400, \.widgetFloor, "seconds"),
+        span("retention", .seconds(1) ... .days(3_650), plain: .seconds) { $0.retention = $1 },
+        span("widget-floor", .zero ... .days(1), plain: .seconds) { $0.widgetFloor = $1 },
         choice("accept-old-end", ["yes", "no"]) { $0.acceptsOldEnd = $1 == "yes" },
         choice("order", ["relevance", "alert"]) { $0.surfaces.order = .init(rawValue: $1) ?? .relevance },
         choice("lock-screen-order", ["relevance", "alert"]) {
@@ -124,7 +146,7 @@ extension Setting {
             return nil
         },
         number("widget-burst", 1...1_000, \.widgetBurst, "rows"),
-        number("stack-hold", 0...86_400, \.stackHold, "seconds"),
+        span("stack-hold", .zero ... .days(1), plain: .seconds) { $0.stackHold = $1 },
         choice("always-on-private", ["hide", "show"]) { $0.surfaces.hidesPrivateAlwaysOn = $1 == "hide" },
         Setting(name: "relevance-on") { configuration, values in
             var places: Set<WidgetPlace> = []
@@ -159,6 +181,54 @@ extension Setting {
             configuration[keyPath: member] = number
             return nil
         }
+    }
+
+    /// The unit of a span that is a plain number. Settings of the first releases had no other form.
+    enum PlainUnit: String {
+        case milliseconds, seconds
+
+        var length: Int64 { self == .seconds ? 1_000 : 1 }
+    }
+
+    /// A span of time as kind files have it: `3s`, `500ms`, `7d`, `1m30s`.
+    ///
+    /// - Parameter unit: That of a plain number; `nil` where a span has to name its unit.
+    static func span(
+        _ name: String, _ range: ClosedRange<Milliseconds>, plain unit: PlainUnit?,
+        apply: @escaping @Sendable (inout Configuration, Milliseconds) -> Void
+    ) -> Setting {
+        Setting(name: name) { configuration, values in
+            guard let span = span(values[0], in: range, plain: unit) else {
+                return "takes \(spans(range, plain: unit)), not \"\(values[0])\""
+            }
+            apply(&configuration, span)
+            return nil
+        }
+    }
+
+    private static func span(
+        _ text: String, in range: ClosedRange<Milliseconds>, plain unit: PlainUnit?
+    ) -> Milliseconds? {
+        let longest = range.upperBound.count
+        let plain = unit.flatMap { unit in
+            wholeNumber(text, in: 0...Int(longest / unit.length)).map { Milliseconds(Int64($0) * unit.length) }
+        }
+        guard let span = plain ?? Milliseconds(duration: text), range.contains(span) else { return nil }
+        return span
+    }
+
+    /// The spans that a setting takes, for a message.
+    private static func spans(_ range: ClosedRange<Milliseconds>, plain unit: PlainUnit?) -> String {
+        let plain = unit.map { ", or a plain number of \($0.rawValue)" } ?? ""
+        return "a span such as 1500ms, 3s or 7d, from \(text(range.lowerBound)) to \(text(range.upperBound))\(plain)"
+    }
+
+    private static func text(_ span: Milliseconds) -> String {
+        for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] as [(Int64, String)]
+        where span.count >= unit && span.count % unit == 0 {
+            return "\(span.count / unit)\(name)"
+        }
+        return "\(span.count)ms"
     }
 
     private static func choice(

@@ -22,7 +22,8 @@ struct Telltaled: ParsableCommand {
             "ready" when it serves, and logs to standard error.
 
             Every option is also an environment variable (--clock-speed is TELLTALE_CLOCK_SPEED) and a key of the \
-            configuration file (JSON, "clock-speed"): defaults < file < environment < flags.
+            configuration file (JSON, "clock-speed"): defaults < file < environment < flags. A SPAN is 1500ms, 3s, 1m30s or \
+            7d; a plain number counts milliseconds for --pace, --heartbeat and --stuck-reader, and seconds elsewhere.
 
             SIGTERM ends it in order, SIGHUP reads the kinds, the file of --auth and certificates again.
 
@@ -61,8 +62,8 @@ struct Telltaled: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Milliseconds between two writes to screens while busy; auto = 0 to 1, as the load needs it. (default: auto)",
-            valueName: "auto|MS"))
+            "The time between two writes to screens while busy; auto = 0 to 1 ms, as the load needs it. (default: auto)",
+            valueName: "auto|SPAN"))
     var pace: String?
     @Option(
         parsing: .unconditional,
@@ -92,27 +93,27 @@ struct Telltaled: ParsableCommand {
         var maxSubscriptions: String?
         @Option(
             help: ArgumentHelp(
-                "Silence after which the server says MARK. (default: 20000, in a cluster 5000)", valueName: "MS"))
+                "Silence after which the server says MARK. (default: 20s, in a cluster 5s)", valueName: "SPAN"))
         var heartbeat: String?
         @Option(
             help: ArgumentHelp(
-                "Silence of a socket that takes no byte, after which its connection is closed. (default: 30000)",
-                valueName: "MS"))
+                "Silence of a socket that takes no byte, after which its connection is closed. (default: 30s)",
+                valueName: "SPAN"))
         var stuckReader: String?
         @Option(help: ArgumentHelp("Live activities of one person and one app. (default: 5)", valueName: "N"))
         var activitiesPerApp: String?
         @Option(help: ArgumentHelp("Live activities of one person. (default: 20)", valueName: "N"))
         var activitiesPerAccount: String?
-        @Option(help: ArgumentHelp("How long event ids are remembered. (default: 604800)", valueName: "S"))
+        @Option(help: ArgumentHelp("How long event ids are remembered. (default: 7d)", valueName: "SPAN"))
         var eventIDAge: String?
         // The name that would be made of it would be "event-i-ds-per-source".
         @Option(
             name: .customLong("event-ids-per-source"),
             help: ArgumentHelp("How many event ids of one source are remembered. (default: 1000000)", valueName: "N"))
         var eventIDsPerSource: String?
-        @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 604800)", valueName: "S"))
+        @Option(help: ArgumentHelp("How long a dismissed activity can be asked for. (default: 7d)", valueName: "SPAN"))
         var retention: String?
-        @Option(help: ArgumentHelp("How far apart a widget asks its provider. (default: 300)", valueName: "S"))
+        @Option(help: ArgumentHelp("How far apart a widget asks its provider. (default: 5m)", valueName: "SPAN"))
         var widgetFloor: String?
         @Option(
             help: ArgumentHelp(
@@ -141,7 +142,7 @@ struct Telltaled: ParsableCommand {
         var hideStaleStart: String?
         @Option(help: ArgumentHelp("An always-on display hides private parts. (default: hide)", valueName: "hide|show"))
         var alwaysOnPrivate: String?
-        @Option(help: ArgumentHelp("How long a smart stack keeps a choice. (default: 900)", valueName: "S"))
+        @Option(help: ArgumentHelp("How long a smart stack keeps a choice. (default: 15m)", valueName: "SPAN"))
         var stackHold: String?
         @Option(
             help: ArgumentHelp("Where else than on the watch relevance shows widgets.", valueName: "PLACE,…|none"))
@@ -188,38 +189,41 @@ struct Telltaled: ParsableCommand {
     }
 
     mutating func run() throws {
-        let configuration: Configuration
-        do {
-            let environment = ProcessInfo.processInfo.environment
-            let file = try (config ?? environment["TELLTALE_CONFIG"]).map { try ConfigurationSources.readFile($0) }
-            configuration = try ConfigurationSources(file: file, environment: environment, flags: flags).read()
-        } catch let error as ConfigurationFaults {
-            for fault in error.faults { Self.complain(fault) }
-            throw ExitCode(78)
-        }
+        let environment = ProcessInfo.processInfo.environment
+        let file = (config ?? environment["TELLTALE_CONFIG"]).map { ConfigurationSources.File($0) } ?? .none
+        let reading = ConfigurationSources(file: file, environment: environment, flags: flags).read()
+        let configuration = reading.configuration
+        for fault in reading.faults { Self.complain(fault) }
         let log = Log(format: configuration.logFormat, logLevel: configuration.logLevel.level)
         let logger = Logger(label: "telltaled") { _ in log }
         for warning in configuration.warnings { logger.warning("\(warning)") }
-        guard !checkConfig else { return try Self.check(configuration, logger: logger) }
-        let status = try Self.serve(configuration, logger: logger)
-        throw ExitCode(status)
+        // Read although a setting is wrong, so that whoever mends the configuration knows all that is to be mended.
+        guard let files = NamedFiles(configuration, logger: logger), reading.faults.isEmpty else { throw ExitCode(78) }
+        if checkConfig {
+            StandardStream.output.write("the configuration is in order, with \(files.kinds.kinds.count) kinds\n")
+            return
+        }
+        throw ExitCode(try Self.serve(configuration, files, logger: logger))
     }
 
-    /// Performs `--check-config`: the settings have been read, and the files that they name are read here, so that each fault of
-    /// them is told. Nothing is opened or made.
-    private static func check(_ configuration: Configuration, logger: Logger) throws {
-        var kinds: KindSet?
-        var failure: (any Error)?
-        func look(_ body: () throws -> Void) {
-            do { try body() } catch { failure = failure ?? error }
+    /// The files that the settings name, as they were at the start. Nothing is opened for writing, and nothing is made.
+    struct NamedFiles {
+        var kinds = KindSet([])
+        var principals: Principals?
+        var certificate: Certificate?
+
+        /// Complains of each fault of each file. `nil` where there is one.
+        init?(_ configuration: Configuration, logger: Logger) {
+            var isWhole = true
+            func read(_ body: () throws -> Void) {
+                do { try body() } catch { isWhole = false }
+            }
+            if !configuration.kinds.isEmpty { read { kinds = try loadKinds(of: configuration, logger: logger) } }
+            read { principals = try loadPrincipals(configuration) }
+            read { certificate = try loadCertificate(configuration) }
+            read { try checkLog(configuration.cluster) }
+            guard isWhole else { return nil }
         }
-        look { kinds = try loadKinds(of: configuration, logger: logger) }
-        look { _ = try loadPrincipals(configuration) }
-        look { _ = try loadCertificate(configuration) }
-        look { try checkLog(configuration.cluster) }
-        if let failure { throw failure }
-        StandardStream.output.write(
-            Array("the configuration is in order, with \(kinds?.kinds.count ?? 0) kinds\n".utf8).span)
     }
 
     static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
@@ -240,13 +244,8 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    private static func serve(_ configuration: Configuration, logger: Logger) throws -> Int32 {
-        let kinds = try loadKinds(of: configuration, logger: logger)
-        let principals = try loadPrincipals(configuration)
-        let certificate = try loadCertificate(configuration)
-        guard !configuration.cluster.isOn else {
-            return try serveInCluster(configuration, kinds, principals, certificate, logger: logger)
-        }
+    private static func serve(_ configuration: Configuration, _ files: NamedFiles, logger: Logger) throws -> Int32 {
+        guard !configuration.cluster.isOn else { return try serveInCluster(configuration, files, logger: logger) }
         do {
             let manager = ServiceManager()
             let startedAt = ContinuousClock.now
@@ -259,7 +258,7 @@ struct Telltaled: ParsableCommand {
             }
             let clock = Clock(
                 speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime, lastWall: hub.lastRecordWall)
-            try hub.adopt(kinds.kinds)
+            try hub.adopt(files.kinds.kinds)
             try hub.adopt(configuration.hub.decisions)
             hub.restart()
             var server = Server(
@@ -279,7 +278,7 @@ struct Telltaled: ParsableCommand {
             var status: Int32 = 0
             let daemon = try Daemon(
                 loop: loop, server: server, journal: journal, clock: clock, configuration: configuration,
-                principals: principals, certificate: certificate, logger: logger, manager: manager
+                principals: files.principals, certificate: files.certificate, logger: logger, manager: manager
             ) { status = $0 }
             do {
                 try daemon.listen()

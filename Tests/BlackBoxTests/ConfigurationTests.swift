@@ -116,6 +116,110 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func `a check tells the faults of settings, of what does not go together and of files in one go`()
+        async throws
+    {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try Data("{".utf8).write(to: folder.appending(path: "kinds/torn.json"))
+            let file = folder.appending(path: "telltaled.json")
+            let settings: [String: Any] = [
+                "data": folder.path + "/data", "kinds": folder.path + "/kinds", "auth": folder.path + "/nobody.json",
+                "pace": "quick", "retention": "7 days", "tls-cert": "/nope.pem",
+                "listen": ["127.0.0.1:7878", "nowhere", "127.0.0.1:7878", "tls://127.0.0.1:7878", "0.0.0.0:1"],
+                "socket": "/" + String(repeating: "s", count: 107), "lease": "3s", "colour": "red",
+            ]
+            try JSONSerialization.data(withJSONObject: settings).write(to: file)
+            let program = try DaemonProcess.launch(["--config", file.path, "--check-config"])
+            #expect(program.waitForExit() == 78)
+            let faults = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
+            for fault in [
+                "colour: no such setting", "pace: takes auto, or a span", "retention: takes a span such as",
+                "--tls-cert: needs --tls-key FILE", "\"127.0.0.1:7878\" takes the port that 127.0.0.1:7878 has",
+                "\"tls://127.0.0.1:7878\" takes the port", "not \"nowhere\"", "not \"0.0.0.0:1\"",
+                "socket: takes a path of 1 to 107 bytes", "--lease: belongs to --cluster", "torn.json",
+                "nobody.json",
+            ] {
+                #expect(faults.count { $0.contains(fault) } == 1, "\(fault) in \(faults)")
+            }
+            #expect(faults.count == 12, "\(faults)")
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))
+        }
+    }
+
+    @Test(
+        "A certificate that no listener can use is a fault",
+        arguments: [
+            (["--tls-cert", "/nope.pem"], ["--tls-cert: needs --tls-key"]),
+            (["--tls-key", "/nope.pem"], ["--tls-key: needs --tls-cert"]),
+            (["--tls-cert", "/nope.pem", "--tls-key", "/nope.pem"], ["--tls-cert: no listener uses it", "/nope.pem"]),
+            (["--tls-cert", "/nope.pem", "--listen", "nowhere"], ["nowhere", "--tls-cert: needs --tls-key"]),
+        ] as [([String], [String])])
+    func certificate(arguments: [String], faults: [String]) async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let program = try DaemonProcess.launch(
+                ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"] + arguments)
+            #expect(program.waitForExit() == 78)
+            let lines = program.standardError.split(separator: "\n").filter { !$0.contains(" warning ") }
+            #expect(lines.count == faults.count, "\(lines)")
+            for (line, fault) in zip(lines, faults) { #expect(line.contains(fault), "\(line)") }
+        }
+    }
+
+    @Test func `a file that cannot be read hides no fault of a flag, and what it may hold is not missed`() async throws
+    {
+        try await onOwnThread {
+            let program = try DaemonProcess.launch(["--config", "/nope.json", "--check-config", "--pace", "quick"])
+            #expect(program.waitForExit() == 78)
+            let faults = program.standardError.split(separator: "\n")
+            #expect(faults.count == 2 && faults.contains { $0.contains("/nope.json") }, "\(faults)")
+            #expect(faults.contains { $0.contains("--pace: takes") }, "\(faults)")
+        }
+    }
+
+    @Test(
+        "A span of time has one form in every setting, as text and as a number, in the file and as a flag",
+        arguments: [
+            ("retention", ["7d", "604800", "90s", "PT36H"], ["7 days", "d", "-1", "0", "0s", "4000d", "1.5h"]),
+            ("event-id-age", ["1h30m", "60"], ["1 h"]), ("heartbeat", ["3s", "1500ms", "1500"], ["50", "50ms", "2h"]),
+            ("stuck-reader", ["30s", "30000"], ["1s"]), ("widget-floor", ["0", "0s", "5m"], ["2d"]),
+            ("stack-hold", ["15m", "900"], ["+900"]), ("pace", ["auto", "0", "2ms", "2"], ["2s", "1001"]),
+            // Settings of a cluster have never taken plain numbers: one without a unit is likely a mistake.
+            ("lease", ["3s", "1500ms"], ["3000", "3"]), ("give-up", ["12s"], ["12"]), ("base-every", ["1h"], ["1"]),
+        ] as [(String, [String], [String])])
+    func spans(name: String, good: [String], bad: [String]) async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let file = folder.appending(path: "telltaled.json")
+            var usual = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
+            if ["lease", "give-up", "base-every"].contains(name) {
+                usual += [
+                    "--cluster", "c", "--node", "n", "--advertise", "127.0.0.1:7878", "--engine", "file:/nowhere",
+                ]
+            }
+            func status(_ more: [String]) throws -> (Int32?, String) {
+                let program = try DaemonProcess.launch(usual + more)
+                return (program.waitForExit(), program.standardError)
+            }
+            for (values, expected) in [(good, Int32(0)), (bad, 78)] {
+                for value in values {
+                    let flag = try status(["--\(name)=\(value)"])
+                    #expect(flag.0 == expected, "\(value): \(flag.1)")
+                    if expected != 0 { #expect(flag.1.contains("--\(name): takes "), "\(flag.1)") }
+                    let texts = [JSON.string(value)] + (Int64(value).map { [JSON.integer($0)] } ?? [])
+                    for text in texts {
+                        try Data("{\"\(name)\":\(text)}".utf8).write(to: file)
+                        #expect(try status(["--config", file.path]).0 == expected, "\(text)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("The file of the Unix socket has the mode that is asked for", arguments: [nil, "0660", "0666"])
     func socketMode(_ mode: String?) async throws {
         try await onOwnThread {

@@ -23,14 +23,16 @@ struct ProviderCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("A toggle, as porch-light/front=off, or a button.", valueName: "KEY[=on|off]"))
     var controls: [String]
     @OptionGroup var options: ProviderOptions
-    @Option(help: ArgumentHelp("Every so many seconds somebody uses the switch on the wall.", valueName: "SECONDS"))
-    var whims: Int?
+    @Option(
+        help: ArgumentHelp(
+            "How often somebody uses the switch on the wall, as 5s; a plain number is seconds.", valueName: "SPAN"))
+    var whims: String?
     @OptionGroup var daemon: DaemonLinkOptions
 
     func validate() throws {
         guard !controls.isEmpty else { throw ValidationError("name a control, as porch-light/front=off") }
-        guard whims.map({ (1...86_400).contains($0) }) ?? true else {
-            throw ValidationError("--whims: from 1 second to a day")
+        if let whims, Self.span(whims) == nil {
+            throw ValidationError("--whims \(whims): write a span such as 5s or 1m, from a second to a day")
         }
         _ = try parsed()
     }
@@ -42,7 +44,13 @@ struct ProviderCommand: ParsableCommand {
             values: Dictionary(
                 try parsed().compactMap { control in control.value.map { (control.key, $0) } },
                 uniquingKeysWith: { _, last in last }), seed: options.seedOrRandom)
-        try SimulatedProviderClient(thing, controls: try parsed().map(\.key), whims: whims).run(at: link)
+        try SimulatedProviderClient(thing, controls: try parsed().map(\.key), whims: whims.flatMap(Self.span)).run(
+            at: link)
+    }
+
+    private static func span(_ text: String) -> Milliseconds? {
+        let span = Int64(text).map { Milliseconds.seconds($0) } ?? Milliseconds(span: text)
+        return span.flatMap { (Milliseconds.seconds(1) ... .days(1)).contains($0) ? $0 : nil }
     }
 
     private func parsed() throws -> [(key: Key, value: Bool?)] {
@@ -67,7 +75,7 @@ struct ProviderCommand: ParsableCommand {
 private final class SimulatedProviderClient {
     private var thing: SimulatedProvider
     private let controls: [Key]
-    private let whims: Int?
+    private let whims: Milliseconds?
     private var timers: [String: TimerHandle] = [:]
     private var serving: Set<RequestID> = []
     private var hasServed = false
@@ -75,7 +83,7 @@ private final class SimulatedProviderClient {
     private var reported: [RequestID: Key] = [:]
     private var failure: ExitCode?
 
-    init(_ thing: SimulatedProvider, controls: [Key], whims: Int?) {
+    init(_ thing: SimulatedProvider, controls: [Key], whims: Milliseconds?) {
         self.thing = thing
         self.controls = controls
         self.whims = whims
@@ -97,7 +105,7 @@ private final class SimulatedProviderClient {
             Output.text("\(key) was switched \(value ? "on" : "off") by hand")
             client.request(.report(key, value: value, at: nil))
         }
-        if let whims { whim.scheduleRepeating(everyMilliseconds: Int64(whims) * 1_000) }
+        if let whims { whim.scheduleRepeating(everyMilliseconds: whims.count) }
         client.start()
         loop.run()
         whim.cancel()

@@ -15,11 +15,10 @@ struct ClusterSettings: Sendable {
     var credentials: String?
     var monitors: [String] = []
     var isSyncTrusted = false
-    /// Milliseconds.
-    var lease = 3_000
-    var giveUp = 12_000
-    /// Milliseconds between two bases.
-    var baseEvery = 3_600_000
+    var lease = Milliseconds.seconds(3)
+    var giveUp = Milliseconds.seconds(12)
+    /// Between two bases.
+    var baseEvery = Milliseconds.hours(1)
     /// In mebibytes; 0 = no limit.
     var logLimit = 0
     /// The names of the settings that were given.
@@ -47,14 +46,24 @@ struct ClusterSettings: Sendable {
     /// - Parameters:
     ///   - hasSync: Whether `--sync` was given.
     ///   - isInMemory: Whether the journal keeps nothing.
-    func faults(hasSync: Bool, isInMemory: Bool) -> [String] {
-        guard isOn else { return given.map { "--\($0): belongs to --cluster NAME" } }
+    ///   - wrong: The settings whose own fault is known.
+    func faults(hasSync: Bool, isInMemory: Bool, except wrong: Set<String>) -> [String] {
+        guard isOn else {
+            return wrong.contains("cluster") ? [] : given.map { "--\($0): belongs to --cluster NAME" }
+        }
         var faults: [String] = []
-        if node.isEmpty { faults.append("--cluster: needs --node NAME, which no other node of the cluster has") }
-        if advertise.isEmpty { faults.append("--cluster: needs --advertise HOST:PORT, where clients reach this node") }
-        if engine.isEmpty { faults.append("--cluster: needs --engine URL[,URL…], the servers of the replicated log") }
-        if giveUp < 2 * lease {
-            faults.append("--give-up: is to be at least twice --lease, which is \(lease) ms, not \(giveUp) ms")
+        if node.isEmpty, !wrong.contains("node") {
+            faults.append("--cluster: needs --node NAME, which no other node of the cluster has")
+        }
+        if advertise.isEmpty, !wrong.contains("advertise") {
+            faults.append("--cluster: needs --advertise HOST:PORT, where clients reach this node")
+        }
+        if engine.isEmpty, !wrong.contains("engine") {
+            faults.append("--cluster: needs --engine URL[,URL…], the servers of the replicated log")
+        }
+        if giveUp < lease + lease, wrong.isDisjoint(with: ["lease", "give-up"]) {
+            faults.append(
+                "--give-up: is to be at least twice --lease, which is \(lease.count) ms, not \(giveUp.count) ms")
         }
         if hasSync {
             faults.append("--sync: belongs to a daemon by itself; in a cluster the engine's disks are what counts")
@@ -67,20 +76,20 @@ struct ClusterSettings: Sendable {
 
     var replica: ReplicaSettings {
         var settings = ReplicaSettings()
-        settings.lease = Milliseconds(Int64(lease))
-        settings.giveUp = Milliseconds(Int64(giveUp))
+        settings.lease = lease
+        settings.giveUp = giveUp
         // A leader that lives is heard three times within a lease.
-        settings.beat = Milliseconds(Int64(min(1_000, lease / 3)))
+        settings.beat = min(.seconds(1), Milliseconds(lease.count / 3))
         return settings
     }
 }
 
 extension ClusterSettings {
-    /// - Parameter retention: In seconds: younger messages stay in the log.
-    func bases(retention: Int) -> BaseSettings {
+    /// - Parameter retention: Younger messages stay in the log.
+    func bases(retention: Milliseconds) -> BaseSettings {
         var settings = BaseSettings()
-        settings.every = Milliseconds(Int64(baseEvery))
-        settings.retention = .seconds(Int64(retention))
+        settings.every = baseEvery
+        settings.retention = retention
         if logLimit > 0 { settings.logLimit = Int64(logLimit) << 20 }
         // A base a minute or so is for tests.
         settings.look = min(settings.look, max(.seconds(1), settings.every))
@@ -126,9 +135,9 @@ extension Setting {
             configuration.cluster.isSyncTrusted = values[0] == "trusted"
             return nil
         },
-        span("lease", \.lease, 500...60_000),
-        span("give-up", \.giveUp, 1_000...600_000),
-        span("base-every", \.baseEvery, 1_000...604_800_000),
+        clusterSpan("lease", \.lease, Milliseconds(500) ... .minutes(1)),
+        clusterSpan("give-up", \.giveUp, .seconds(1) ... .minutes(10)),
+        clusterSpan("base-every", \.baseEvery, .seconds(1) ... .days(7)),
         Setting(name: "log-limit") { configuration, values in
             configuration.cluster.given.append("log-limit")
             guard let limit = Int(values[0]), (64...67_108_864).contains(limit) else {
@@ -139,20 +148,14 @@ extension Setting {
         },
     ]
 
-    /// A span of time as kind files have it: `3s`, `500ms`, `1m30s`.
-    private static func span(
-        _ name: String, _ member: any WritableKeyPath<ClusterSettings, Int> & Sendable, _ range: ClosedRange<Int>
+    private static func clusterSpan(
+        _ name: String, _ member: any WritableKeyPath<ClusterSettings, Milliseconds> & Sendable,
+        _ range: ClosedRange<Milliseconds>
     ) -> Setting {
-        Setting(name: name) { configuration, values in
+        let setting = span(name, range, plain: nil) { $0.cluster[keyPath: member] = $1 }
+        return Setting(name: name) { configuration, values in
             configuration.cluster.given.append(name)
-            guard let span = Milliseconds(duration: values[0]), let count = Int(exactly: span.count),
-                range.contains(count)
-            else {
-                return
-                    "takes a span such as 3s or 1500ms, from \(range.lowerBound) to \(range.upperBound) ms, not \"\(values[0])\""
-            }
-            configuration.cluster[keyPath: member] = count
-            return nil
+            return setting.apply(&configuration, values).first
         }
     }
 }

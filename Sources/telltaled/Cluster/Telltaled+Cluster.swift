@@ -15,8 +15,7 @@ import TelltaleWire
 // A start as a node of a cluster.
 extension Telltaled {
     static func serveInCluster(
-        _ configuration: Configuration, _ kinds: KindSet, _ principals: Principals?, _ certificate: Certificate?,
-        logger: Logger
+        _ configuration: Configuration, _ files: NamedFiles, logger: Logger
     ) throws -> Int32 {
         do {
             let manager = ServiceManager()
@@ -42,7 +41,8 @@ extension Telltaled {
                 newEpoch: max(1, generator.next()), instance: generator.next(), settings: settings.replica,
                 at: clock.now.monotonic)
             var membership = MemberConfiguration(
-                hub: configuration.hub, server: configuration.server(isJournalImmediate: false), kinds: kinds.kinds)
+                hub: configuration.hub, server: configuration.server(isJournalImmediate: false),
+                kinds: files.kinds.kinds)
             membership.bases = settings.bases(retention: configuration.retention)
             let member = Member(
                 replica, hub: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0,
@@ -52,7 +52,7 @@ extension Telltaled {
             var status: Int32 = 0
             let daemon = try Daemon(
                 loop: loop, server: lobby, journal: journal, clock: clock, configuration: configuration,
-                principals: principals, certificate: certificate, logger: logger, manager: manager
+                principals: files.principals, certificate: files.certificate, logger: logger, manager: manager
             ) { status = $0 }
             let recovered = ContinuousClock.now - startedAt
             do {
@@ -119,7 +119,7 @@ extension Telltaled {
         return configuration
     }
 
-    /// For `--check-config`.
+    /// The faults of the log's settings that show without it.
     static func checkLog(_ settings: ClusterSettings) throws {
         guard settings.isOn, !settings.isFile else { return }
         do {
