@@ -186,6 +186,51 @@ struct CommandLineTests {
         }
     }
 
+    /// The verbs and attributes of the protocol are for those who type it.
+    private static var wireWord: Regex<Substring> {
+        /\b(?:HELLO|EVT|SUB|UNSUB|GET|LIST|KINDS|TRAIT|OPEN|SET|PRESS|TILE|SERVE|DONE|FAIL|REPORT|BYE|EPROTO)\b/
+    }
+
+    @Test(
+        "A refusal speaks of the command line's own options and commands",
+        arguments: [
+            (["post", "porch-light/front", "start"], "`telltale set` or `telltale press`"),
+            (["post", "nothing/1", "start"], "`telltale kinds` lists"), (["get", "errand/9"], "`telltale list` shows"),
+            (["post", "@alice-car/t1", "start"], "`telltale tile` arranges it"),
+            (["dismiss", "errand/1"], "--account NAME"),
+        ])
+    func refusal(arguments: [String], remedy: String) async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            _ = try Shell(daemon).run("post", "errand/1", "start")
+            let result = try Shell(daemon).run(arguments)
+            #expect(result.status != 0)
+            #expect(result.error.contains(remedy), "\(result.error)")
+            #expect(try Self.wireWord.firstMatch(in: result.error) == nil, "\(result.error)")
+        }
+    }
+
+    @Test(
+        "A daemon that wants a token is told of by the option that gives one",
+        arguments: [
+            ["list"], ["watch"], ["watch", "--once"], ["post", "errand/1", "start"], ["stats"],
+            ["tile", "@a/b", "pin"],
+            ["serve", "errand", "--exec", "true"],
+        ])
+    func token(arguments: [String]) async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let file = folder.path("principals.json")
+            let add = try RunningProgram(
+                program("telltale"), ["token", "add", "ops", "--scope", "stats", "--auth", file])
+            try #require(add.waitForExit() == 0)
+            let result = try Shell(try DaemonProcess(["--auth", file])).run(arguments)
+            #expect(result.status != 0)
+            #expect(result.error.contains("--token-file FILE"), "\(result.error)")
+            #expect(try Self.wireWord.firstMatch(in: result.error) == nil, "\(result.error)")
+        }
+    }
+
     @Test func `commands that need no daemon work without one, and help is no failure`() async throws {
         try await onOwnThread {
             let shell = Shell("127.0.0.1:1")

@@ -54,6 +54,27 @@ struct TLSProcessTests {
         }
     }
 
+    @Test(
+        "A certificate of an unknown authority names the option that trusts one",
+        arguments: [("telltale", ["list"]), ("telltale-sim", ["record", "-", "--once"])])
+    func untrusted(name: String, arguments: [String]) async throws {
+        try await onOwnThread {
+            let server = try Encrypted()
+            func error(_ more: String...) throws -> String {
+                let command = try RunningProgram(
+                    program(name), arguments + ["--connect", "tls://127.0.0.1:\(server.port)"] + more)
+                _ = command.readToEnd()
+                #expect(command.waitForExit() == 69)
+                return command.standardError
+            }
+            let untrusted = try error()
+            #expect(untrusted.contains("(--ca FILE names the authority that is trusted)"), "\(untrusted)")
+            for word in ["EPROTO", "Is telltaled running there"] { #expect(!untrusted.contains(word), "\(untrusted)") }
+            let absent = try error("--ca", "/nowhere.pem")
+            #expect(absent.contains("/nowhere.pem") && !absent.contains("Is telltaled running there"), "\(absent)")
+        }
+    }
+
     @Test func `TLS 1.2 and 1.3 are spoken, and nothing older`() async throws {
         try await onOwnThread {
             let server = try Encrypted()

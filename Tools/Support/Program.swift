@@ -7,7 +7,7 @@ import TelltaleModel
 /// Writes one line or several to standard error, as a terminal can show them. Characters that control a terminal are replaced
 /// by spaces.
 public func complain(_ text: String) {
-    let text = "\(text)\n".harmlessLines
+    let text = DaemonWords.translated("\(text)\n").harmlessLines
     StandardStream.error.write(isatty(STDERR_FILENO) == 1 && !Output.hasUTF8 ? text.inASCII : text)
 }
 

@@ -119,10 +119,7 @@ struct DaemonOptions: ParsableArguments {
     }
 
     static func describe(_ error: ServerLine) -> String {
-        // The daemon's advice is for those who type its protocol.
-        let message = (error.message ?? "no reason given")
-            .replacing("say HELLO client=NAME token=TOKEN first", with: "name its file with --token-file FILE")
-            .replacing("with HELLO account=NAME", with: "with --account NAME")
+        let message = error.message ?? "no reason given"
         // Many messages contain the advice already.
         let advice =
             switch message.contains("again") ? nil : error["retry"] {
@@ -141,8 +138,11 @@ struct DaemonOptions: ParsableArguments {
             complain("telltale: \(reason.harmless)")
             return .failure
         case .unreachable(let reason):
-            complain(
-                "telltale: \(reason.harmless). Is telltaled running there? --connect or TELLTALE_CONNECT names it.")
+            // The reason of a failed handshake, or of an unreadable --ca, is enough: something answers there.
+            let question =
+                reason.contains(" with TLS")
+                ? "" : ". Is telltaled running there? --connect or TELLTALE_CONNECT names it."
+            complain("telltale: \(reason.harmless)\(question)")
             return .noDaemon
         case .lost, .timedOut:
             complain("telltale: \(failure.description.harmless)")
