@@ -57,7 +57,7 @@ struct AccessProcessTests {
             #expect(try peer.ask("EVT coffee-order/1 type=start")["verdict"] == "applied")
 
             let listed = try access.token("list")
-            #expect(listed.lines.first?.hasPrefix(String(token.dropFirst(3).prefix(8)) + " pos-7 ") == true)
+            #expect(listed.lines.map { $0.split(separator: " ").first } == ["ID", token.dropFirst(3).prefix(8)])
             #expect(!listed.lines.joined().contains(secret))
             #expect(try access.token("revoke", "pos-7").lines.count == 1)
             #expect(peer.receive(until: "BYE code=auth_revoked").last == "BYE code=auth_revoked")
@@ -70,6 +70,22 @@ struct AccessProcessTests {
             #expect(!daemon.standardError.contains(secret), "\(daemon.standardError)")
             #expect(daemon.standardError.contains(String(token.dropFirst(3).prefix(8))))
             #expect(try !String(contentsOfFile: access.file, encoding: .utf8).contains(secret))
+        }
+    }
+
+    @Test func `the list of tokens is a table, with what each may call itself`() async throws {
+        try await onOwnThread {
+            let access = try Access()
+            let till = try access.add("pos-7", "--scope", "post:a/*", "--scope", "stats", "--source", "till")
+            let car = try access.add(
+                "car", "--scope", "read:*", "--account", "alice", "--expires", "2031-01-01T00:00:00Z")
+            let ids = [till, car].map { String($0.dropFirst(3).prefix(8)) }
+            #expect(
+                try access.token("list").lines == [
+                    "ID        PRINCIPAL  EXPIRES               ACCOUNT  SOURCES  SCOPES",
+                    "\(ids[0])  pos-7      never                 -        till     post:a/* stats",
+                    "\(ids[1])  car        2031-01-01T00:00:00Z  alice    -        read:*",
+                ])
         }
     }
 

@@ -121,6 +121,18 @@ struct CommandOptionsTests {
         }
     }
 
+    @Test func `a byte order mark before the first event is named, and the others are posted`() async throws {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            let posted = try telltale(daemon, "post", "-", input: "\u{FEFF}errand/1 start\nerrand/2 start\n")
+            #expect(posted.status == 1)
+            #expect(posted.lines.map { $0.prefix(9) } == ["errand/2 "])
+            #expect(
+                posted.error
+                    == "telltale: line 1: it begins with a byte order mark; save the file as UTF-8 without one\n")
+        }
+    }
+
     @Test func `the daemon's figures, and the newest of a history`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()

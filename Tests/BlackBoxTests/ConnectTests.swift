@@ -72,7 +72,7 @@ struct ConnectTests {
             #expect(terminal.read(until: "> get errand/") != nil)
             terminal.press("\t")
             #expect(terminal.read(until: "> get errand/first ") != nil)
-            terminal.press("\u{7F}\r")
+            terminal.press("\r")
             #expect(terminal.read(until: "OK key=errand/first rev=") != nil)
             terminal.press("HELLO token=tt_a_b\r")
             #expect(terminal.read(until: "OK conn=") != nil)

@@ -38,6 +38,8 @@ struct LineEditorTests {
         _ = editor.take("\u{1B}[B\u{1B}[B".utf8)
         #expect(editor.line == "SU")
         #expect(editor.take("B x\r".utf8) == [.edited, .entered("SUB x")])
+        // TAB leaves a blank, which is not sent.
+        #expect(editor.take("SUB x  \r".utf8) == [.edited, .entered("SUB x")])
         #expect(editor.take("SUB x\r".utf8) == [.edited, .entered("SUB x")])
         #expect(editor.history == ["SUB *", "GET a/b", "SUB a/*", "SUB x"])
     }

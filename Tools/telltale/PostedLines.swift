@@ -29,6 +29,11 @@ struct PostedLines {
                 for line in lines {
                     number += 1
                     guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+                    guard line.unicodeScalars.first != "\u{FEFF}" else {
+                        hasFailed = true
+                        complain(number, "it begins with a byte order mark; save the file as UTF-8 without one")
+                        continue
+                    }
                     guard let command = Self.event(line, parser) else {
                         hasFailed = true
                         complain(number, "it is to be KEY EVENT, attributes such as eid=e1, and a JSON tail")

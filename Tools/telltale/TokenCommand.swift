@@ -96,8 +96,8 @@ struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The principals and the ids of their tokens.",
         discussion: """
-            A line a token: ID, principal, when it expires, scopes. Then a line for each revocation of signed tokens. No \
-            secret is shown, because none is kept.
+            A table with a line a token, then a line for each revocation of signed tokens. No secret is shown, because none \
+            is kept.
             """)
 
     @OptionGroup var output: JSONFlag
@@ -105,6 +105,7 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let listing = try PrincipalFileOption.run { () throws(PrincipalEditor.Failure) in try file.editor.listing() }
+        var rows = [["ID", "PRINCIPAL", "EXPIRES", "ACCOUNT", "SOURCES", "SCOPES"]]
         for principal in listing.principals {
             let tokens = principal["tokens"]?.array ?? []
             if output.json {
@@ -113,16 +114,32 @@ struct TokenListCommand: ParsableCommand {
                 Output.json(.object(object))
                 continue
             }
+            let (sources, scopes) = (Self.list(principal["sources"]), Self.list(principal["scopes"]))
+            let rest = [principal["account"]?.string ?? "-", sources, scopes]
             let name = principal["name"]?.string ?? "?"
-            let scopes = (principal["scopes"]?.array ?? []).compactMap(\.string).joined(separator: " ")
-            let account = principal["account"]?.string.map { " account=\($0)" } ?? ""
-            if tokens.isEmpty { Output.line("-        \(name) - \(scopes)\(account)".harmless) }
+            if tokens.isEmpty { rows.append(["-", name, "-"] + rest) }
             for token in tokens {
-                let (id, expires) = (token["id"]?.string ?? "?", token["expires"]?.string ?? "never")
-                Output.line("\(id) \(name) \(expires) \(scopes)\(account)".harmless)
+                rows.append([token["id"]?.string ?? "?", name, token["expires"]?.string ?? "never"] + rest)
             }
         }
+        if rows.count > 1 { Self.show(rows) }
         for revocation in listing.revocations { Self.show(revocation, json: output.json) }
+    }
+
+    private static func list(_ names: JSON?) -> String {
+        let names = (names?.array ?? []).compactMap(\.string)
+        return names.isEmpty ? "-" : names.joined(separator: " ")
+    }
+
+    /// A table, of which the first row is the head. The last column is not padded.
+    private static func show(_ rows: [[String]]) {
+        let widths = rows[0].indices.map { column in rows.map { $0[column].harmless.count }.max() ?? 0 }
+        for row in rows {
+            let cells = row.enumerated().map { column, text in
+                text.harmless.padding(toLength: widths[column], withPad: " ", startingAt: 0)
+            }
+            Output.text(cells.joined(separator: "  ").trimmed)
+        }
     }
 
     fileprivate static func show(_ revocation: JSON, json: Bool) {

@@ -105,9 +105,10 @@ public struct LineEditor: Sendable {
     }
 
     private mutating func enter() -> Outcome {
-        let line = line
+        // A completed word has a blank behind it.
+        let line = String(text[..<(text.lastIndex { $0 != " " }.map { $0 + 1 } ?? 0)])
         clear()
-        if !line.allSatisfy({ $0 == " " }), line != history.last {
+        if !line.isEmpty, line != history.last {
             history.append(line)
             if history.count > Self.historyLimit { history.removeFirst() }
         }
