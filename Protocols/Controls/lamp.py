@@ -10,6 +10,8 @@ import socket
 import sys
 import time
 
+if len(sys.argv) != 3 or ":" not in sys.argv[1]:
+    sys.exit("usage: lamp.py HOST:PORT FILE")
 host, port = sys.argv[1].rsplit(":", 1)
 path = sys.argv[2]
 key = "porch-light/front"

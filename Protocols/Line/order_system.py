@@ -6,7 +6,7 @@ Prints KEY TYPE VERDICT (or the error's code) for each event, in order, and exit
 the number of its line, so the same file may be posted twice; give another file another SOURCE.
 """
 import collections, json, random, socket, sys, time
-
+if len(sys.argv) not in (2, 3): sys.exit("usage: order_system.py HOST:PORT[,HOST:PORT...] [SOURCE] < events")
 servers, source = collections.deque(sys.argv[1].split(",")), (sys.argv[2:] or ["order-system"])[0]
 WINDOW = 100  # Events under way at once.
 

@@ -5,7 +5,7 @@
 Prints `+ KEY REV ROW` (new or changed), `- KEY REV WHY` (left), `! KEY REV ALERT`, and `= COUNT` when up to date.
 """
 import collections, functools, json, random, socket, sys, time
-
+if len(sys.argv) not in (2, 3, 4): sys.exit("usage: subscriber.py HOST:PORT[,HOST:PORT...] [PATTERN] [VIEW]")
 servers = collections.deque(sys.argv[1].split(","))
 pattern, view = (sys.argv[2:] + ["*"])[0], (sys.argv[3:] + ["full"])[0]
 print, rows, cursor = functools.partial(print, flush=True), {}, None  # All that is kept, across connections.

@@ -64,12 +64,22 @@ struct OperatorsPageTests {
                 .replacingOccurrences(of: "/var/lib/telltale", with: daemon.folder.path + "/data")
                 .replacingOccurrences(of: "/var/backups/telltale", with: folder.path("backups"))
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
-            let program = try RunningProgram(
-                URL(filePath: "/bin/sh"), ["-ec", script], environment: ["PATH": "\(tools):/usr/bin:/bin"])
-            let lines = program.readToEnd()
-            #expect(program.waitForExit() == 0, "\(program.standardError)")
+            let date = folder.url.appending(path: "date")
+            let days = ["2026-11-28", "2026-11-29"]
+            var lines: [String] = []
+            for day in days {
+                try makeExecutable(date, holding: "#!/bin/sh\nTZ=UTC exec /bin/date -d \(day) \"$@\"\n")
+                let program = try RunningProgram(
+                    URL(filePath: "/bin/sh"), ["-ec", script],
+                    environment: ["PATH": "\(folder.url.path):\(tools):/usr/bin:/bin"])
+                lines = program.readToEnd()
+                #expect(program.waitForExit() == 0, "\(program.standardError)")
+                _ = try peer.ask("EVT coffee-order/1 type=confirm")
+            }
+            let copies = try FileManager.default.contentsOfDirectory(atPath: folder.path("backups")).sorted()
+            #expect(copies == days.map { $0 + "T0000" })
             let moved = folder.url.appending(path: "data")
-            try FileManager.default.moveItem(at: folder.url.appending(path: "backups/today"), to: moved)
+            try FileManager.default.moveItem(at: folder.url.appending(path: "backups/\(copies[1])"), to: moved)
             try FileManager.default.copyItem(
                 at: daemon.folder.appending(path: "kinds"), to: folder.url.appending(path: "kinds"))
             let restored = try DaemonProcess(in: folder.url)

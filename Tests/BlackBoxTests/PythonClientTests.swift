@@ -13,6 +13,19 @@ struct PythonClientTests {
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 60)
     }
 
+    @Test(
+        "Without its arguments a client tells them, in one line",
+        arguments: ["Line/order_system.py", "Line/subscriber.py", "Controls/lamp.py"])
+    func usage(path: String) async throws {
+        try await onOwnThread {
+            let file = repository.appending(path: "Protocols/\(path)")
+            let client = try RunningProgram(URL(filePath: "/usr/bin/env"), ["python3", file.path])
+            #expect(client.readToEnd().isEmpty && client.waitForExit() == 1)
+            #expect(client.standardError.hasPrefix("usage: \(file.lastPathComponent) HOST:PORT"))
+            #expect(client.standardError.split(separator: "\n").count == 1)
+        }
+    }
+
     @Test func `orders go in, rows come out, and a second run doubles nothing`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess()
