@@ -232,12 +232,13 @@ public struct SettingSources {
         var content = JSONObject()
         if let file {
             do {
-                guard case .object(let object) = try SharedJSONParser.parse(file.bytes.span) else {
-                    return (settings, ["\(file.name): holds no JSON object"])
+                if case .object(let object) = try SharedJSONParser.parse(file.bytes.span) {
+                    content = object
+                } else {
+                    faults.append("\(file.name): holds no JSON object")
                 }
-                content = object
             } catch {
-                return (settings, ["\(file.name): \(error)"])
+                faults.append("\(file.name): \(error)")
             }
             for member in content where !Setting.all.contains(where: { $0.name == member.name }) {
                 let names = Setting.all.map(\.name).joined(separator: ", ")
@@ -249,6 +250,7 @@ public struct SettingSources {
         where variable.hasPrefix("TELLTALE_GATEWAY_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")
         }
+        var wrong: Set<String> = []
         for setting in Setting.all {
             guard let (place, values) = values(of: setting, content, &faults) else { continue }
             guard !values.isEmpty, setting.isRepeatable || values.count == 1 else {
@@ -257,15 +259,31 @@ public struct SettingSources {
             }
             if let fault = setting.apply(&settings, values) ?? checks[setting.name]?(settings) {
                 faults.append("\(place): \(fault)")
+                wrong.insert(setting.name)
             }
         }
-        if settings.listen.isTLS, settings.certificate == nil || settings.privateKey == nil {
-            faults.append("--listen https://…: needs --tls-cert FILE and --tls-key FILE")
+        return (settings, faults + Self.certificateFaults(of: settings, except: wrong))
+    }
+
+    /// A certificate has its key and a listener, and an encrypted listener has both.
+    ///
+    /// - Parameter wrong: The settings whose own fault is known.
+    private static func certificateFaults(of settings: Settings, except wrong: Set<String>) -> [String] {
+        var faults: [String] = []
+        let needs = "needs --tls-cert FILE and --tls-key FILE"
+        switch (settings.certificate, settings.privateKey) {
+        case (nil, nil):
+            if settings.listen.isTLS { faults.append("--listen https://…: \(needs)") }
+            if settings.apns != nil { faults.append("--apns-listen: \(needs)") }
+        case (_?, nil): faults.append("--tls-cert: needs --tls-key FILE, the key of the certificate")
+        case (nil, _?): faults.append("--tls-key: needs --tls-cert FILE, the certificate of the key")
+        case (_?, _?):
+            if !settings.listen.isTLS, settings.apns == nil, wrong.isDisjoint(with: ["listen", "apns-listen"]) {
+                faults.append(
+                    "--tls-cert: no listener uses it; give an https:// --listen or --apns-listen, or leave it out")
+            }
         }
-        if settings.apns != nil, settings.certificate == nil || settings.privateKey == nil {
-            faults.append("--apns-listen: needs --tls-cert FILE and --tls-key FILE")
-        }
-        return (settings, faults)
+        return faults
     }
 
     /// The strongest source that has a value, named as people know it.

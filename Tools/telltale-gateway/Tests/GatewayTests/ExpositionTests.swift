@@ -67,6 +67,31 @@ struct ExpositionTests {
         #expect(!DaemonFigures.families([:], version: nil).isEmpty)
     }
 
+    @Test(
+        "A certificate has its key and a listener",
+        arguments: [
+            (["tls-cert": ["c"]], ["--tls-cert: needs --tls-key"]),
+            (["tls-key": ["k"]], ["--tls-key: needs --tls-cert"]),
+            (["tls-cert": ["c"], "tls-key": ["k"]], ["--tls-cert: no listener uses it"]),
+            (["tls-cert": ["c"], "listen": ["https://127.0.0.1:1"]], ["--tls-cert: needs --tls-key"]),
+            (["tls-cert": ["c"], "tls-key": ["k"], "listen": ["nowhere"]], ["--listen: "]),
+            (["tls-cert": ["c"], "tls-key": ["k"], "listen": ["https://127.0.0.1:1"]], []),
+            (["tls-cert": ["c"], "tls-key": ["k"], "apns-listen": ["127.0.0.1:1"]], []),
+            (["listen": ["https://127.0.0.1:1"]], ["--listen https://"]),
+        ] as [([String: [String]], [String])])
+    func certificate(flags: [String: [String]], wanted: [String]) {
+        let (_, faults) = SettingSources(file: nil, environment: [:], flags: flags).read()
+        #expect(faults.count == wanted.count, "\(faults)")
+        for (fault, beginning) in zip(faults, wanted) { #expect(fault.hasPrefix(beginning), "\(fault)") }
+    }
+
+    @Test func `a file that is no JSON hides no fault of a flag`() {
+        let (_, faults) = SettingSources(
+            file: ("f", Array("{".utf8)), environment: [:], flags: ["log-level": ["loud"]]
+        ).read()
+        #expect(faults.count == 2 && faults[0].hasPrefix("f: ") && faults[1].hasPrefix("--log-level: "), "\(faults)")
+    }
+
     @Test func `defaults, and who goes before whom`() {
         let (defaults, faults) = SettingSources(file: nil, environment: [:], flags: [:]).read()
         #expect(faults.isEmpty)
