@@ -335,10 +335,13 @@ struct EngineTests {
     }
 
     @Test func `the permissions that the guide names are enough`() async throws {
+        let streams = ["LOG", "BEAT", "BASE"].flatMap {
+            ["$JS.API.STREAM.*.TT_shop_\($0)", "$JS.API.DIRECT.GET.TT_shop_\($0)"]
+        }
+        let published = (["tt.shop.>", "$JS.API.STREAM.MSG.GET.TT_shop_LOG"] + streams).map { "\"\($0)\"" }
         let engine = try TestEngine(
             permissions: """
-                publish: ["tt.shop.>", "$JS.API.STREAM.*.TT_shop_*", "$JS.API.STREAM.MSG.GET.TT_shop_LOG", \
-                "$JS.API.DIRECT.GET.TT_shop_*"], subscribe: ["_INBOX.>", "tt.shop.told", "tt.shop.beat.*"]
+                publish: [\(published.joined(separator: ", "))], subscribe: ["_INBOX.>", "tt.shop.told", "tt.shop.beat.*"]
                 """)
         // The second time the streams and their history are there.
         for count in [20, 40] {
