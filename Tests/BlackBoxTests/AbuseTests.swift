@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Peers that have no rights, at the real daemon with tokens and TLS.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct AbuseTests {
     private struct House {
         let folder: TemporaryFolder
@@ -65,7 +65,7 @@ struct AbuseTests {
         }
     }
 
-    @Test(.nightly)
+    @Test
     func `half-open handshakes, silence and one byte a second end after ten seconds, and hold up nobody`()
         async throws
     {
@@ -148,7 +148,7 @@ struct AbuseTests {
         }
     }
 
-    @Test(.nightly, arguments: ["plain_port, b''", "tls_port, b''", "tls_port, hello[:len(hello) - 1]"])
+    @Test(arguments: ["plain_port, b''", "tls_port, b''", "tls_port, hello[:len(hello) - 1]"])
     func `a peer that has not said HELLO costs at most 4 KiB`(opening: String) async throws {
         try await onOwnThread {
             let house = try House()
@@ -207,7 +207,7 @@ struct AbuseTests {
         }
     }
 
-    @Test(.nightly) func `a peer without a token may have little waiting, and is not read further`() async throws {
+    @Test func `a peer without a token may have little waiting, and is not read further`() async throws {
         try await onOwnThread {
             let house = try House()
             let before = house.bridge.daemon.residentByteCount

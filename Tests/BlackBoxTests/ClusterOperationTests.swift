@@ -76,7 +76,7 @@ struct ClusterOperationTests {
         #expect(program.waitForExit() == 0, "\(program.standardError)")
     }
 
-    @Test func `a single daemon's history goes into a cluster and out of it, and a cursor of before is good`()
+    @Test(.nightly) func `a single daemon's history goes into a cluster and out of it, and a cursor of before is good`()
         async throws
     {
         try await onOwnThread {

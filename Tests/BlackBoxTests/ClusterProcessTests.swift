@@ -217,7 +217,7 @@ struct ClusterProcessTests {
     }
 
     @Test(
-        "A wrong configuration is refused with 78",
+        "A wrong configuration is refused with 78", .nightly,
         arguments: [
             (["--node", "n1"], "--node: belongs to --cluster NAME"),
             (["--cluster", "shop"], "--cluster: needs --node NAME"),

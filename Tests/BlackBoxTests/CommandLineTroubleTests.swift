@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `telltale` against daemons that refuse, disconnect, stay silent or answer at length.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct CommandLineTroubleTests {
     @Test(
         "Who is sent away is told why, once",

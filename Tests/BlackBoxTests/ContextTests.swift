@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `telltale context`: daemons under names, and what goes before what.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct ContextTests {
     private struct Home {
         let folder: TemporaryFolder

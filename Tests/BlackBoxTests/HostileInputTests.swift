@@ -73,7 +73,7 @@ struct HostileInputTests {
     }
 
     @Test(
-        "JSON that nobody should send is refused, and the connection stays",
+        "JSON that nobody should send is refused, and the connection stays", .nightly,
         arguments: [
             #"{"a":"# + String(repeating: "[", count: 60_000),
             #"{"a":"# + String(repeating: "[", count: 20_000) + String(repeating: "]", count: 20_000) + "}",

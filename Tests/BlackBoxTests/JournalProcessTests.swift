@@ -86,7 +86,7 @@ struct JournalProcessTests {
         }
     }
 
-    @Test("The epoch tells whether history is whole", arguments: ["full", "normal", "off"])
+    @Test("The epoch tells whether history is whole", .nightly, arguments: ["full", "normal", "off"])
     func epoch(sync: String) async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
@@ -106,7 +106,7 @@ struct JournalProcessTests {
         }
     }
 
-    @Test("A start that fails costs no epoch", arguments: ["full", "normal", "off"])
+    @Test("A start that fails costs no epoch", .nightly, arguments: ["full", "normal", "off"])
     func failedStart(sync: String) async throws {
         try await onOwnThread {
             let other = try DaemonProcess()
@@ -238,7 +238,9 @@ struct JournalProcessTests {
         return (tool.waitForExit(), output, tool.standardError)
     }
 
-    @Test func `a backup of a running daemon, and a repair, begin another epoch with the same state`() async throws {
+    @Test(.nightly) func `a backup of a running daemon, and a repair, begin another epoch with the same state`()
+        async throws
+    {
         try await onOwnThread {
             let daemon = try DaemonProcess()
             let peer = try greeted(daemon)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Mutated lines, in plain and over TLS.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct LineFuzzTests {
     @Test func `random bytes end in an answer or an end, never in silence for others`() async throws {
         try await onOwnThread {

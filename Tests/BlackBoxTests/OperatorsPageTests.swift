@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The commands of the operators' pages, as they stand there.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct OperatorsPageTests {
     @Test func `a car on TLS with a token, in ten lines`() async throws {
         try await onOwnThread {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Signed tokens at the real daemon. Python and the `openssl` command sign them.
-@Suite(.serialized)
+@Suite(.serialized, .nightly)
 struct SignedTokenProcessTests {
     /// A company's backend: a file of principals with its keys, and tokens that it signs.
     private struct Backend {
