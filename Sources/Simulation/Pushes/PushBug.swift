@@ -1,6 +1,6 @@
 /// A bug that is planted in the performer of a push ledger, to see that the checks find it. The ledger's own code is unchanged.
 public enum PushBug: String, CaseIterable, Sendable {
-    case sendsFirst, registrationsForgotten, lanesForgotten, livesTooEarly, silenceBelieved, silenceRepeated
+    case sendsFirst, registrationsForgotten, lanesForgotten, livesTooEarly, silenceBelieved, silenceRepeated, unsentDoubted
     case answerForgotten, deletionUnheard, accountMixed, rowsKept
 
     public var summary: String {
@@ -11,6 +11,7 @@ public enum PushBug: String, CaseIterable, Sendable {
         case .livesTooEarly: "a picture of the daemon is taken for whole before it is"
         case .silenceBelieved: "a push without an answer is taken for one that arrived"
         case .silenceRepeated: "a push without an answer is sent again as it was"
+        case .unsentDoubted: "a push of which nothing left is taken for one that may have arrived"
         case .answerForgotten: "an answer of the service is dropped"
         case .deletionUnheard: "an activity that leaves the daemon is not noticed"
         case .accountMixed: "rows of one account are taken for another's"

@@ -22,11 +22,26 @@ extension ConvergenceCheck {
             guard let key = line["key"].flatMap({ Key($0) }) else { continue }
             rows[key] = line.tail
         }
+        for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
+            if let what = fault(ofStart: key, row, account, sender) { return world.violated("starts", what) }
+        }
         for (token, card) in sender.service.cards.sorted(by: { $0.key < $1.key }) where card.account == account {
             if let what = fault(of: card, rows[card.key]) {
                 return world.violated("pushes", "the card \(token) of \(card.key) for \"\(account)\" \(what)")
             }
         }
+    }
+
+    /// A start is sent until it has arrived, or may have: without it the device never shows the activity.
+    private func fault(ofStart key: Key, _ row: JSONObject, _ account: String, _ sender: PushSender) -> String? {
+        let lifecycle = row["lifecycle"]?.string
+        guard lifecycle == "active" || lifecycle == "stale" else { return nil }
+        let start = SimulatedPushService.Start(
+            registration: PushSender.startID(account, String(key.kind)), key: key,
+            startedAt: row["startedAt"]?.integer ?? 0)
+        let hasCard = sender.service.cards.values.contains { $0.account == account && $0.key == key }
+        guard !hasCard, !sender.service.mayHaveBegun(start) else { return nil }
+        return "\(key) was never begun for \"\(account)\", and no push of it was lost"
     }
 
     private func fault(of card: SimulatedPushService.Card, _ row: JSONObject?) -> String? {

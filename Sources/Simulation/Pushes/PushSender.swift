@@ -18,6 +18,8 @@ final class PushSender: ConnectedClient {
     private var generation = 0
     private var isDead = false
     private var isTurnDue = false
+    /// The starts whose end is not on disk, and whether this process has heard it: the next one cannot know of them.
+    private var openStarts: [PushLedger.LaneID: (start: SimulatedPushService.Start, isHeard: Bool)] = [:]
 
     // The disk.
     private var lanes: [PushLedger.LaneID: [UInt8]] = [:]
@@ -54,7 +56,7 @@ final class PushSender: ConnectedClient {
             for kind in Self.kinds {
                 unregistered.append(
                     PushRegistration(
-                        id: "start-\(account)-\(kind)", .start(kind: kind), account: account, token: makeToken()))
+                        id: Self.startID(account, kind), .start(kind: kind), account: account, token: makeToken()))
             }
             // A card that a person began within the app, or will begin.
             if let key = Key("order/shared-1") { addCard(of: key, account: account) }
@@ -69,6 +71,8 @@ final class PushSender: ConnectedClient {
         tokenCount += 1
         return "a0" + (tokenCount < 16 ? "0" : "") + String(tokenCount, radix: 16) + (tokenCount < 256 ? "" : "0")
     }
+
+    static func startID(_ account: String, _ kind: String) -> String { "start-\(account)-\(kind)" }
 
     private static func card(_ key: Key, _ account: String) -> String { "card-\(account)-\(key.kind)-\(key.id)" }
 
@@ -127,6 +131,8 @@ final class PushSender: ConnectedClient {
 
     private func kill() {
         kills += 1
+        for open in openStarts.values { service.doubt(open.start) }
+        openStarts = [:]
         vanish()
         isDead = true
         generation += 1
@@ -194,6 +200,12 @@ final class PushSender: ConnectedClient {
     private func turn() {
         guard !isDead else { return }
         let turn = ledger.takeTurn(at: now)
+        for sending in turn.sendings where sending.attempt.role == .start {
+            guard let key = sending.lane.key else { continue }
+            let start = SimulatedPushService.Start(
+                registration: sending.lane.registration, key: key, startedAt: startedAt(of: sending.lane))
+            openStarts[sending.lane] = (start, false)
+        }
         if bug == .sendsFirst { for sending in turn.sendings { send(sending) } }
         let risk = turn.sendings.isEmpty ? 5 : 40
         if isKilled(risk) { return kill() }
@@ -212,14 +224,19 @@ final class PushSender: ConnectedClient {
             for (id, registration, at) in turn.registrations { registrations[id] = registration.map { ($0, at) } }
         }
         if bug != .lanesForgotten { for (id, bytes) in turn.lanes { lanes[id] = bytes } }
+        for (id, _) in turn.lanes where openStarts[id]?.isHeard == true { openStarts[id] = nil }
     }
 
     private func send(_ sending: PushLedger.Sending) {
-        let registration = ledger.registrations[sending.lane.registration]
-        let startedAt = sending.lane.key.flatMap { feed.startedAt($0, registration?.watch) } ?? 0
         service.take(
-            sending, at: world.now, generation: generation, startedAt: startedAt, isCalm: world.isCalm, random: &random)
+            sending, at: world.now, generation: generation, startedAt: startedAt(of: sending.lane),
+            isCalm: world.isCalm, random: &random)
         if let next = service.nextTime { later(.deliver, after: max(0, next - world.now)) }
+    }
+
+    /// When the activity of a way began.
+    private func startedAt(of lane: PushLedger.LaneID) -> Int64 {
+        lane.key.flatMap { feed.startedAt($0, ledger.registrations[lane.registration]?.watch) } ?? 0
     }
 
     private func hear(_ deliveries: [SimulatedPushService.Delivery]) {
@@ -236,7 +253,9 @@ final class PushSender: ConnectedClient {
                     continue
                 }
             }
+            if bug == .unsentDoubted, answer == .unsent { answer = .unknown }
             if bug == .answerForgotten, random.chance(50) { continue }
+            openStarts[delivery.sending.lane]?.isHeard = true
             ledger.take(answer, to: delivery.sending.lane, delivery.sending.attempt.number, at: now)
             turnSoon()
         }

@@ -26,7 +26,8 @@ struct SimulatedPushService {
         var startedAt: Int64
     }
 
-    private struct Start: Hashable {
+    /// A card that is begun by push.
+    struct Start: Hashable {
         var registration: String
         var key: Key
         var startedAt: Int64
@@ -38,6 +39,8 @@ struct SimulatedPushService {
     private var replaced: [String: String] = [:]
     private(set) var underWay: [Delivery] = []
     private var starts: Set<Start> = []
+    /// The starts that a sender cannot know to have arrived or not.
+    private var doubtful: Set<Start> = []
     private(set) var arrivals = 0
     /// The first thing that a device should never see.
     private(set) var fault: (promise: String, what: String)?
@@ -73,11 +76,20 @@ struct SimulatedPushService {
             }
         }
         let arrives = answer == .accepted || answer == .unknown && random.chance(500)
+        if answer == .unknown, sending.attempt.role == .start, let key = sending.lane.key {
+            doubt(Start(registration: sending.lane.registration, key: key, startedAt: startedAt))
+        }
         underWay.append(
             Delivery(
                 at: now + random.pick(0...(isCalm ? 50 : 3_000)), sending: sending, answer: answer, arrives: arrives,
                 generation: generation, startedAt: startedAt))
     }
+
+    /// A start may have left, and its sender does not hear what became of it.
+    mutating func doubt(_ start: Start) { doubtful.insert(start) }
+
+    /// Whether a card was begun, or nobody can know.
+    func mayHaveBegun(_ start: Start) -> Bool { starts.contains(start) || doubtful.contains(start) }
 
     var nextTime: Int64? { underWay.map(\.at).min() }
 
