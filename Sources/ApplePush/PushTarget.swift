@@ -33,7 +33,7 @@ public enum PushAnswerClass: Hashable, Sendable {
     case refused
     /// No answer: it may have been taken.
     case unknown
-    /// There was no connection: it was not taken.
+    /// There was no connection, or not all of it left: it was not taken.
     case unsent
 
     /// For other programs, as `Protocols/HTTP/push.md` lists them.

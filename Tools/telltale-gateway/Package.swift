@@ -128,6 +128,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "PushServerTests",
+            dependencies: ["PushServer", client, push, nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioHTTP2],
+            swiftSettings: settings),
+        .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],
             swiftSettings: settings),
     ]

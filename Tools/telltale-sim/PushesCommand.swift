@@ -9,7 +9,8 @@ struct PushesCommand: ParsableCommand {
             A seed decides which faults happen and when: daemon and telltale-push are killed between any two of their steps, \
             connections break, the daemon's disk fills up; the push service loses answers, throttles and fails; devices \
             replace their tokens. In the end each card is as the daemon has its activity, none was shown an older state \
-            after a newer one, and no alert and no start came twice. Exit 1 when one was not so.
+            after a newer one, no alert and no start came twice, and no start is missing of which no push was lost. Exit \
+            1 when one was not so.
 
               telltale-sim pushes --seeds 1000
               telltale-sim pushes --seed 77 --trace    what every connection says

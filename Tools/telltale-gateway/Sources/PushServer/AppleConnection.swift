@@ -38,6 +38,13 @@ struct ServiceReply: Sendable {
     /// `nil` = there is none, or it is no JSON.
     var body: JSON?
 
+    init(_ headers: HPACKHeaders, _ body: [UInt8], at now: Timestamp) {
+        status = headers.first(name: ":status").flatMap { Int($0) } ?? 0
+        channel = headers.first(name: "apns-channel-id")
+        retryAfter = headers.first(name: "retry-after").flatMap { RetryAfter.seconds($0, at: now) }
+        self.body = body.isEmpty ? nil : try? EventRequest.json(body.span)
+    }
+
     /// At most 64 characters.
     var reason: String? { body?["reason"]?.string.map { String($0.prefix(64)) } }
 }
@@ -246,16 +253,8 @@ final class AppleConnection: @unchecked Sendable {
     private func reply(_ outcome: AppleExchange.Outcome) -> ServiceReply? {
         switch outcome {
         case .unsent, .lost: return nil
-        case .late:
-            // A connection on which nothing comes back is of no use to others either.
-            channel?.close(promise: nil)
-            return nil
         case .response(let headers, let body):
-            let reply = ServiceReply(
-                status: headers.first(name: ":status").flatMap { Int($0) } ?? 0,
-                channel: headers.first(name: "apns-channel-id"),
-                retryAfter: headers.first(name: "retry-after").flatMap { Int64($0) },
-                body: body.isEmpty ? nil : try? EventRequest.json(body.span))
+            let reply = ServiceReply(headers, body, at: PushClock.now)
             if reply.reason == "ExpiredProviderToken" { signer.refused() }
             if reply.reason == "UnrelatedKeyIdInToken" { channel?.close(promise: nil) }
             return reply

@@ -13,8 +13,6 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
         case unsent
         /// It left, and no answer came.
         case lost
-        /// The same, and the connection is still there.
-        case late
     }
 
     private let patience: TimeAmount
@@ -33,9 +31,10 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
 
     func send(_ headers: HPACKHeaders, _ body: [UInt8], on stream: any Channel) {
         deadline = stream.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
-            // A status whose body takes its time says enough.
-            if let head { finish(.response(head, self.body)) } else { fail(.late) }
-            stream.close(promise: nil)
+            // A connection on which nothing comes back, or nothing leaves, is of no use to others either.
+            let useless = head == nil ? stream.parent : nil
+            conclude()
+            (useless ?? stream).close(promise: nil)
         }
         let first = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: body.isEmpty))
         var last = first
@@ -67,18 +66,19 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
         case .headers(let frame):
             // 1xx come before the answer.
             if frame.headers.first(name: ":status")?.hasPrefix("1") != true { head = head ?? frame.headers }
-            if frame.endStream { end() }
+            if frame.endStream { conclude() }
         case .data(let frame):
             if case .byteBuffer(let buffer) = frame.data {
                 body += buffer.readableBytesView.prefix(bodyLimit - body.count)
             }
-            if frame.endStream { end() }
+            if frame.endStream { conclude() }
         default: break
         }
     }
 
-    private func end() {
-        if let head { finish(.response(head, body)) } else { finish(.lost) }
+    /// Nothing more comes. A status whose body has no end says enough; a request of which a part is still here was not taken.
+    private func conclude() {
+        if let head { finish(.response(head, body)) } else { finish(hasLeft ? .lost : .unsent) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -89,8 +89,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // An answer whose end was lost says enough.
-        if let head { finish(.response(head, body)) } else { finish(hasLeft ? .lost : .unsent) }
+        conclude()
         context.fireChannelInactive()
     }
 }

@@ -84,6 +84,17 @@ final class WebPushSender: Sendable {
     }
 }
 
+extension AppleAnswer {
+    /// The answer of a browser's service.
+    init(web head: HTTPResponseHead, at now: Timestamp) {
+        let status = Int(head.status.code)
+        let retryAfter = head.headers.first(name: "retry-after").flatMap { RetryAfter.seconds($0, at: now) }
+        self.init(
+            kind: PushAnswerClass(webStatus: status, retryAfter: retryAfter), status: status,
+            reason: status < 300 ? nil : head.status.reasonPhrase)
+    }
+}
+
 /// One request on its connection, and its answer.
 private final class WebPushExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
@@ -116,12 +127,7 @@ private final class WebPushExchange: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data), head.status.code >= 200 else { return }
-        let status = Int(head.status.code)
-        let retryAfter = head.headers.first(name: "retry-after").flatMap { Int64($0) }
-        finish(
-            AppleAnswer(
-                kind: PushAnswerClass(webStatus: status, retryAfter: retryAfter), status: status,
-                reason: status < 300 ? nil : head.status.reasonPhrase))
+        finish(AppleAnswer(web: head, at: PushClock.now))
         // The body says nothing to a program.
         context.close(promise: nil)
     }

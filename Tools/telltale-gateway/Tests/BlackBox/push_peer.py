@@ -45,6 +45,8 @@ class Service:
         self.streams = streams
         self.pushes, self.changed = [], threading.Condition()
         self.answer = lambda push: (200, None, {})
+        # The bytes of a body that a connection takes at first; None = as many as usual.
+        self.window = None
         self.connections, self.most, self.closing, self.port = 0, 0, False, 0
         self.open_sockets = set()
         self.listen()
@@ -69,6 +71,8 @@ class Service:
         self.open_sockets.add(connection)
         h2c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         h2c.local_settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS] = self.streams
+        if self.window is not None:
+            h2c.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = self.window
         h2c.initiate_connection()
         connection.sendall(h2c.data_to_send())
         pushes = collections.defaultdict(Push)

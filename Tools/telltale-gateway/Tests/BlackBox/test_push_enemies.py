@@ -96,3 +96,18 @@ def test_a_status_whose_body_never_ends_counts(world):
     sent = place.pusher.wait_for_sent(lambda sent: len(sent) >= 2)
     assert {(entry["registration"], entry["status"]) for entry in sent} == {("a", 200), ("b", 200)}
     assert len(place.service.pushes) == 2 and place.service.connections == 1
+
+
+def test_a_start_of_which_nothing_left_is_sent_again(world):
+    """A service that takes no byte of a body: it has not begun a card, and the next connection does."""
+    place = Place(world)
+    place.service.window = 0
+    place.pusher.register("a", "aa01", account="alice", kind="coffee-order")
+    place.post("coffee-order/1", "start", account="alice")
+    sent = place.pusher.wait_for_sent()
+    assert [(entry["class"], entry["event"]) for entry in sent] == [("unsent", "start")]
+    place.service.window = None
+    push = place.service.wait(lambda pushes: pushes)[0]
+    assert (push.token, push.event, push.connection) == ("aa01", "start", 2)
+    place.pusher.wait_for_sent(lambda sent: sent[0]["status"] == 200)
+    assert len(place.service.pushes) == 1
