@@ -70,10 +70,9 @@ extension PushLedger {
         (left.registration, left.key?.text ?? "") < (right.registration, right.key?.text ?? "")
     }
 
-    /// The services of browsers have four times as much together as one has.
     private func hasRoom(for service: String) -> Bool {
         guard flights[service] ?? 0 < flightLimit else { return false }
-        return service == Self.apple || inFlight.count - (flights[Self.apple] ?? 0) < flightLimit * 4
+        return service == Self.apple || inFlight.count - (flights[Self.apple] ?? 0) < flightLimit * Self.browserFlights
     }
 
     private mutating func takeOff(_ id: LaneID, to service: String) {

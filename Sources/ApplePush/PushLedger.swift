@@ -101,10 +101,15 @@ public struct PushLedger: Sendable {
     /// The name of Apple's service among those of browsers, which are hosts.
     static let apple = ""
 
+    /// The services of browsers have so many times as much under way together as one has.
+    public static let browserFlights = 4
+
     /// The most registrations.
     public static let registrationLimit = 1_000_000
 
-    /// - Parameter forms: How the rows of each kind become pushes; a kind without one is not sent.
+    /// - Parameters:
+    ///   - forms: How the rows of each kind become pushes; a kind without one is not sent.
+    ///   - flightLimit: The most pushes that are under way to one service at once.
     public init(
         forms: [String: OutgoingPush.Form], flightLimit: Int = 500, _ cryptography: PushCryptography
     ) {

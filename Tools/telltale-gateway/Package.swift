@@ -84,11 +84,20 @@ let package = Package(
         .target(
             name: "Board", dependencies: ["CGatewayFiles", "CGzip", crypto], exclude: ["Page"],
             swiftSettings: settings),
+        // The bounds of each listener: connections, their files, and the time of a request.
+        .target(
+            name: "ListenerLimits",
+            dependencies: [
+                "Gateway", httpTypes, hummingbirdCore, logging, metrics, nioCore, nioHTTP2, nioHTTPTypes,
+                nioHTTPTypesHTTP2, nioSSL, nioTLS,
+            ],
+            swiftSettings: settings),
         // The sockets: HTTP on Hummingbird, a pool of connections to the daemon, one more for each stream.
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Board", "Gateway", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle, nioCore, nioPosix,
+                "Board", "Gateway", "ListenerLimits", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle,
+                nioCore, nioPosix,
                 nioExtras, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioHTTPTypesHTTP2, nioSSL, nioTLS, push,
                 httpTypes,
                 hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
@@ -106,8 +115,9 @@ let package = Package(
         .target(
             name: "PushServer",
             dependencies: [
-                "Gateway", "TelltaleNIOClient", client, push, sqlite, crypto, logging, lifecycle, nioCore, nioPosix,
-                nioHPACK, nioHTTP1, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore, signals,
+                "Gateway", "ListenerLimits", "TelltaleNIOClient", client, push, sqlite, crypto, logging, lifecycle,
+                nioCore, nioPosix, nioHPACK, nioHTTP1, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore,
+                signals,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -123,7 +133,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "Gateway", "GatewayServer", httpTypes, lifecycle, logging, nioCore, nioEmbedded, nioHTTPTypes, nioPosix,
+                "Gateway", "GatewayServer", "ListenerLimits", httpTypes, lifecycle, logging, nioCore, nioEmbedded,
+                nioHTTPTypes, nioPosix,
                 nioSSL, hummingbirdCore, hummingbirdHTTP2,
             ],
             swiftSettings: settings),

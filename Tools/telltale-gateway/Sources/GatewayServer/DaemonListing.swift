@@ -1,4 +1,5 @@
 internal import Gateway
+internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleNIOClient
 

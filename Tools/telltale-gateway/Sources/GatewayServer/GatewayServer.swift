@@ -2,6 +2,7 @@ public import Gateway
 internal import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdHTTP2
+internal import ListenerLimits
 public import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -20,6 +21,7 @@ public struct GatewayServer: Service {
     private let state: GatewayState
     private let certificates: CertificateReloader?
     private let manager: ServiceManager
+    private let shares: DescriptorShares
 
     /// Reads everything that the settings name.
     ///
@@ -58,7 +60,9 @@ public struct GatewayServer: Service {
             throw StartFault(lines: faults)
         }
         self.certificates = certificates
-        let limit = Self.connectionLimit(settings.connections)
+        shares = .gateway(
+            of: DescriptorLimit.raiseToMaximum(), callers: settings.connections, takesPushes: settings.apns != nil)
+        let limit = shares.callers
         if limit < settings.connections {
             log.warning(
                 "fewer connections are taken than --connections says",
@@ -120,9 +124,9 @@ public struct GatewayServer: Service {
         var quiet = log
         quiet.logLevel = max(log.logLevel, .warning)
         let connections = state.connections
-        let http = Self.configuration(connections)
+        let http = HTTP1Channel.Configuration.bounded(connections)
         var server = HTTPServerBuilder { responder in
-            CountedChannel(base: HTTP1Channel(responder: responder, configuration: http), connections: connections)
+            CountedChannel(HTTP1Channel(responder: responder, configuration: http), in: connections)
         }
         if settings.listen.isTLS, let certificates {
             var tls = TLSConfiguration.makeServerConfiguration(
@@ -131,12 +135,12 @@ public struct GatewayServer: Service {
             tls.sslContextCallback = certificates.callback
             server = HTTPServerBuilder { [tls] responder in
                 CountedChannel(
-                    base: PunctualChannel(
-                        base: try HTTP2UpgradeChannel(
+                    PunctualChannel(
+                        try HTTP2UpgradeChannel(
                             tlsConfiguration: tls,
                             configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http),
                             responder: responder)),
-                    connections: connections)
+                    in: connections)
             }
         }
         let application = Application(
@@ -146,10 +150,8 @@ public struct GatewayServer: Service {
             onServerRunning: { ready.serving("http", $0.localAddress) }, logger: quiet)
         let operations = Application(
             responder: OpsResponder(gateway: state, registry: registry, figures: StatsCache()),
-            server: HTTPServerBuilder { [operators = ConnectionTable(limit: Self.operatorLimit)] responder in
-                CountedChannel(
-                    base: HTTP1Channel(responder: responder, configuration: Self.configuration(operators)),
-                    connections: operators)
+            server: HTTPServerBuilder { [operators = ConnectionTable(limit: shares.operators)] responder in
+                CountedChannel(HTTP1Channel(responder: responder, configuration: .bounded(operators)), in: operators)
             },
             configuration: .init(address: .hostname(settings.ops.host, port: settings.ops.port), serverName: nil),
             onServerRunning: { ready.serving("ops", $0.localAddress) }, logger: quiet)
@@ -157,24 +159,10 @@ public struct GatewayServer: Service {
             return [application, operations]
         }
         let taking = PushListener(
-            host: listener.host, port: listener.port, certificates: certificates, endpoint: pushes, link: state.link
+            host: listener.host, port: listener.port, certificates: certificates, endpoint: pushes, link: state.link,
+            connections: ConnectionTable(limit: shares.senders)
         ) { ready.serving("apns", $0) }
         return [application, operations, taking]
-    }
-
-    /// Connections at once of the listener for operators.
-    private static let operatorLimit = 256
-
-    /// A connection may need another one to the daemon, and files are open beside connections.
-    private static func connectionLimit(_ wanted: Int) -> Int {
-        min(wanted, max(16, DescriptorLimit.raiseToMaximum() / 2 - 192))
-    }
-
-    private static func configuration(_ connections: ConnectionTable) -> HTTP1Channel.Configuration {
-        HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestDeadline(connections: connections)], idleTimeout: .seconds(60),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
     }
 
     /// How long listings have to their ends as the gateway stops.

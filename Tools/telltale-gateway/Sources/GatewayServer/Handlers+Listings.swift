@@ -1,6 +1,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleModel
 internal import TelltaleWire

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import Hummingbird
+internal import ListenerLimits
 internal import Metrics
 internal import NIOCore
 internal import Synchronization

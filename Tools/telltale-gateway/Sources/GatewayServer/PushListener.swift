@@ -1,5 +1,5 @@
 internal import ApplePush
-internal import Logging
+internal import ListenerLimits
 internal import NIOCore
 internal import NIOExtras
 internal import NIOHPACK
@@ -20,12 +20,11 @@ struct PushListener: Service {
     let certificates: CertificateReloader
     let endpoint: PushEndpoint
     let link: DaemonLink
+    let connections: ConnectionTable
     let onServing: @Sendable (SocketAddress?) -> Void
 
     /// Requests at once on one connection.
     static let streamLimit = 1_000
-    /// Connections at once; a sender needs one or a few. One more is closed at once.
-    static let connectionLimit = 500
     private static let idleSpan = TimeAmount.hours(1)
     private static let graceSpan = TimeAmount.seconds(8)
 
@@ -39,8 +38,7 @@ struct PushListener: Service {
         let group = MultiThreadedEventLoopGroup.singleton
         let quiescing = ServerQuiescingHelper(group: group)
         let answering = PushAnswering(endpoint: endpoint, link: link)
-        let connectionCount = ConnectionCount()
-        let log = endpoint.log
+        let connections = connections
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -51,12 +49,10 @@ struct PushListener: Service {
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                guard connectionCount.begin() else {
-                    log.warning("push connection refused", metadata: ["why": "there are \(Self.connectionLimit)"])
-                    return channel.close()
+                guard connections.insert(channel) else { return channel.close() }
+                return channel.eventLoop.makeCompletedFuture {
+                    try Self.configure(channel, context, answering, connections)
                 }
-                channel.closeFuture.whenComplete { _ in connectionCount.end() }
-                return channel.eventLoop.makeCompletedFuture { try Self.configure(channel, context, answering) }
             }
             .bind(host: host, port: port).get()
         onServing(channel.localAddress)
@@ -70,7 +66,7 @@ struct PushListener: Service {
     }
 
     private static func configure(
-        _ channel: any Channel, _ context: NIOSSLContext, _ answering: PushAnswering
+        _ channel: any Channel, _ context: NIOSSLContext, _ answering: PushAnswering, _ connections: ConnectionTable
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: context))
@@ -84,32 +80,17 @@ struct PushListener: Service {
             HTTP2Setting(parameter: .maxConcurrentStreams, value: streamLimit),
             HTTP2Setting(parameter: .maxHeaderListSize, value: HPACKDecoder.defaultMaxHeaderListSize),
         ]
-        let sender = PushSender()
+        let (sender, member) = (PushSender(), connections.member(channel))
         _ = try pipeline.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: connection, streamConfiguration: .init(),
             streamDelegate: manager.http2StreamDelegate
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(PushStreamHandler(answering, sender))
+                try stream.pipeline.syncOperations.addHandler(PushStreamHandler(answering, sender, member))
             }
         }
         try pipeline.addHandler(manager)
     }
-}
-
-/// How many connections there are.
-private final class ConnectionCount: Sendable {
-    private let count = Mutex(0)
-
-    func begin() -> Bool {
-        count.withLock { count in
-            guard count < PushListener.connectionLimit else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func end() { count.withLock { $0 -= 1 } }
 }
 
 /// The sender of a connection, as far as its tokens tell.
@@ -122,31 +103,38 @@ final class PushStreamHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// How long a request may take to arrive.
+    /// How long a request may take to arrive, and its sender to take the answer.
     private static let patience = TimeAmount.seconds(30)
     /// One byte more than the largest payload.
     private static let bodyLimit = ChannelRequest.payloadLimit + 1
 
     private let answering: PushAnswering
     private let sender: PushSender
+    private let member: ConnectionTable.Member?
     private var head: HPACKHeaders?
     private var body: [UInt8] = []
     private var deadline: Scheduled<Void>?
     private var isAsked = false
 
-    init(_ answering: PushAnswering, _ sender: PushSender) {
+    init(_ answering: PushAnswering, _ sender: PushSender, _ member: ConnectionTable.Member?) {
         self.answering = answering
         self.sender = sender
+        self.member = member
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        member?.asked()
+        watch(context.channel)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    private func watch(_ channel: any Channel) {
         deadline?.cancel()
-        context.fireChannelInactive()
+        deadline = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        member?.answered()
+        deadline?.cancel()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -176,7 +164,11 @@ final class PushStreamHandler: ChannelInboundHandler {
             headers: head.filter { !$0.name.hasPrefix(":") }.map { ($0.name, $0.value) }, body: body)
         let answer = channel.eventLoop.makePromise(of: PushAnswer.self)
         answer.completeWithTask { [answering, sender] in await answering.answer(request, on: sender) }
-        answer.futureResult.whenSuccess { Self.write($0, to: channel) }
+        answer.futureResult.assumeIsolated().whenSuccess { [self] answer in
+            guard channel.isActive else { return }
+            watch(channel)
+            Self.write(answer, to: channel)
+        }
     }
 
     private static func write(_ answer: PushAnswer, to channel: any Channel) {

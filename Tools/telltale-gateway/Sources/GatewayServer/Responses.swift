@@ -1,6 +1,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleModel
 internal import TelltaleNIOClient
@@ -55,30 +56,6 @@ extension Response {
             if let name = HTTPField.Name.named(name) { response.headers[name] = value }
         }
         return response
-    }
-}
-
-extension ResponseBody {
-    /// A large body is written as its reader takes it: what is encrypted, or is between the connection's handlers, is one piece.
-    fileprivate static func pieces(of buffer: NIOCore.ByteBuffer, holding: (any Sendable)?) -> ResponseBody {
-        guard buffer.readableBytes > RequestDeadline.pieceByteCount else { return ResponseBody(byteBuffer: buffer) }
-        return ResponseBody(contentLength: buffer.readableBytes) { writer in
-            try await writer.write(inPieces: buffer)
-            withExtendedLifetime(holding) {}
-            try await writer.finish(nil)
-        }
-    }
-}
-
-extension ResponseBodyWriter {
-    /// Writes as the reader takes it, so that ``RequestDeadline`` sees each piece leave.
-    @concurrent mutating func write(inPieces buffer: NIOCore.ByteBuffer) async throws {
-        var rest = buffer
-        while let piece = rest.readSlice(length: min(RequestDeadline.pieceByteCount, rest.readableBytes)),
-            piece.readableBytes > 0
-        {
-            try await write(piece)
-        }
     }
 }
 

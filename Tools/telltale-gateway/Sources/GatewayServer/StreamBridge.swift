@@ -1,5 +1,6 @@
 internal import Gateway
 internal import Glibc
+internal import ListenerLimits
 internal import Metrics
 internal import NIOCore
 internal import NIOHTTPTypes

@@ -2,6 +2,7 @@ internal import ApplePush
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import ListenerLimits
 internal import Logging
 internal import NIOCore
 internal import TelltaleClient
@@ -179,6 +180,8 @@ struct PushResponder: HTTPResponder {
             return Array(try await request.body.collect(upTo: bodyLimit).readableBytesView)
         } catch is NIOTooManyBytesError {
             throw Problem("too_large", "the body is larger than \(bodyLimit) bytes")
+        } catch is RequestDeadline.Late {
+            throw Problem("late_body", "the body does not come in time; send it at once, and whole")
         } catch {
             throw Problem("bad_request", "the body ended before its time")
         }
@@ -189,7 +192,7 @@ struct PushResponder: HTTPResponder {
         headers[.contentType] = type
         return Response(
             status: HTTPResponse.Status(code: status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            body: .pieces(of: ByteBuffer(bytes: bytes)))
     }
 }
 

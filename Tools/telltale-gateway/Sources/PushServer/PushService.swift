@@ -5,6 +5,7 @@ internal import Gateway
 internal import Glibc
 internal import Hummingbird
 internal import HummingbirdCore
+internal import ListenerLimits
 public import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -25,6 +26,7 @@ public struct PushService: Sendable {
     private let connection: AppleConnection?
     /// Where channels are managed.
     private let channels: AppleConnection?
+    private let shares: DescriptorShares
 
     public struct StartFault: Error {
         public var lines: [String]
@@ -41,6 +43,8 @@ public struct PushService: Sendable {
         self.settings = settings
         self.log = log
         self.manager = manager
+        shares = .push(of: DescriptorLimit.raiseToMaximum())
+        let flightLimit = max(1, shares.services / PushLedger.browserFlights)
         connector = try Self.attempt("connect") {
             guard let addresses = DaemonAddress.list(settings.connect) else {
                 throw StartFault(lines: ["takes \(DaemonAddress.form), not \"\(settings.connect)\""])
@@ -75,7 +79,7 @@ public struct PushService: Sendable {
                     attributes: [.posixPermissions: 0o700])
             }
             let store = try PushStore(folder: isTrial ? nil : settings.state)
-            var ledger = PushLedger(forms: settings.forms, Self.cryptography)
+            var ledger = PushLedger(forms: settings.forms, flightLimit: flightLimit, Self.cryptography)
             try store.restore(into: &ledger)
             return PushDesk(ledger, store, connection, web, Self.cryptography, log)
         }
@@ -122,8 +126,11 @@ public struct PushService: Sendable {
             desk: desk, channelService: channels, rights: CallerRights(connector: connector, group: group), host: host,
             cryptography: Self.cryptography)
         let application = Application(
-            responder: responder, server: .http1(configuration: .init(idleTimeout: .seconds(60))),
-            configuration: .init(address: address, serverName: nil),
+            responder: responder,
+            server: HTTPServerBuilder { [callers = ConnectionTable(limit: shares.callers)] responder in
+                CountedChannel(HTTP1Channel(responder: responder, configuration: .bounded(callers)), in: callers)
+            },
+            configuration: .init(address: address, serverName: nil, backlog: 1_024),
             onServerRunning: { channel in
                 let place: String
                 switch listener {

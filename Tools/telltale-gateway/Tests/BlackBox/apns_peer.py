@@ -33,16 +33,18 @@ class Answer:
 class Peer:
     """One connection, HTTP/2 at once."""
 
-    def __init__(self, port, authority, alpn=None, host="127.0.0.1"):
+    def __init__(self, port, authority, alpn=None, host="127.0.0.1", window=None):
         context = ssl.create_default_context(cafile=authority)
         if alpn:
             context.set_alpn_protocols(alpn)
         plain = socket.create_connection((host, port), timeout=PATIENCE)
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
+        if window is not None:
+            self.h2.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = window
         self.h2.initiate_connection()
         self.socket.sendall(self.h2.data_to_send())
-        self.answers, self.done, self.pongs = {}, set(), 0
+        self.answers, self.done, self.resets, self.pongs = {}, set(), set(), 0
 
     def send(self, method, path, headers=(), body=b"", authority=":authority"):
         stream = self.h2.get_next_available_stream_id()
@@ -63,6 +65,20 @@ class Peer:
         self.socket.sendall(self.h2.data_to_send())
         return stream
 
+    def begin(self, method, path, headers):
+        """The head of a request whose body comes later."""
+        stream = self.h2.get_next_available_stream_id()
+        self.answers[stream] = Answer()
+        head = [(":method", method), (":scheme", "https"), (":path", path), (":authority", "localhost")]
+        self.h2.send_headers(stream, head + list(headers))
+        self.socket.sendall(self.h2.data_to_send())
+        return stream
+
+    def finish(self, stream, body):
+        self.h2.send_data(stream, body, end_stream=True)
+        self.socket.sendall(self.h2.data_to_send())
+        return self.wait(stream)
+
     def read(self):
         data = self.socket.recv(65_536)
         assert data, "the connection was closed"
@@ -76,6 +92,8 @@ class Peer:
                 answer.frames.append(("DATA", event.stream_ended is not None))
             elif isinstance(event, h2.events.StreamEnded):
                 self.done.add(event.stream_id)
+            elif isinstance(event, h2.events.StreamReset):
+                self.resets.add(event.stream_id)
             elif isinstance(event, h2.events.PingAckReceived):
                 self.pongs += 1
         self.socket.sendall(self.h2.data_to_send())

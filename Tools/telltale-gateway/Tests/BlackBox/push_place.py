@@ -11,8 +11,9 @@ from support import Line, attributes
 class Place:
     """A daemon, a push service, and a sender between them."""
 
-    def __init__(self, world, *daemon, apps=None, streams=100, port=0, far=None, host="localhost", names=(), **more):
-        """`far` is a place whose gateway takes the pushes, instead of a service of Python, which is a `host` by its certificate's `names`."""
+    def __init__(self, world, *daemon, apps=None, streams=100, port=0, far=None, host="localhost", names=(), under=(), **more):
+        """`far` is a place whose gateway takes the pushes, instead of a service of Python, which is a `host` by its certificate's `names`.
+        `under` is a command that starts the sender."""
         self.world, self.folder, self.far, self.host, self.former = world, world.folder, far, host, []
         if not far:
             certificates(f"{world.folder}/certs", *names)
@@ -21,7 +22,7 @@ class Place:
         self.key = far.key if far else Key(world.folder)
         self.service = None if far else Service(f"{world.folder}/certs", streams)
         self.apps = apps or {BUNDLE: {"CoffeeAttributes": FORM}}
-        self.more = more
+        self.more, self.under = more, under
         self.pusher = self.start()
 
     def start(self):
@@ -30,7 +31,7 @@ class Place:
             "key": self.key.private, "apns-ca": self.far.authority if self.far else "certs/ca.pem",
             "apns-url": f"https://{self.host}:{(self.far or self.service).port}", "apps": self.apps} | self.more
         self.config = self.world.file("push.json", json.dumps(settings))
-        pusher = Pusher(self.folder, "--config", self.config)
+        pusher = Pusher(self.folder, "--config", self.config, under=self.under)
         self.world.started.append(pusher)
         return pusher
 

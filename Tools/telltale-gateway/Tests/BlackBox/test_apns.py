@@ -269,19 +269,28 @@ def test_aioapns_unchanged_in_a_network_of_its_own(world):
         [200, None], [200, None], [200, None], [410, "Unregistered"], [400, "BadDeviceToken"]]
 
 
-def test_there_are_no_more_connections_than_may_be(world):
+def test_an_answer_that_is_not_taken_is_given_up(place):
+    """Otherwise its connection would have a request under way for ever, and give way to nobody."""
+    peer = place.peer(window=0)
+    stream = peer.send("POST", "/3/device/00", [place.auth], b"{}")
+    peer.read_until(lambda: stream in peer.resets)
+    assert peer.answers[stream].status == 400 and peer.answers[stream].body == b""
+    peer.close()
+
+
+def test_idle_connections_give_way_to_senders(world):
+    """Twice as many as there may be: they keep out no sender, and cost none that is being answered its connection."""
     place = Place(world)
-    idle = [socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) for _ in range(500)]
-
-    def is_taken():
-        try:
-            place.peer().ping()
-            return True
-        except (OSError, AssertionError):
-            return False
-
-    # Each loop of the listener counts its own ones, so that a busy loop may come to them behind this one.
-    eventually("one is refused", lambda: not is_taken())
-    for connection in idle:
+    early, token = place.peer(), place.start_token()
+    fields = [("apns-push-type", "liveactivity"), ("apns-topic", f"{BUNDLE}.push-type.liveactivity"), place.auth]
+    body = json.dumps({"aps": start(1)}).encode()
+    stream = early.begin("POST", f"/3/device/{token}", fields)
+    early.ping()
+    idle = [socket.create_connection(("127.0.0.1", place.port), timeout=PATIENCE) for _ in range(1_000)]
+    late = place.peer()
+    assert late.push(place.start_token(), start(2), place.bearer).status == 200
+    assert early.finish(stream, body).status == 200
+    refused = int(place.gateway.metrics()["telltale_gateway_connections_refused_total"])
+    assert refused >= 500, refused
+    for connection in (*idle, early, late):
         connection.close()
-    eventually("there is room again", is_taken)

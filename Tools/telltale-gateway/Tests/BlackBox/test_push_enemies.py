@@ -111,3 +111,34 @@ def test_a_start_of_which_nothing_left_is_sent_again(world):
     assert (push.token, push.event, push.connection) == ("aa01", "start", 2)
     place.pusher.wait_for_sent(lambda sent: sent[0]["status"] == 200)
     assert len(place.service.pushes) == 1
+
+
+def test_registrations_that_never_end_leave_it_files_and_end_in_time(world):
+    """Two hundred callers begin a registration, without a token, at a sender that may open 128 files."""
+    place = Place(world, under=("prlimit", "--nofile=128:128"))
+    place.pusher.register("a", "aa01", key="coffee-order/1")
+    head = f"PUT /v1/push/targets/b HTTP/1.1\r\nHost: localhost:{place.pusher.port}\r\nContent-Length: 100\r\n\r\n{{"
+    held = []
+    for _ in range(200):
+        caller = socket.create_connection(("127.0.0.1", place.pusher.port), timeout=PATIENCE)
+        caller.sendall(head.encode())
+        held.append(caller)
+    # It goes on with its work: it has a file for the connection to the service.
+    place.post("coffee-order/1", "start")
+    assert place.service.wait(lambda pushes: pushes)[0].token == "aa01"
+    # Each of them is closed, at once or with 408 when its time is over. Then there is room for others.
+    ends = [end(caller) for caller in held]
+    assert ends.count("closed") > 100 and ends.count("408") > 10 and set(ends) == {"closed", "408"}, ends
+    assert place.pusher.ask("GET", "/v1/push/targets").json["count"] == 1
+
+
+def end(caller):
+    """How a connection whose request is not whole ends."""
+    with caller:
+        try:
+            said = b""
+            while data := caller.recv(65_536):
+                said += data
+        except ConnectionError:
+            pass
+    return said.split(b" ")[1].decode() if said else "closed"

@@ -1,7 +1,7 @@
 import Gateway
 import Testing
 
-@testable import GatewayServer
+@testable import ListenerLimits
 
 /// The bytes of bodies that have not come whole.
 struct BodyRoomTests {

@@ -2,7 +2,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@testable import GatewayServer
+@testable import ListenerLimits
 
 /// The connections of a listener, up to their limit.
 struct ConnectionTableTests {

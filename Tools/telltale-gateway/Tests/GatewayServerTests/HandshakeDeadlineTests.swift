@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayServer
+@testable import ListenerLimits
 
 /// The deadline of TLS handshakes, on real sockets.
 struct HandshakeDeadlineTests {
@@ -75,7 +76,7 @@ struct HandshakeDeadlineTests {
             certificateChain: certificates.chain, privateKey: certificates.privateKey)
         let patience = TimeAmount.seconds(5)
         let listener = PunctualChannel(
-            base: try HTTP2UpgradeChannel(tlsConfiguration: tls) { _, writer, _ in
+            try HTTP2UpgradeChannel(tlsConfiguration: tls) { _, writer, _ in
                 try await writer.writeResponse(HTTPResponse(status: .ok))
             }, patience: patience)
         let loop = MultiThreadedEventLoopGroup.singleton.next()

@@ -4,7 +4,7 @@ import NIOEmbedded
 import NIOHTTPTypes
 import Testing
 
-@testable import GatewayServer
+@testable import ListenerLimits
 
 /// The time that a body and a reader have, by a clock that the test turns.
 struct RequestDeadlineTests {

@@ -12,8 +12,8 @@ FORM = {"kind": "coffee-order", "content": ["shelf"], "state": "status", "start"
 
 
 class Pusher(Program):
-    def __init__(self, folder, *arguments, extra=None):
-        super().__init__([PUSH, *arguments, "--listen", "http://127.0.0.1:0", "--log-level", "debug"], folder, extra)
+    def __init__(self, folder, *arguments, extra=None, under=()):
+        super().__init__([*under, PUSH, *arguments, "--listen", "http://127.0.0.1:0", "--log-level", "debug"], folder, extra)
         self.port = int(self.ready["http"].split(":")[-1])
 
     def ask(self, method, path, body=None, token=None):

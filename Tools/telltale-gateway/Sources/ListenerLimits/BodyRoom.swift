@@ -1,4 +1,4 @@
-internal import Gateway
+package import Gateway
 internal import Synchronization
 
 /// The memory of bodies that have not come whole: bounded over all callers, who need no token to begin one.
@@ -8,16 +8,16 @@ internal import Synchronization
 /// another connection out. What exceeds a connection's own part comes out of the other half.
 ///
 /// A connection of HTTP/2 has many bodies at once, so that a part of each body would not be bounded.
-final class BodyRoom: Sendable {
+package final class BodyRoom: Sendable {
     /// Bytes of all bodies together.
-    static let byteLimit = 256 << 20
+    package static let byteLimit = 256 << 20
     /// The part of one connection that others cannot take, unless so many connections are let in that it has to be smaller.
-    static let ownByteCount = 16_384
+    package static let ownByteCount = 16_384
     /// The memory of a stream of HTTP/2 whose body is being read, beside the body.
-    static let streamByteCount = 32_768
+    package static let streamByteCount = 32_768
 
     /// The bodies of one connection.
-    final class Connection: Sendable {
+    package final class Connection: Sendable {
         private struct State {
             /// Bytes of bodies and of their buffers.
             var held = 0
@@ -28,7 +28,7 @@ final class BodyRoom: Sendable {
         private let room: BodyRoom
         private let state = Mutex(State())
 
-        init(in room: BodyRoom) { self.room = room }
+        package init(in room: BodyRoom) { self.room = room }
 
         /// - Throws: `busy`; nothing is taken then.
         fileprivate func hold(_ count: Int) throws(Problem) {
@@ -49,21 +49,21 @@ final class BodyRoom: Sendable {
     }
 
     /// The part of one body.
-    struct Hold {
+    package struct Hold {
         private let connection: Connection
         private var count = 0
 
-        init(in connection: Connection) { self.connection = connection }
+        package init(in connection: Connection) { self.connection = connection }
 
         /// - Parameter length: Of the body so far.
         /// - Throws: `busy`.
-        mutating func grow(to length: Int) throws(Problem) {
+        package mutating func grow(to length: Int) throws(Problem) {
             let wanted = BodyRoom.streamByteCount + length
             try connection.hold(wanted - count)
             count = wanted
         }
 
-        mutating func end() {
+        package mutating func end() {
             connection.release(count)
             count = 0
         }
@@ -77,13 +77,13 @@ final class BodyRoom: Sendable {
     /// - Parameters:
     ///   - byteLimit: Of all bodies together.
     ///   - connections: How many there may be.
-    init(byteLimit: Int = BodyRoom.byteLimit, connections: Int) {
+    package init(byteLimit: Int = BodyRoom.byteLimit, connections: Int) {
         limit = byteLimit / 2
         ownByteCount = min(Self.ownByteCount, byteLimit / 2 / max(1, connections))
     }
 
     /// Bytes of the bodies under way, those of their buffers included.
-    var heldByteCount: Int { taken.withLock { $0.all } }
+    package var heldByteCount: Int { taken.withLock { $0.all } }
 
     private func take(_ count: Int, borrowing: Int) -> Bool {
         taken.withLock { taken in

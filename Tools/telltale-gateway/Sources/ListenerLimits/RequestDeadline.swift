@@ -1,7 +1,7 @@
 internal import HTTPTypes
-internal import NIOCore
+package import NIOCore
 internal import NIOHTTP2
-internal import NIOHTTPTypes
+package import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP2
 
 /// Bounds the time that a caller takes to send a request's body, and that it takes nothing of an answer. It stands on each
@@ -13,29 +13,31 @@ internal import NIOHTTPTypesHTTP2
 /// A reader's time begins anew whenever a piece of the answer has left for the kernel. The kernel reports room in its buffer only
 /// when a third of it is free, and a piece leaves as a whole: so a reader that takes 8 KiB a second always keeps its connection, one
 /// that takes nothing never does, and between the two the sizes of buffers decide.
-final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
 
     /// The rest of a body did not come in time.
-    struct Late: Error {}
+    package struct Late: Error {}
 
-    struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// For the first bytes of a body.
-        var body = TimeAmount.seconds(20)
+        package var body = TimeAmount.seconds(20)
         /// More for each KiB of it.
-        var bodyPerKiB = TimeAmount.seconds(1)
+        package var bodyPerKiB = TimeAmount.seconds(1)
         /// For all of it.
-        var wholeBody = TimeAmount.seconds(120)
+        package var wholeBody = TimeAmount.seconds(120)
         /// For the answer to a body that is late, until the connection is closed.
-        var answer = TimeAmount.seconds(5)
+        package var answer = TimeAmount.seconds(5)
         /// For a reader until a piece of the answer has left. The daemon waits for 30 s until it closes a connection that is not read.
-        var reader = TimeAmount.seconds(20)
+        package var reader = TimeAmount.seconds(20)
+
+        package init() {}
     }
 
     /// An answer of more bytes is written in pieces of so many.
-    static let pieceByteCount = 32_768
+    package static let pieceByteCount = 32_768
     /// For the kernel's buffer of a connection, of an answer in pieces; the kernel doubles it for its own bookkeeping. Without a bound
     /// it grows to some MB: that is memory for each reader that stops, and a slow one would seem to take nothing while it drains.
     private static let sendByteCount = 65_536
@@ -61,19 +63,19 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var isBufferBounded = false
     /// When a part of an answer left, or the channel had no more room.
     private var lastTaken = NIODeadline.now()
-    /// The answer is a stream of events: its reader may take what it likes, and ``StreamBridge`` bounds it.
-    var isStream = false { didSet { if isStream { readerTimer?.cancel() } } }
+    /// The answer is a stream of events: its reader may take what it likes, and its writer bounds it.
+    package var isStream = false { didSet { if isStream { readerTimer?.cancel() } } }
 
-    init(_ limits: Limits = Limits(), connections: ConnectionTable? = nil) {
+    package init(_ limits: Limits = Limits(), connections: ConnectionTable? = nil) {
         self.limits = limits
         self.connections = connections
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { member = connections?.member(context.channel) }
+    package func handlerAdded(context: ChannelHandlerContext) { member = connections?.member(context.channel) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+    package func handlerRemoved(context: ChannelHandlerContext) { stop() }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         stop()
         context.fireChannelInactive()
     }
@@ -93,7 +95,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: The request
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
             openCount += 1
@@ -111,7 +113,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) {
+    package func channelReadComplete(context: ChannelHandlerContext) {
         // Most requests are whole in one read, and need no timer.
         if isReading, !isWatched { watchBody(context) }
         context.fireChannelReadComplete()
@@ -153,7 +155,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: The answer
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head:
             partCount = 0
@@ -189,7 +191,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Tells a caller who waits for it to send the body (RFC 9110 §10.1.1).
-    static func askForBody(_ channel: any Channel) {
+    package static func askForBody(_ channel: any Channel) {
         channel.eventLoop.execute {
             guard let context = try? channel.pipeline.syncOperations.context(handlerType: RequestDeadline.self) else {
                 return
@@ -216,7 +218,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         _ = socket?.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.sendByteCount))
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
         readerTimer?.cancel()
         if !context.channel.isWritable, !isStream {
             lastTaken = context.eventLoop.now
@@ -237,7 +239,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Closes a connection, or a stream of HTTP/2. The end of a stream waits for its connection to take something; where that does
     /// not, it is closed too.
-    static func close(_ channel: any Channel, within patience: TimeAmount) {
+    package static func close(_ channel: any Channel, within patience: TimeAmount) {
         channel.close(promise: nil)
         guard !(channel is any SocketOptionProvider), let connection = channel.parent else { return }
         let deadline = channel.eventLoop.scheduleTask(in: patience) { connection.close(promise: nil) }

@@ -1,23 +1,23 @@
-internal import HummingbirdCore
-internal import Logging
-internal import Metrics
-internal import NIOCore
+package import HummingbirdCore
+package import Logging
+package import Metrics
+package import NIOCore
 internal import Synchronization
 
 /// The connections of a listener. At the limit a new one takes the place of an idle one; where none is idle, it is closed.
 ///
 /// ``lookCount`` connections are looked at, in turn, and of these the one that has been idle for longest gives way: a flood of
 /// connections costs the same however many there are.
-final class ConnectionTable: Sendable {
+package final class ConnectionTable: Sendable {
     /// One connection in the table, for the handlers of its requests.
-    final class Member: Sendable {
+    package final class Member: Sendable {
         private struct State {
             var requestCount = 0
             var idleSince = NIODeadline.now()
         }
 
         fileprivate let channel: any Channel
-        let bodies: BodyRoom.Connection
+        package let bodies: BodyRoom.Connection
         private let state = Mutex(State())
 
         fileprivate init(_ channel: any Channel, _ room: BodyRoom) {
@@ -25,9 +25,9 @@ final class ConnectionTable: Sendable {
             bodies = BodyRoom.Connection(in: room)
         }
 
-        func asked() { state.withLock { $0.requestCount += 1 } }
+        package func asked() { state.withLock { $0.requestCount += 1 } }
 
-        func answered() {
+        package func answered() {
             state.withLock { state in
                 state.requestCount -= 1
                 state.idleSince = .now()
@@ -77,21 +77,21 @@ final class ConnectionTable: Sendable {
     /// Connections that are looked at for one that may give way.
     private static let lookCount = 64
 
-    static let refusals = Counter(label: "telltale_gateway_connections_refused_total")
+    package static let refusals = Counter(label: "telltale_gateway_connections_refused_total")
 
-    init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
         room = BodyRoom(connections: limit)
     }
 
-    var count: Int { state.withLock { $0.members.count } }
+    package var count: Int { state.withLock { $0.members.count } }
     /// Bytes of the requests' bodies under way, those of their buffers included.
-    var bodyByteCount: Int { room.heldByteCount }
+    package var bodyByteCount: Int { room.heldByteCount }
 
     /// Takes a connection that was made just now.
     ///
     /// - Returns: Whether there is room for it.
-    func insert(_ channel: any Channel) -> Bool {
+    package func insert(_ channel: any Channel) -> Bool {
         let (isTaken, idle): (Bool, Member?) = state.withLock { state in
             var idle: Member?
             if state.members.count >= limit {
@@ -132,12 +132,12 @@ final class ConnectionTable: Sendable {
     }
 
     /// The bodies of a connection, or of the connection of a stream of HTTP/2. One that has just left the table has no others.
-    func bodies(_ channel: any Channel) -> BodyRoom.Connection {
+    package func bodies(_ channel: any Channel) -> BodyRoom.Connection {
         member(channel)?.bodies ?? BodyRoom.Connection(in: room)
     }
 
     /// That of a connection, or of the connection of a stream of HTTP/2.
-    func member(_ channel: any Channel) -> Member? {
+    package func member(_ channel: any Channel) -> Member? {
         state.withLock { state in
             var place = state.places[ObjectIdentifier(channel)]
             if place == nil, let parent = channel.parent { place = state.places[ObjectIdentifier(parent)] }
@@ -148,20 +148,37 @@ final class ConnectionTable: Sendable {
 }
 
 /// A child channel whose connections stand in a ``ConnectionTable``.
-struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
-    typealias Value = Base.Value
+package struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package typealias Value = Base.Value
 
     private struct Refused: Error {}
 
     let base: Base
     let connections: ConnectionTable
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    package init(_ base: Base, in connections: ConnectionTable) {
+        self.base = base
+        self.connections = connections
+    }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         guard connections.insert(channel) else {
             return channel.close().flatMapThrowing { throw Refused() }
         }
         return base.setup(channel: channel, logger: logger)
     }
 
-    func handle(value: Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+    package func handle(value: Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+extension HTTP1Channel.Configuration {
+    /// That of every HTTP listener: the bounds of a request's head, of the time of its body and of its answer's reader.
+    ///
+    /// - Parameter connections: Those of the listener; its channel is a ``CountedChannel`` in the same table.
+    package static func bounded(_ connections: ConnectionTable) -> HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadline(connections: connections)], idleTimeout: .seconds(60),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 100))
+    }
 }
