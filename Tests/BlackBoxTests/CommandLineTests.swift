@@ -224,7 +224,8 @@ struct CommandLineTests {
             let add = try RunningProgram(
                 program("telltale"), ["token", "add", "ops", "--scope", "stats", "--auth", file])
             try #require(add.waitForExit() == 0)
-            let result = try Shell(try DaemonProcess(["--auth", file])).run(arguments)
+            let daemon = try DaemonProcess(["--auth", file])
+            let result = try Shell(daemon).run(arguments)
             #expect(result.status != 0)
             #expect(result.error.contains("--token-file FILE"), "\(result.error)")
             #expect(try Self.wireWord.firstMatch(in: result.error) == nil, "\(result.error)")

@@ -33,9 +33,15 @@ struct ConfigurationTests {
             let program = try DaemonProcess.launch(names.flatMap { ["--\($0)", "?"] })
             #expect(program.waitForExit() == 78)
             let faults = program.standardError
-            for name in names where !["data", "kinds", "socket", "auth", "tls-cert", "tls-key"].contains(name) {
+            let engine = ["engine", "engine-creds", "engine-monitor"]
+            let free = ["data", "kinds", "socket", "auth", "tls-cert", "tls-key"] + engine
+            for name in names where !free.contains(name) {
                 #expect(faults.contains("--\(name): "), "--\(name) reaches no setting")
             }
+            // They take any text, and belong to a cluster, whose name is the fault above.
+            let alone = try DaemonProcess.launch(engine.flatMap { ["--\($0)", "?"] })
+            #expect(alone.waitForExit() == 78)
+            for name in engine { #expect(alone.standardError.contains("--\(name): belongs to --cluster NAME")) }
             for name in ["data", "kinds"] { #expect(!faults.contains("--\(name): "), "--\(name) reaches no setting") }
         }
     }
@@ -186,7 +192,7 @@ struct ConfigurationTests {
             ("retention", ["7d", "604800", "90s", "PT36H"], ["7 days", "d", "-1", "0", "0s", "4000d", "1.5h"]),
             ("event-id-age", ["1h30m", "60"], ["1 h"]), ("heartbeat", ["3s", "1500ms", "1500"], ["50", "50ms", "2h"]),
             ("stuck-reader", ["30s", "30000"], ["1s"]), ("widget-floor", ["0", "0s", "5m"], ["2d"]),
-            ("stack-hold", ["15m", "900"], ["+900"]), ("pace", ["auto", "0", "2ms", "2"], ["2s", "1001"]),
+            ("stack-hold", ["15m", "900"], ["900 s"]), ("pace", ["auto", "0", "2ms", "2"], ["2s", "1001"]),
             // Settings of a cluster have never taken plain numbers: one without a unit is likely a mistake.
             ("lease", ["3s", "1500ms"], ["3000", "3"]), ("give-up", ["12s"], ["12"]), ("base-every", ["1h"], ["1"]),
         ] as [(String, [String], [String])])

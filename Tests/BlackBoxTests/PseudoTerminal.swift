@@ -69,6 +69,9 @@ final class PseudoTerminal {
 
     private var pending: [UInt8] = []
 
+    /// The group of processes that its keys go to.
+    var foregroundGroup: pid_t { tcgetpgrp(descriptor) }
+
     /// Whether the terminal echoes and reads by lines, as a shell leaves it.
     var isPlain: Bool {
         var settings = termios()
