@@ -289,10 +289,7 @@ extension Hub {
     private mutating func failure(of raised: RaisedEvent) -> ProviderFailure? {
         guard let key = Key(kind: raised.kind, id: raised.id) else {
             statistics.refusals += 1
-            let shown = raised.id.utf8.count > 32 ? String(raised.id.unicodeScalars.prefix(31)) + "\u{2026}" : raised.id
-            return ProviderFailure(
-                code: ErrorCode.badKey.rawValue,
-                message: "raises.id gives \"\(shown)\"; make it 1 to 64 of A-Z a-z 0-9 . _ ~ : @ -")
+            return Self.failure(ErrorCode.badKey.rawValue)
         }
         var event = EventCommand(key: key, type: raised.event)
         event.eid = raised.operation.description
@@ -301,17 +298,26 @@ extension Hub {
         do throws(WireError) {
             let result = try record(try PostedEvent(event), from: EventCommand.buttonSource)
             switch result.verdict {
-            case .ignored:
-                let state = result.state.isEmpty ? "" : " while it is \(result.state)"
-                return ProviderFailure(code: "ignored", message: "\(key) does not take \(raised.event)\(state)")
-            case .stale:
-                return ProviderFailure(
-                    code: "stale", message: "\(key) has an event that is dated later than this press")
+            case .ignored, .stale: return Self.failure(result.verdict.rawValue)
             case .applied, .noop, .deferred, .duplicate: return nil
             }
         } catch {
             statistics.refusals += 1
-            return ProviderFailure(code: error.code.rawValue, message: error.message)
+            return Self.failure(error.code.rawValue)
         }
+    }
+
+    /// Why a press came to nothing. Its message stands on people's screens: no key, no event's name, no verb of the protocol.
+    /// Programs read the code.
+    private static func failure(_ code: String) -> ProviderFailure {
+        let message =
+            switch code {
+            case Verdict.ignored.rawValue: "This is not possible now."
+            case Verdict.stale.rawValue: "Something newer has happened."
+            case ErrorCode.unknownKey.rawValue: "There is nothing that this could change."
+            case ErrorCode.limitActivities.rawValue: "Too many are open already. Finish one first."
+            default: "This did not work."
+            }
+        return ProviderFailure(code: code, message: message)
     }
 }
