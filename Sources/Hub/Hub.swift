@@ -286,6 +286,7 @@ public struct Hub: ~Copyable {
             sessions.makeReady(slot: session.id.slot)
             return .hasMore
         }
+        if session.ending == .leaving, !isBeginning(session) { session.isClosing = true }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
         // After a half-close nothing can come any more but rows.
         if session.inputEnded, session.subscriptions.isEmpty, session.inFlightCount == 0 { return .finish }

@@ -36,6 +36,13 @@ extension Span<UInt8> {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The offset behind the last byte that is no blank.
+    var endWithoutBlanks: Int {
+        var end = count
+        while end > 0, self[end - 1] == UInt8(ascii: " ") { end -= 1 }
+        return end
+    }
+
     func array() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(copying: self)

@@ -117,7 +117,8 @@ public struct LineDecoder: Sendable {
     }
 
     private func check(_ line: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) throws(WireError) -> Bool {
-        guard !line.isEmpty else { return true }
+        // Blanks at the end of a line mean nothing, of an empty one too.
+        guard line.endWithoutBlanks > 0 else { return true }
         if line[0] == UInt8(ascii: "#") { return deliversComments ? deliver(line) : true }
         guard let verbEnd = line.verbEnd() else { throw .noVerb(line) }
         if let foreign = ForeignProtocol.of(line, verbEnd: verbEnd) {

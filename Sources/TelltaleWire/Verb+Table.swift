@@ -212,7 +212,8 @@ extension VerbDescription {
             .ping, "is answered by PONG once everything before it is answered and on disk", example: "PING id=1"),
         VerbDescription(
             .help, "lists the verbs, or explains one", positional: .optionalVerb, example: "HELP SUB"),
-        VerbDescription(.bye, "ends the session after the replies that are due", example: "BYE"),
+        VerbDescription(
+            .bye, "ends the session after the replies that are due, and the LIVE of each subscription", example: "BYE"),
     ]
 }
 

@@ -28,7 +28,7 @@ struct Words {
     /// Splits the line after its verb.
     init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
         self.verb = verb
-        cut(line, behind: verbEnd)
+        cut(line.extracting(0..<line.endWithoutBlanks), behind: verbEnd)
     }
 
     private mutating func cut(_ line: Span<UInt8>, behind verbEnd: Int) {
@@ -51,7 +51,7 @@ struct Words {
     private mutating func take(_ word: Range<Int>, of line: Span<UInt8>) throws(WireError) {
         guard !word.isEmpty else {
             throw .attribute(
-                verb, "an empty word at byte \(word.lowerBound + 1): one space between words, none at the end")
+                verb, "an empty word at byte \(word.lowerBound + 1): one space between words")
         }
         guard let equals = line.attributeNameEnd(word) else {
             // Searched in the word alone: a search of the rest of the line for each word would be quadratic.

@@ -50,6 +50,29 @@ struct FarewellTests {
         #expect(house.lines(of: screen) == ["BYE code=shutting_down wait=100-200"])
     }
 
+    @Test func `a session that says BYE behind its SUBs is sent what there is, then closed`() throws {
+        let house = try HubHarness()
+        let (shop, leaving) = (house.connect(), house.connect())
+        for number in 0..<200 { house.send("EVT coffee-order/\(number) type=start", from: shop) }
+        let request = "SUB coffee-order/*\nSUB coffee-order/7 view=watch\nBYE"
+        house.post(request, from: leaving)
+        house.hub.inputEnded(leaving.id)
+        house.turn()
+        let lines = house.lines(of: leaving)
+        #expect(lines.count { $0.hasPrefix("SNAP sub=1 ") } == 200)
+        #expect(lines.filter { $0.hasPrefix("LIVE ") }.map { $0.prefix(10) } == ["LIVE sub=1", "LIVE sub=2"])
+        #expect(leaving.isFinished)
+        // Nothing is left of it.
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(house.lines(of: leaving).isEmpty)
+        // One that follows since long has nothing to wait for.
+        let screen = house.connect()
+        house.send("SUB coffee-order/*", from: screen)
+        house.post("BYE", from: screen)
+        house.turn()
+        #expect(screen.isFinished)
+    }
+
     @Test func `requests behind BYE are ignored`() throws {
         let house = try HubHarness()
         let (shop, other) = (house.connect(), house.connect())

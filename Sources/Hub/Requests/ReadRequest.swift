@@ -43,12 +43,19 @@ extension Hub {
         sessions.rotatePostponed()
     }
 
+    /// Whether a subscription of the session has not been sent all that there was when it began.
+    func isBeginning(_ session: Session) -> Bool {
+        session.subscriptions.contains { subscriptions[$0]?.isLive == false }
+    }
+
     private mutating func carryOut(_ request: Request, for session: Session, at now: HubTime) {
         var writer = LineWriter()
         lookAtSuggestions(request.command, session)
         switch request.command {
         case .ping: writer.pong(id: request.id, ignored: request.ignored)
-        case .bye: session.isClosing = true
+        case .bye:
+            // Rows that it has asked for come before the end: who pipes lines in may follow and take leave in one go.
+            session.ending = isBeginning(session) ? .leaving : .closing
         case .subscribe(let command): return subscribe(command, request, from: session, at: now)
         case .unsubscribe(let number): unsubscribe(number, request, from: session, to: &writer)
         case .get, .open, .help, .kinds, .kind:

@@ -79,8 +79,19 @@ final class Session {
     var owesLife = false
     /// A sign of life is due to it.
     var owesMark = false
-    /// Nothing is read or decided any more; it ends when what is due has left.
-    var isClosing = false
+    /// How far it is from its end. One byte: there are many idle sessions.
+    enum Ending: UInt8 {
+        case none
+        /// Its `BYE` was carried out: it ends once each of its subscriptions is live.
+        case leaving
+        /// Nothing is read or decided any more; it ends when what is due has left.
+        case closing
+    }
+    var ending = Ending.none
+    var isClosing: Bool {
+        get { ending == .closing }
+        set { if newValue { ending = .closing } }
+    }
     /// The client has shut its side.
     var inputEnded = false
     /// It said `BYE`: what it sent behind that means nothing.

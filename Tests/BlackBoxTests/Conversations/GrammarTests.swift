@@ -42,7 +42,7 @@ struct GrammarTests {
     @Test(
         "What the parser refuses for its form is not by the grammar",
         arguments: [
-            "EVT", "EVT a type=x", "EVT a/b c/d", "EVT a/b  type=x", "EVT a/b ", "SUB", "SUB a", "UNSUB 1", "GET a/*",
+            "EVT", "EVT a type=x", "EVT a/b c/d", "EVT a/b  type=x", "SUB", "SUB a", "UNSUB 1", "GET a/*",
             "PING x", "SERVE a/b", "P", "EVT a/b type=", "EVT a/b type=x {", "EVT a/b {} x=1",
             "EVT a/b A=1", "PING {\"a\":01}", "PING {\"a\":\"\t\"}", "TRAIT",
         ])
