@@ -1,6 +1,7 @@
 /// A bug that is planted in the performer of a push ledger, to see that the checks find it. The ledger's own code is unchanged.
 public enum PushBug: String, CaseIterable, Sendable {
-    case sendsFirst, registrationsForgotten, lanesForgotten, livesTooEarly, silenceBelieved, silenceRepeated, unsentDoubted
+    case sendsFirst, registrationsForgotten, lanesForgotten, livesTooEarly, silenceBelieved, silenceRepeated
+    case unsentDoubted
     case answerForgotten, deletionUnheard, accountMixed, rowsKept
 
     public var summary: String {
