@@ -101,8 +101,8 @@ public struct Replica: Sendable {
     public var isHeldBack = false
     /// The end of the log that the last read saw is that of the local copy.
     public internal(set) var hasReadToEnd = false
-    /// For how long the log was seen to be shorter than what was read, what was read then, and when it was seen last.
-    private var short: (age: Milliseconds, position: Int64, seen: MonotonicTime)?
+    /// Since when the log seems shorter than what was read, and what was read then.
+    private var short: (since: MonotonicTime, position: Int64)?
     /// By how much this node's clock is ahead of the times of new records.
     public var skew = Milliseconds.zero
     /// A new history needs a name: told by the performer, from a random source.
@@ -323,11 +323,9 @@ public struct Replica: Sendable {
             short = nil
             return
         }
-        // A node that was cut off has not seen what was between: the replica that it reads may be behind before and behind again.
-        let gap = short.map { now.milliseconds(since: $0.seen) } ?? .zero
-        let age = (short?.age ?? .zero) + (gap <= settings.lease ? gap : .zero)
-        short = (age, short?.position ?? reader.position, now)
-        guard age > settings.shortLogPatience else { return }
+        let since = short?.since ?? now
+        short = (since, short?.position ?? reader.position)
+        guard now.milliseconds(since: since) > settings.shortLogPatience else { return }
         stop(
             "the log ends with message \(end), and this node has read \(reader.position): \(reader.position - end) are lost"
         )

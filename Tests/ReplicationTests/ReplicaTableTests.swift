@@ -134,13 +134,6 @@ struct ReplicaScript {
         case "purged":
             replica.read(
                 [[1]], from: replica.reader.position + number, end: replica.reader.position + number + 1, at: now)
-        case "short":
-            let end = Int64(node) ?? 0
-            for _ in 0..<(number / 1_000) {
-                replica.read([], from: 0, end: end, at: now)
-                pass(1_000, isAnswered: false, isShown: false)
-            }
-            replica.read([], from: 0, end: end, at: now)
         case "end": replica.read([], from: 0, end: number, at: now)
         case "skew": replica.skew = Milliseconds(number)
         default: Issue.record("no input: \(verb)")
