@@ -41,7 +41,8 @@ class Peer:
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
         if window is not None:
-            self.h2.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = window
+            values = {h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window}
+            self.h2.local_settings = h2.settings.Settings(client=True, initial_values=values)
         self.h2.initiate_connection()
         self.socket.sendall(self.h2.data_to_send())
         self.answers, self.done, self.resets, self.pongs = {}, set(), set(), 0

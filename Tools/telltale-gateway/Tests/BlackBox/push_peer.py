@@ -70,9 +70,7 @@ class Service:
             return
         self.open_sockets.add(connection)
         h2c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
-        h2c.local_settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS] = self.streams
-        if self.window is not None:
-            h2c.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = self.window
+        h2c.local_settings = self.settings
         h2c.initiate_connection()
         connection.sendall(h2c.data_to_send())
         pushes = collections.defaultdict(Push)
@@ -96,6 +94,14 @@ class Service:
         finally:
             self.open_sockets.discard(connection)
             connection.close()
+
+    @property
+    def settings(self):
+        """As the first frame of a connection tells them."""
+        values = {h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: self.streams}
+        if self.window is not None:
+            values[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = self.window
+        return h2.settings.Settings(client=False, initial_values=values)
 
     def respond(self, h2c, stream, push):
         answer = self.answer(push)

@@ -108,8 +108,7 @@ def test_a_demo_that_fails_leaves_no_provider(tmp_path):
 
     pid = tmp_path / "provider"
     program("Tools/telltale-gateway/.build/release/telltale-gateway", 'echo "ready http=127.0.0.1:1"; exec sleep 600')
-    program("bin/telltale-sim", f"echo $$ >{pid}; exec sleep 600")
-    program("bin/telltale", f"until [ -s {pid} ]; do sleep 0.05; done; exit 1")
+    program("bin/telltale", f"[ $1 != serve ] || {{ echo $$ >{pid}; exec sleep 600; }}; until [ -s {pid} ]; do sleep 0.05; done; exit 1")
     shutil.copy(REPOSITORY / "Tools/demo", tmp_path / "Tools/demo")
     ended = subprocess.run(
         [tmp_path / "Tools/demo", "inside", "http://127.0.0.1:0"], capture_output=True, timeout=PATIENCE,
