@@ -140,7 +140,7 @@ let package = Package(
         .systemLibrary(name: "CTelltaleLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         // OpenSSL, without IO.
         .target(name: "CTelltaleTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
-        module("TelltaleEventLoop", ["CTelltaleLibuv", "CTelltaleTLS"]),
+        module("TelltaleEventLoop", ["CTelltaleLibuv", "CTelltaleTLS", collections]),
         // libnats, opened at run time: the build needs nothing of it.
         .target(name: "CTelltaleNATS"),
         module(

@@ -248,8 +248,8 @@ public final class ConnectionHandlers {
         receivedByteCount += UInt64(max(0, count))
         let buffer = unsafe UnsafeBufferPointer(rebasing: loop.readBuffer[..<max(0, count)])
         unsafe buffer.withMemoryRebound(to: UInt8.self) { bytes in
-            if let handshakes {
-                unsafe handshakes.received(bytes.span, on: self)
+            if let handshake {
+                unsafe handshake.received(bytes.span)
             } else if let onHandshakeBytes {
                 unsafe onHandshakeBytes(bytes.span)
             } else if count <= 0 || linger != nil {
@@ -277,13 +277,17 @@ extension Connection {
     fileprivate final class Extras {
         var linger: TimerHandle?
         var tls: TLSSession?
-        var handshakes: TLSHandshakes?
+        var handshake: TLSHandshake?
         var onHandshakeBytes: ((Span<UInt8>) -> Void)?
 
-        var isEncrypted: Bool { tls != nil || handshakes != nil }
+        var isEncrypted: Bool { tls != nil || handshake != nil }
 
-        /// Lets go of all but the encryption, which the outstanding write may need.
-        func end() { (linger, handshakes, onHandshakeBytes) = (nil, nil, nil) }
+        /// Lets go of everything: who holds a closed connection holds no session of TLS. An outstanding write has its own bytes.
+        func end() {
+            let handshake = handshake
+            (linger, tls, self.handshake, onHandshakeBytes) = (nil, nil, nil, nil)
+            handshake?.connectionClosed()
+        }
     }
 
     private func needExtras() -> Extras {
@@ -299,10 +303,10 @@ extension Connection {
         set { if newValue != nil || extras != nil { needExtras().tls = newValue } }
     }
 
-    /// The owner of the connection until its handshake is finished.
-    var handshakes: TLSHandshakes? {
-        get { extras?.handshakes }
-        set { if newValue != nil || extras != nil { needExtras().handshakes = newValue } }
+    /// The handshake of an accepted connection until it is finished.
+    var handshake: TLSHandshake? {
+        get { extras?.handshake }
+        set { if newValue != nil || extras != nil { needExtras().handshake = newValue } }
     }
 
     /// The owner of a client's connection until its handshake is finished: takes ciphertext, or its end.

@@ -88,6 +88,111 @@ struct TLSTests {
         #expect(server.takeOutput().count < 64 * 40)
     }
 
+    @Test func `a storm of handshakes holds no connection that has closed`() async throws {
+        let folder = try certificates()
+        let (openCount, closedCount) = (64, 512)
+        let mostHeld: Int = try await onLoop { loop in
+            let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+            let authority = try TLSContext(authorities: folder.path("ca.pem"))
+            let client = try #require(authority.session(expecting: "localhost"))
+            _ = client.handshake()
+            let hello = client.takeOutput()
+            let handshakes = try TLSHandshakes(on: loop, context: { context }, onFinished: { $0.close() })
+            let accepted = Box<[Weak<Connection>]>([])
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
+                accepted.value.append(Weak(connection))
+                handshakes.begin(connection)
+            }
+            let mostHeld = Box(0)
+            let turn = try CheckHandle(on: loop) {
+                let held = accepted.value.filter { $0.object?.isOpen == false }.count
+                mostHeld.value = max(mostHeld.value, held)
+            }
+            // While one waits for its answer, all others wait for their steps: the queue never runs empty.
+            let port = listener.port
+            let peer = try Peer(of: listener) { _ in
+                func connect() throws -> RawSocket {
+                    let socket = try RawSocket(port: port)
+                    try socket.send(hello)
+                    return socket
+                }
+                var sockets = try (0..<openCount).map { _ in try connect() }
+                for number in 0..<closedCount {
+                    let place = number % openCount
+                    guard try !sockets[place].receive().isEmpty else { return "closed without an answer" }
+                    sockets[place] = try connect()
+                }
+                return ""
+            }
+            let result = peer.result(on: loop, holding: (listener, turn, handshakes, folder))
+            return {
+                let fault = try result()
+                #expect(fault == "")
+                #expect(accepted.value.count > closedCount)
+                return mostHeld.value
+            }
+        }
+        #expect(mostHeld <= openCount)
+    }
+
+    @Test func `a connection that is closed holds no session of TLS, in its handshake and behind it`() async throws {
+        let folder = try certificates()
+        let sessions: [Bool] = try await onLoop { loop in
+            let context = try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
+            let closed = Box<[Connection]>([])
+            var options = Listener.Options()
+            options.tls = { context }
+            let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) {
+                connection in
+                closed.value.append(connection)
+                connection.close()
+            }
+            let attempts = Box<[ConnectAttempt]>([])
+            let authority = try TLSContext(authorities: folder.path("ca.pem"))
+            attempts.value = [
+                // The server has closed it behind its handshake.
+                try ConnectAttempt(to: listener.endpoint, on: loop, tls: authority) { result in
+                    guard case .success(let connection) = result else { return loop.stop() }
+                    connection.start(
+                        ConnectionHandlers(
+                            onData: { _, _ in }, onEnd: { $0.close() }, onWritable: { _ in },
+                            onClosed: { connection, _ in
+                                closed.value.append(connection)
+                                loop.stop()
+                            }))
+                }
+            ]
+            return { withExtendedLifetime((listener, attempts, folder)) { closed.value.map { $0.tls != nil } } }
+        }
+        #expect(sessions == [false, false])
+    }
+
+    /// What has come of a first record, and whether it is enough for a step.
+    @Test(arguments: [
+        ([], false), ([22], false), ([22, 3, 1, 0], false), ([22, 3, 1, 0, 2], false), ([22, 3, 1, 0, 2, 1], false),
+        ([22, 3, 1, 0, 2, 1, 0], true), ([22, 3, 1, 0, 2, 1, 0, 22], true), ([22, 3, 1, 0x40, 1], true),
+        ([22, 3, 1, 0xFF, 0xFF], true), ([71], true), ([21, 3, 1], true),
+    ])
+    func `a first record is whole with its last byte, or where it can be none`(bytes: [UInt8], isWhole: Bool) {
+        var opening = TLSOpening()
+        for byte in bytes { opening.append([byte].span) }
+        #expect(opening.isWhole == isWhole)
+        #expect(opening.bytes == bytes)
+    }
+
+    @Test func `a large first record is moved a few times, and not with each of its parts`() {
+        let record: [UInt8] = [22, 3, 1, 0x3F, 0xFB] + [UInt8](repeating: 1, count: 16_379)
+        var opening = TLSOpening()
+        var places: Set<Int> = []
+        for byte in record {
+            #expect(!opening.isWhole)
+            opening.append([byte].span)
+            places.insert(unsafe opening.bytes.withUnsafeBytes { Int(bitPattern: $0.baseAddress) })
+        }
+        #expect(opening.isWhole)
+        #expect(places.count <= 16)
+    }
+
     /// Nanoseconds between two turns, those of a handshake's step, and how many steps a turn takes.
     @Test(arguments: [(100_000, 120_000, 1), (800_000, 120_000, 1), (5_000_000, 120_000, 6), (40_000_000, 500_000, 10)])
     func `a turn takes one step of a handshake, and more when turns are long`(turn: Int64, step: Int64, count: Int) {
@@ -157,6 +262,14 @@ struct TLSTests {
         #expect(throws: Never.self) {
             try TLSContext(certificate: folder.path("leaf.pem"), key: folder.path("leaf.key.pem"))
         }
+    }
+}
+
+private struct Weak<Object: AnyObject> {
+    weak var object: Object?
+
+    init(_ object: Object) {
+        self.object = object
     }
 }
 
