@@ -111,7 +111,7 @@ public struct SignatureKey: Hashable, Sendable {
     }
 }
 
-/// A public key, parsed once: tokens are checked on the event loop.
+/// A public key, parsed once: its form costs more than a check.
 ///
 /// Sendable because libcrypto only reads it.
 @safe private final class PublicKey: Hashable, @unchecked Sendable {

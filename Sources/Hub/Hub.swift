@@ -60,6 +60,10 @@ public struct Hub: ~Copyable {
                 commit.hold(id)
                 continue
             }
+            if !isOver, awaitsCheck(session, at: now) {
+                sessions.park(session)
+                continue
+            }
             store.prefetch(for: session)
             guard let request = session.popRequest(), !isOver else { continue }
             commit.countRequest()

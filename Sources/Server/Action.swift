@@ -26,6 +26,8 @@ public enum Action: Sendable {
     case closeJournal
     /// Call ``Server/turn(at:)`` at this moment, if nothing happens before. The last of a turn.
     case wake(Wake)
+    /// Check these signed tokens, not on the loop's thread; answer each with ``Server/tokenChecked(_:)``.
+    case checkTokens([TokenCheck])
     /// Faults of machines, for a log.
     case report([String])
     /// Lead the cluster no more: an operator wants it.

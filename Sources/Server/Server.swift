@@ -131,6 +131,8 @@ public struct Server: ~Copyable {
         flush.requestCount += hub.batchRequestCount
         report(hub.takeMachineFaults())
         report(hub.takeAccessNotices())
+        let checks = hub.takeTokenChecks()
+        if !checks.isEmpty { actions.append(.checkTokens(checks)) }
         if decision.hasRecords { return .append(part, isLast: true) }
         // A batch without records is shown at once.
         hub.committed(at: decision.start)
@@ -244,6 +246,9 @@ public struct Server: ~Copyable {
         paused.remove(id)
         hub.disconnected(id)
     }
+
+    /// A signed token was checked.
+    public mutating func tokenChecked(_ verdict: TokenVerdict) { hub.tokenChecked(verdict) }
 
     // MARK: The journal
 

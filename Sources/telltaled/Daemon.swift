@@ -30,6 +30,9 @@ final class Daemon {
     var tlsListeners: [Listener] = []
     var connections = ConnectionTable()
     var blocked: Set<SessionID> = []
+    /// Signed tokens that wait for the thread which checks them.
+    var tokenLanes = AddressLanes<PeerAddress, WaitingCheck>()
+    lazy var tokenThread = TokenThread()
     /// `nil` = a daemon by itself.
     var cluster: ClusterEdge?
     private var turnHandle: PrepareHandle?
@@ -54,6 +57,8 @@ final class Daemon {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
+        /// A signed token of a connection of that server, from that address.
+        case tokenChecked(TokenVerdict, server: Int, PeerAddress)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
@@ -182,6 +187,7 @@ final class Daemon {
             if cluster == nil { server.journalFailed() } else { stopAtOnce() }
         case .history(let request, let result): server.historyRead(result, for: request)
         case .snapshotWritten(let result): snapshotEnded(result)
+        case .tokenChecked(let verdict, let server, let address): tokenChecked(verdict, for: server, from: address)
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }
             server.journalClosed(isInOrder: (try? result.get()) != nil)
@@ -252,6 +258,7 @@ final class Daemon {
         case .closeJournal: closeJournal()
         case .wake(let wake): schedule(wake)
         case .handOver(let handover): cluster?.handOver(to: handover.successor)
+        case .checkTokens(let checks): check(checks)
         case .report(let faults): for fault in faults { logger.warning("\(fault)") }
         case .exit(let status): leave(status)
         }

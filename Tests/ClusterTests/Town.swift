@@ -338,6 +338,7 @@ final class TownDaemon {
                     try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
                 }, for: request)
         case .writeSnapshot: server?.snapshotWritten(isWritten: false)
+        case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .closeConnections: closeAll([])
         case .resumeReading, .pauseReading, .stopListening, .closeJournal, .wake, .report, .exit: break
         case .handOver(let handover):

@@ -20,6 +20,9 @@ final class HubHarness {
     var time = Timestamp(milliseconds: 1_763_719_200_000)
     /// The journal takes nothing: the disk is full.
     var isFull = false
+    /// The thread that checks signed tokens is busy.
+    var holdsChecks = false
+    private var heldChecks: [TokenCheck] = []
     /// The journal has pruned everything up to this record.
     var prunedThrough: Int64 = 0
     private var clients: [SessionID: Client] = [:]
@@ -141,11 +144,29 @@ final class HubHarness {
         case .close(let id):
             clients[id]?.isFinished = true
             server.disconnected(id)
+        case .checkTokens(let checks):
+            if holdsChecks { heldChecks += checks } else { check(checks) }
         case .append, .resumeReading, .pauseReading, .closeConnections, .stopListening, .writeSnapshot, .closeJournal,
             .wake, .handOver, .exit:
             break
         case .report(let faults): reports += faults
         }
+    }
+
+    private func check(_ checks: [TokenCheck]) {
+        for check in checks { server.tokenChecked(check.verdict()) }
+    }
+
+    /// The signed tokens that wait are checked.
+    ///
+    /// - Returns: How many there were.
+    @discardableResult
+    func checkTokens() -> Int {
+        let checks = heldChecks
+        heldChecks = []
+        check(checks)
+        turn()
+        return checks.count
     }
 
     /// Reads a piece of a history and tells it.

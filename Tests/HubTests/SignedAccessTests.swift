@@ -1,4 +1,5 @@
 import Hub
+import Synchronization
 import TelltaleModel
 import TestSupport
 import Testing
@@ -7,10 +8,21 @@ import Testing
 private struct FakeIssuers: TokenIssuers {
     var revoked: Set<String> = []
     var scopes: Set<Scope> = [.read(.all), .stats]
+    var rate: Int?
+    let counter = Counter()
+
+    final class Counter: Sendable {
+        private let value = Mutex(0)
+
+        func add() { value.withLock { $0 += 1 } }
+        /// Of tokens whose signatures were looked at.
+        var count: Int { value.withLock { $0 } }
+    }
 
     static let leeway = Milliseconds.seconds(30)
 
     func assertion(of text: String, at wall: Timestamp) throws(AssertionRefusal) -> Assertion {
+        counter.add()
         let parts = text.split(separator: ".").map(String.init)
         guard parts.count == 3, let life = Int64(parts[2]) else { throw AssertionRefusal("has not three parts") }
         guard !revoked.contains(parts[0]) else { throw AssertionRefusal("of \(parts[0]) was revoked") }
@@ -29,6 +41,7 @@ private struct FakeIssuers: TokenIssuers {
         var principal = Principal(name: "i/\(claims.subject)", scopes: claims.scopes.intersection(scopes))
         principal.accounts = .one("alice")
         principal.connections = 2
+        principal.rate = rate
         return Assertion(principal: principal, claims: claims, key: 0, leeway: Self.leeway)
     }
 }
@@ -133,5 +146,102 @@ struct SignedAccessTests {
         for _ in 1...2 { harness.send("HELLO token=a.stats.60", from: harness.connect()) }
         #expect(harness.send("HELLO token=a.stats.60", from: harness.connect()).first?.contains("limit_conns") == true)
         #expect(harness.send("HELLO token=b.stats.60", from: harness.connect()).first?.hasPrefix("OK ") == true)
+    }
+
+    // MARK: Checks
+
+    @Test func `the loop checks no signature, however many strangers bring one, and others are answered meanwhile`()
+        throws
+    {
+        let issuers = FakeIssuers(revoked: ["eve"])
+        let harness = try Self.harness(issuers)
+        let calm = harness.connect()
+        harness.send("HELLO token=car.read:*+stats.60", from: calm)
+        let before = issuers.counter.count
+        harness.holdsChecks = true
+        let strangers = (0..<1_500).map { _ in harness.connect() }
+        for stranger in strangers { for _ in 1...3 { harness.post("HELLO token=eve.stats.60", from: stranger) } }
+        #expect(harness.send("STATS id=1", from: calm).first?.hasPrefix("OK id=1 ") == true)
+        #expect(issuers.counter.count == before)
+        // Nobody waits for a decision: the loop would spin.
+        holds(harness.hub.waitingCount == 0 && !harness.hub.hasWork(at: harness.now))
+        // A connection has one check at a time.
+        for round in 1...3 {
+            #expect(harness.checkTokens() == 1_500)
+            #expect(issuers.counter.count == before + round * 1_500)
+        }
+        #expect(harness.checkTokens() == 0)
+        #expect(strangers.allSatisfy { $0.isFinished })
+        #expect(strangers.allSatisfy { stranger in harness.lines(of: stranger).count == 3 })
+    }
+
+    @Test func `what a connection says behind a token waits for its check, and is answered in order`() throws {
+        let harness = try Self.harness()
+        harness.holdsChecks = true
+        let client = harness.connect()
+        harness.send("PING id=0", from: client)
+        for line in ["HELLO id=1 token=car.read:*.60", "PING id=2", "HELLO id=3 token=car.read:*+stats.60"] {
+            harness.post(line, from: client)
+        }
+        harness.turn()
+        harness.post("PING id=4", from: client)
+        harness.turn()
+        #expect(harness.lines(of: client) == [])
+        harness.checkTokens()
+        #expect(harness.lines(of: client).map { String($0.prefix(9)) } == ["OK id=1 c", "PONG id=2"])
+        harness.checkTokens()
+        #expect(harness.lines(of: client).map { String($0.prefix(9)) } == ["OK id=3 c", "PONG id=4"])
+    }
+
+    @Test func `a token that is revoked while it is checked is not accepted`() throws {
+        let harness = try Self.harness()
+        harness.holdsChecks = true
+        let client = harness.connect()
+        harness.send("HELLO token=car.read:*.60", from: client)
+        Self.load(FakeIssuers(revoked: ["car"]), harness)
+        harness.turn()
+        harness.checkTokens()
+        #expect(harness.lines(of: client).first?.hasPrefix("ERR code=auth_failed") == true)
+    }
+
+    @Test func `a verdict means nothing to a connection that is gone, that ends, or that has it already`() throws {
+        let harness = try Self.harness()
+        harness.holdsChecks = true
+        let (gone, late) = (harness.connect(), harness.connect())
+        for client in [gone, late] { harness.send("HELLO token=car.stats.60", from: client) }
+        harness.disconnect(gone)
+        let next = harness.connect()
+        #expect(next.id.slot == gone.id.slot)
+        // It had ten seconds for a good HELLO.
+        for _ in 1...11 { harness.advance(by: .seconds(1)) }
+        let last = harness.lines(of: late)
+        #expect(last.count == 1 && last[0].hasPrefix("ERR code=auth_required") && late.isFinished)
+        #expect(harness.checkTokens() == 2)
+        #expect(harness.lines(of: late) == [])
+        holds(!harness.hub.hasWork(at: harness.now))
+    }
+
+    @Test func `a principal that is over its rate has nothing checked, and a check is counted once`() throws {
+        var issuers = FakeIssuers()
+        issuers.rate = 2
+        let harness = try Self.harness(issuers)
+        let client = harness.connect()
+        harness.send("HELLO token=car.stats.60", from: client)
+        // The bucket holds those of two seconds.
+        let answers = (1...6).map { _ in harness.send("HELLO token=car.stats.60", from: client).first ?? "" }
+        #expect(answers.filter { $0.hasPrefix("OK ") }.count == 4)
+        #expect(answers.suffix(2).allSatisfy { $0.hasPrefix("ERR code=limit_rate") })
+        #expect(issuers.counter.count == 5)
+    }
+
+    @Test func `a flood of bad tokens is eight lines of the log in a second`() throws {
+        let harness = try Self.harness(FakeIssuers(revoked: ["eve"]))
+        func failures(_ count: Int) -> Int {
+            for _ in 0..<count { harness.send("HELLO token=eve.stats.60", from: harness.connect()) }
+            return harness.takeReports().count
+        }
+        #expect(failures(100) == 8)
+        harness.advance(by: .seconds(1))
+        #expect(failures(100) == 8)
     }
 }

@@ -69,6 +69,7 @@ struct ServerTests {
         private(set) var appended: [JournalRecord] = []
         var written: [SessionID] = []
         private(set) var resumed: [SessionID] = []
+        private(set) var checks: [TokenCheck] = []
         /// The lines of each session, the greeting among them.
         private(set) var said: [SessionID: String] = [:]
 
@@ -100,6 +101,9 @@ struct ServerTests {
                 case .writeSnapshot: names.append("snapshot")
                 case .closeJournal: names.append("journal")
                 case .report: names.append("report")
+                case .checkTokens(let checks):
+                    self.checks += checks
+                    names.append("check")
                 case .handOver: names.append("handover")
                 case .exit(let status): names.append("exit \(status)")
                 }

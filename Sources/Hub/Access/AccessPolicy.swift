@@ -11,6 +11,7 @@ internal import TelltaleWire
 /// - A request is allowed as a whole or refused as a whole; it is never narrowed.
 /// - A connection keeps its rights, or gets more, or ends: it never goes on with fewer.
 /// - The counts of one principal do not influence those of another.
+/// - No signature is checked here: a `HELLO` with a signed token is decided when the performer has checked it.
 struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
@@ -22,11 +23,17 @@ struct AccessPolicy: ~Copyable {
     /// The directory has changed since the connections were last compared with it.
     private var needsReview = false
     private var notices: [String] = []
+    /// How many notices there may still be before ``noticesEnd``.
+    private var noticeRoom = 0
+    private var noticesEnd = MonotonicTime.distantPast
+    /// Signed tokens that the performer is to check.
+    private var checks: [TokenCheck] = []
     /// How many times a token was not accepted.
     private(set) var failureCount = 0
 
     private struct Visitor {
         var credential: Credential?
+        var check = Check.idle
         var failureCount = 0
         /// When the connection is looked at next; others of its entries mean nothing.
         var deadline = MonotonicTime.distantFuture
@@ -34,6 +41,12 @@ struct AccessPolicy: ~Copyable {
         var expiry: Timestamp?
         /// It was told that it ends.
         var isEnding = false
+    }
+
+    /// How far the signed token of a connection's next `HELLO` is.
+    private enum Check {
+        case idle, underWay
+        case done(TokenVerdict)
     }
 
     /// The result of a good `HELLO`.
@@ -61,8 +74,9 @@ struct AccessPolicy: ~Copyable {
     /// How long a connection that ends has to take its last words: with the 2 s in which a file is read again, 3 s at most.
     private static let farewell = Milliseconds.seconds(1)
     private static let attemptLimit = 3
-    /// Notices between two calls of ``takeNotices()``; a flood of bad tokens must not flood the log.
+    /// Notices in a second; a flood of bad tokens must not flood the log.
     private static let noticeLimit = 8
+    private static let noticeSpan = Milliseconds.seconds(1)
 
     /// Whether connections need a token. Stored, because each request asks, and a look at the directory would copy it.
     private(set) var isEnforced = false
@@ -108,6 +122,46 @@ struct AccessPolicy: ~Copyable {
 
     // MARK: HELLO
 
+    /// Whether a `HELLO` waits for its token to be checked. The first time, ``takeChecks()`` gives the check.
+    mutating func awaitsCheck(_ hello: Hello, from id: SessionID, at now: HubTime) -> Bool {
+        guard let token = hello.token, let visitor = visitors[id], let issuers = directory?.checkers(of: token) else {
+            return false
+        }
+        switch visitor.check {
+        case .underWay: return true
+        case .done(let verdict) where verdict.token == token: return false
+        case .idle, .done: break
+        }
+        // One that is over its rate is refused without a check.
+        if let own = visitor.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
+        visitors[id]?.check = .underWay
+        checks.append(TokenCheck(session: id, token: token, issuers: issuers, wall: now.wall))
+        return true
+    }
+
+    /// The checks that became necessary since the last call.
+    mutating func takeChecks() -> [TokenCheck] {
+        guard !checks.isEmpty else { return [] }
+        defer { checks = [] }
+        return checks
+    }
+
+    /// A token was checked.
+    ///
+    /// - Returns: Whether its `HELLO` still waits, and can be decided now.
+    mutating func checked(_ verdict: TokenVerdict) -> Bool {
+        guard case .underWay? = visitors[verdict.session]?.check else { return false }
+        visitors[verdict.session]?.check = .done(verdict)
+        return true
+    }
+
+    /// The verdict on the token of a `HELLO`, which is good for one.
+    private mutating func takeVerdict(on token: String?, of id: SessionID) -> TokenVerdict? {
+        guard case .done(let verdict)? = visitors[id]?.check else { return nil }
+        visitors[id]?.check = .idle
+        return verdict.token == token ? verdict : nil
+    }
+
     /// Decides on a `HELLO`.
     ///
     /// - Parameter account: The connection's account so far.
@@ -116,14 +170,24 @@ struct AccessPolicy: ~Copyable {
         _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
     ) throws(WireError) -> Admission {
         guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
-        // Before the token is looked at: a signature takes longer to check than most requests take.
-        if let own = visitor.credential?.principal, let error = rateRefusal(of: own, at: now.monotonic) { throw error }
+        let verdict = takeVerdict(on: hello.token, of: id)
+        // What was checked was counted when its check began.
+        if verdict == nil, let own = visitor.credential?.principal,
+            let error = rateRefusal(of: own, at: now.monotonic)
+        {
+            throw error
+        }
         let credential: Credential
         if let token = hello.token {
             do throws(PrincipalDirectory.Refusal) {
-                credential = try directory.credential(of: token, at: now.wall)
+                credential =
+                    if let verdict {
+                        try directory.credential(of: verdict)
+                    } else {
+                        try directory.credential(of: token, at: now.wall)
+                    }
             } catch {
-                throw failed(error, of: id)
+                throw failed(error, of: id, at: now.monotonic)
             }
         } else {
             guard let own = visitor.credential else { throw .authenticationRequired }
@@ -152,10 +216,16 @@ struct AccessPolicy: ~Copyable {
             until: credential.expires, rate: principal.rate)
     }
 
-    private mutating func failed(_ refusal: PrincipalDirectory.Refusal, of id: SessionID) -> WireError {
+    private mutating func failed(
+        _ refusal: PrincipalDirectory.Refusal, of id: SessionID, at now: MonotonicTime
+    ) -> WireError {
         failureCount += 1
         visitors[id]?.failureCount += 1
-        if notices.count < Self.noticeLimit { notices.append(Self.notice(of: refusal, from: id)) }
+        if now >= noticesEnd { (noticeRoom, noticesEnd) = (Self.noticeLimit, now + Self.noticeSpan) }
+        if noticeRoom > 0 {
+            noticeRoom -= 1
+            notices.append(Self.notice(of: refusal, from: id))
+        }
         var error = WireError(.authenticationFailed, "this token is not accepted; ask for a new one")
         error.endsConnection = (visitors[id]?.failureCount ?? 0) >= Self.attemptLimit
         return error

@@ -131,15 +131,25 @@ public struct PrincipalDirectory: Sendable {
         case assertion(AssertionRefusal)
     }
 
-    /// The credential that a token stands for.
-    func credential(of text: String, at wall: Timestamp) throws(Refusal) -> Credential {
-        if let issuers, TokenText.isSigned(text) {
-            do throws(AssertionRefusal) {
-                return Credential(try issuers.assertion(of: text, at: wall))
-            } catch {
-                throw .assertion(error)
-            }
+    /// The issuers that are to check a token before it is a credential; `nil` for a token that this directory knows by itself.
+    func checkers(of text: String) -> (any TokenIssuers)? { TokenText.isSigned(text) ? issuers : nil }
+
+    /// The credential of a signed token that was checked, maybe by issuers that are replaced by now.
+    func credential(of verdict: TokenVerdict) throws(Refusal) -> Credential {
+        let assertion: Assertion
+        do throws(AssertionRefusal) {
+            assertion = try verdict.result.get()
+        } catch {
+            throw .assertion(error)
         }
+        guard let credential = renewed(Credential(assertion)) else {
+            throw .assertion(AssertionRefusal("of \(assertion.principal.name) was revoked"))
+        }
+        return credential
+    }
+
+    /// The credential that a token of this directory stands for.
+    func credential(of text: String, at wall: Timestamp) throws(Refusal) -> Credential {
         // Computed before the look-up, so that the time of an answer does not depend on whether the id exists.
         let given = digest(text)
         guard let id = TokenText.id(of: text) else { throw .malformed }

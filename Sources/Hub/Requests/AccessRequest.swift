@@ -21,6 +21,21 @@ extension Hub {
     /// Whether a connection still owes a good `HELLO`.
     public func isRestricted(_ id: SessionID) -> Bool { sessions[id]?.isRestricted == true }
 
+    /// Signed tokens that are to be checked: the performer says what each came to (``tokenChecked(_:)``).
+    public mutating func takeTokenChecks() -> [TokenCheck] { access.takeChecks() }
+
+    /// A signed token was checked: its `HELLO` is decided in the next batch, and what its connection said behind it.
+    public mutating func tokenChecked(_ verdict: TokenVerdict) {
+        guard access.checked(verdict), let session = sessions[verdict.session] else { return }
+        sessions.unpark(session)
+    }
+
+    /// Whether a session's next request is a `HELLO` whose token is yet to be checked.
+    mutating func awaitsCheck(_ session: Session, at now: HubTime) -> Bool {
+        guard access.isEnforced, let hello = session.nextHello else { return false }
+        return access.awaitsCheck(hello, from: session.id, at: now)
+    }
+
     /// Whether a request may be decided. Otherwise its refusal is staged.
     mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
         if let error = access.standing?.refusal(of: request) {

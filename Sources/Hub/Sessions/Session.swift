@@ -202,6 +202,12 @@ final class Session {
         }
     }
 
+    /// The request that is to be decided next, where it is a `HELLO`.
+    var nextHello: Hello? {
+        guard case .other(let request)? = inbox.first, case .hello(let hello) = request.command else { return nil }
+        return hello
+    }
+
     /// The request that is to be decided next.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()

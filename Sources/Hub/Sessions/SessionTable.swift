@@ -9,7 +9,7 @@ internal import TelltaleWire
 /// at which a session must be looked at.
 ///
 /// Invariants:
-/// - A session stands in ``popArrival()`` once for each request that waits.
+/// - A session stands in ``popArrival()`` once for each request that waits, but for those that are parked.
 /// - A session stands in the ready queue at most once.
 /// - A session with more requests than its limit is not read from (``wantsInput(_:)``).
 /// - A slot has one session at a time, and a ``SessionID`` of an earlier one finds none.
@@ -27,6 +27,8 @@ struct SessionTable: ~Copyable {
     private var arrivals: Deque<SessionID> = []
     /// Sessions that asked more than a turn takes, and wait for the next.
     private var postponed: [SessionID] = []
+    /// Of sessions whose next request waits for something outside: how many of their requests have left ``arrivals``.
+    private var parkedCounts: [SessionID: Int] = [:]
     /// How many keys may still be looked at in this turn.
     private var readingShare = 0
     /// The newest record when this process began: it tells its connections from those of earlier ones.
@@ -79,6 +81,7 @@ struct SessionTable: ~Copyable {
     /// The connection is gone, for whatever reason.
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
+        parkedCounts[session.id] = nil
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
@@ -172,6 +175,15 @@ struct SessionTable: ~Copyable {
 
     /// Puts back the senders of requests that a batch held, before all others.
     mutating func putBack(_ held: [SessionID]) { arrivals.prepend(contentsOf: held) }
+
+    /// A request whose turn has come waits for something outside, and so does all that its session asks behind it: they
+    /// leave the queue, or the loop would go through them again and again.
+    mutating func park(_ session: Session) { parkedCounts[session.id, default: 0] += 1 }
+
+    /// What a session waited for is there.
+    mutating func unpark(_ session: Session) {
+        for _ in 0..<(parkedCounts.removeValue(forKey: session.id) ?? 0) { arrivals.append(session.id) }
+    }
 
     var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty }
 

@@ -65,6 +65,7 @@ extension ClusterNode {
             guard let snapshot = server?.snapshot() else { break }
             writeSnapshot(tampering.taken(snapshot, isLeader: true, by: self), pruning, for: .server(serverNumber))
         case .closeJournal: server?.journalClosed(isInOrder: true)
+        case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .wake(let wake): schedule(wake, at: hubTime)
         case .handOver(let handover): member?.handOver(to: handover.successor, at: hubTime)
         case .exit(let status): cluster.violated("turn", "\(name) exits with \(status)")

@@ -186,6 +186,7 @@ final class SimulatedDaemon {
             world.daemonIsEnding()
             server?.journalClosed(isInOrder: true)
         case .wake(let wake): schedule(wake)
+        case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .report: break
         case .handOver: break  // It is by itself.
         case .exit(let status): exited(status)
