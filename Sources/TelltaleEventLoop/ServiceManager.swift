@@ -55,12 +55,17 @@ public final class ServiceManager: Sendable {
         if !isStopping.exchange(true, ordering: .relaxed) { tell("STOPPING=1", "STATUS=stopping") }
     }
 
-    /// Performs a reload and tells of it. A process that stops reloads nothing: it would be taken for one that is ready again.
-    public func reloading(_ reload: () -> Void) {
-        guard !isStopping.load(ordering: .relaxed) else { return }
+    /// A reload begins. Say ``reloaded()`` behind it.
+    ///
+    /// - Returns: `false` for a process that stops, which reloads nothing: it would be taken for one that is ready again.
+    public func reloading() -> Bool {
+        guard !isStopping.load(ordering: .relaxed) else { return false }
         tell("RELOADING=1")
-        reload()
-        tell("READY=1")
+        return true
+    }
+
+    public func reloaded() {
+        if !isStopping.load(ordering: .relaxed) { tell("READY=1") }
     }
 
     /// Sends these assignments in one datagram.

@@ -1,4 +1,5 @@
 import Hub
+import Journal
 import Kinds
 import Logging
 import Server
@@ -49,12 +50,32 @@ extension Daemon {
         server.certificateLoaded(expiry: certificate.expiry)
     }
 
+    /// Reads everything again of which the daemon has a copy. The kinds are read on another thread: a folder of some hundred takes
+    /// a second.
     func reload() {
+        guard manager.reloading() else { return }
         reloadPrincipals(isAsked: true)
         certificate?.reload(logger)
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
+        if reloads.ask() { readKinds() }
+    }
+
+    private func readKinds() {
+        let (folder, sender) = (KindFolder(path: configuration.kinds), mailbox.sender)
+        startThread(isBackground: true) {
+            _ = sender.post(.kindsRead(Result { () throws(KindFolder.Unreadable) in try folder.load() }))
+        }
+    }
+
+    func kindsRead(_ result: Result<KindFolder.Content, KindFolder.Unreadable>) {
+        guard !server.isStopping else { return }
+        adopt(result)
+        if reloads.ended() { readKinds() } else { manager.reloaded() }
+    }
+
+    private func adopt(_ result: Result<KindFolder.Content, KindFolder.Unreadable>) {
         do {
-            let (kinds, diagnostics) = try KindFolder(path: configuration.kinds).load()
+            let (kinds, diagnostics) = try result.get()
             for diagnostic in diagnostics { logger.tell(diagnostic) }
             guard let kinds else {
                 logger.error("the kinds were not reloaded; the old ones stay in force")

@@ -33,6 +33,7 @@ final class Daemon {
     /// Signed tokens that wait for the thread which checks them.
     var tokenLanes = AddressLanes<PeerAddress, WaitingCheck>()
     lazy var tokenThread = TokenThread()
+    var reloads = ReloadTurns()
     /// `nil` = a daemon by itself.
     var cluster: ClusterEdge?
     private var turnHandle: PrepareHandle?
@@ -57,6 +58,7 @@ final class Daemon {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
+        case kindsRead(Result<KindFolder.Content, KindFolder.Unreadable>)
         /// A signed token of a connection of that server, from that address.
         case tokenChecked(TokenVerdict, server: Int, PeerAddress)
         case failed(JournalError)
@@ -127,7 +129,7 @@ final class Daemon {
         signals = [
             try SignalHandle(.terminate, on: loop) { [unowned self] in stop(because: "SIGTERM") },
             try SignalHandle(.interrupt, on: loop) { [unowned self] in stop(because: "SIGINT") },
-            try SignalHandle(.hangUp, on: loop) { [unowned self] in manager.reloading { reload() } },
+            try SignalHandle(.hangUp, on: loop) { [unowned self] in reload() },
         ]
     }
 
@@ -187,6 +189,7 @@ final class Daemon {
             if cluster == nil { server.journalFailed() } else { stopAtOnce() }
         case .history(let request, let result): server.historyRead(result, for: request)
         case .snapshotWritten(let result): snapshotEnded(result)
+        case .kindsRead(let result): kindsRead(result)
         case .tokenChecked(let verdict, let server, let address): tokenChecked(verdict, for: server, from: address)
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }

@@ -7,7 +7,9 @@ import TelltaleModel
 /// The folder of kind files.
 struct KindFolder {
     let path: String
-    /// Of a kind's file. It is read and checked on the loop.
+    typealias Content = (kinds: KindSet?, diagnostics: [Diagnostic])
+
+    /// Of a kind's file.
     private static let byteLimit = 256 << 10
 
     struct Unreadable: Error, CustomStringConvertible {
@@ -15,7 +17,7 @@ struct KindFolder {
     }
 
     /// Reads every kind file in the folder.
-    func load() throws(Unreadable) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
+    func load() throws(Unreadable) -> Content {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -26,7 +28,7 @@ struct KindFolder {
         for name in names.sorted() where KindSet.isKindFile(named: name) {
             let file = "\(path)/\(name)"
             var status = stat()
-            // A pipe of that name would be waited for, and every client with it.
+            // A pipe of that name would be waited for.
             if unsafe stat(file, &status) == 0 {
                 guard status.st_mode & S_IFMT == S_IFREG else {
                     throw Unreadable(description: "--kinds \(path): \(name) is no file; move it out of the folder")

@@ -73,6 +73,15 @@ final class DaemonProcess {
         try #require(standardError.contains(text), "\(standardError)")
     }
 
+    /// Sends SIGHUP, and waits until the kinds were read again, by another thread than the one that answers.
+    func readKindsAgain() throws {
+        func count() -> Int { standardError.matches(of: /kinds (?:were not )?reloaded/).count }
+        let (before, deadline) = (count(), Date.now.addingTimeInterval(patience))
+        send(SIGHUP)
+        while count() == before, Date.now < deadline { usleep(5_000) }
+        try #require(count() > before, "\(standardError)")
+    }
+
     /// The status with which it ended, or `nil` when it still runs after `seconds`.
     func waitForExit(seconds: Double = patience) -> Int32? { program.waitForExit(seconds: seconds) }
 

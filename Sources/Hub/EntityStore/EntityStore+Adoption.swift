@@ -29,10 +29,10 @@ extension EntityStore {
             if !names.contains(name) { inUse[name, default: 0] += 1 }
         }
         if let name = inUse.keys.min() { throw .stillInUse(kind: name, count: inUse[name] ?? 0) }
+        let known = Dictionary(grouping: self.kinds.versions, by: \.name)
         for kind in kinds {
-            let isChanged = self.kinds.versions.contains {
-                $0.name == kind.name && $0.version == kind.version && $0.source != kind.source
-            }
+            let isChanged =
+                known[kind.name]?.contains { $0.version == kind.version && $0.source != kind.source } == true
             if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
         }
         for entity in entities.existing where !areLeft && boardItem(at: entity) == nil {

@@ -129,7 +129,7 @@ final class TranscriptRunner {
 
     private func withdraw(_ kind: String) throws {
         try FileManager.default.removeItem(at: daemon.folder.appending(path: "kinds/\(kind).json"))
-        daemon.send(SIGHUP)
+        try daemon.readKindsAgain()
     }
 
     /// Starts another node, and waits until the first one has heard that it keeps up.
@@ -153,7 +153,7 @@ final class TranscriptRunner {
         try FileManager.default.copyItem(
             at: repository.appending(path: "Protocols/Kinds/widgets/\(kind).json"),
             to: daemon.folder.appending(path: "kinds/\(kind).json"))
-        daemon.send(SIGHUP)
+        try daemon.readKindsAgain()
     }
 
     /// Heartbeats come when they come: they are expected by name or passed over.
