@@ -4,6 +4,8 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(String)
     /// Two members of one object have the same name. The path leads to the object.
     case duplicateName(path: String)
+    /// More members than the caller takes, in all objects of the text together. Told before any other fault by I-JSON.
+    case tooManyNames(limit: Int)
     /// A whole number outside ±(2^53 − 1).
     case integerTooLarge(path: String)
 
@@ -11,6 +13,7 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .malformed(let reason): reason
         case .duplicateName(let path): "a name stands twice in \(path.isEmpty ? "the object" : path)"
+        case .tooManyNames(let limit): "its objects have more than \(limit) names"
         case .integerTooLarge(let path): "\(path.isEmpty ? "a number" : path) is outside ±(2^53-1)"
         }
     }
@@ -40,19 +43,30 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         self.tapes = tapes
     }
 
+    /// The shortest text of a member, with its comma: `"":1,`.
+    private static let leastBytesOfMember = 5
+
+    /// - Parameter nameLimit: The most names of all objects together. A text with more is refused before it is sorted.
     /// - Throws: ``JSONError``. Text of 16 MiB or more is ``JSONError/malformed(_:)``, too.
-    public func parse(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
+    public func parse(_ bytes: Span<UInt8>, nameLimit: Int = .max) throws(JSONError) -> JSON {
         guard bytes.count < Self.byteCountLimit else { throw .malformed("16 MiB or more") }
         var writer = unsafe spare.take() ?? BinaryWriter()
         var isWritten = false
+        // Few texts are long enough to have so many, and the names of the others need not be counted.
+        let mayHaveMore = bytes.count / Self.leastBytesOfMember >= nameLimit
         if let tapes, let tape = unsafe tapes.tape(of: bytes) {
             // The tape is valid until the next parse, which is longer than this reader lives.
-            isWritten = unsafe TapeReader(tape: tape.words, strings: tape.strings).write(to: &writer)
+            let reader = unsafe TapeReader(tape: tape.words, strings: tape.strings)
+            if mayHaveMore, unsafe reader.hasMoreNames(than: nameLimit) {
+                unsafe spare = consume writer
+                throw .tooManyNames(limit: nameLimit)
+            }
+            isWritten = unsafe reader.write(to: &writer)
             if !isWritten { writer.removeAll(from: 0) }
         }
         // A text that the library refuses is read again, to tell where the fault is.
         if !isWritten {
-            var reader = JSONReader(writingInto: writer)
+            var reader = JSONReader(writingInto: writer, nameLimit: nameLimit)
             let result = reader.result(of: bytes)
             writer = reader.takeForm()
             if case .failure(let error) = result {

@@ -20,11 +20,15 @@ struct JSONReader: ~Copyable {
     private var depth = 0
     private var steps: [Step] = []
     private var form: BinaryWriter
+    private let nameLimit: Int
+    private var nameCount = 0
     /// The first fault by I-JSON. ``form`` is unusable from then on.
     private var fault: JSONError?
 
-    init(writingInto form: consuming BinaryWriter) {
+    /// - Parameter nameLimit: See ``JSONParser/parse(_:nameLimit:)``.
+    init(writingInto form: consuming BinaryWriter, nameLimit: Int) {
         self.form = form
+        self.nameLimit = nameLimit
     }
 
     /// Reads the whole text.
@@ -110,6 +114,9 @@ struct JSONReader: ~Copyable {
                 }
                 steps[steps.count - 1] = .member(form.count)
                 let name = try readString(text)
+                nameCount += 1
+                // Behind a fault nothing is sorted.
+                if nameCount > nameLimit { fault = .tooManyNames(limit: nameLimit) }
                 if isInOrder, count > 0 {
                     if let last, let name {
                         isInOrder = text.extracting(last).precedes(text.extracting(name))

@@ -19,6 +19,23 @@ package protocol JSONTapeWriter: AnyObject {
         unsafe self.strings = strings
     }
 
+    /// Whether the objects of the document have more than `limit` names. Nothing is written or sorted for that.
+    func hasMoreNames(than limit: Int) -> Bool {
+        var (index, count) = (1, 0)
+        while unsafe type(at: index) != UInt8(ascii: "r") {
+            switch unsafe type(at: index) {
+            case UInt8(ascii: "{"):
+                count += unsafe self.count(at: index)
+                if count > limit { return true }
+            // Their value is a word of its own.
+            case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): index += 1
+            case _: break
+            }
+            index += 1
+        }
+        return false
+    }
+
     /// Writes the encoding of the whole document.
     ///
     /// - Returns: `false` if the text is no I-JSON. The bytes written are then unusable.

@@ -16,7 +16,7 @@ extension ErrorCode {
         case .unknownKind: "no such kind is loaded"
         case .unknownKey: "there is no such activity or control, or this account does not see it"
         case .unknownSubscription: "this connection has no subscription of that number"
-        case .tooLarge: "attributes and content together would be larger than the limit"
+        case .tooLarge: "attributes and content together would be larger than the limit, or the tail has too many names"
         case .duplicateMismatch:
             "this source has used that `eid` for another event or tile, or this person for another tap"
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"

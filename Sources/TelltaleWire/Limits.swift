@@ -8,6 +8,8 @@ public enum WireLimits {
     public static let valueLength = 256
     /// The longest `id=`.
     public static let idLength = 64
+    /// The most names in the JSON tail of a request, those of nested objects included.
+    public static let tailNameCount = 2_048
     /// The longest event name.
     public static let eventNameLength = 64
     /// The longest attribute name.

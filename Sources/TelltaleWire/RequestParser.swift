@@ -29,7 +29,9 @@ public final class RequestParser {
         guard verb != nil else { return (id, .refused(.unknownVerb(line.quoted(0..<verbEnd))), []) }
         do throws(WireError) {
             if let fault = arguments.words.fault { throw fault }
-            if let start = arguments.words.tail { arguments.tail = try json.object(in: line, from: start) }
+            if let start = arguments.words.tail {
+                arguments.tail = try json.object(in: line, from: start, nameLimit: WireLimits.tailNameCount)
+            }
             return (id, try arguments.command(line), arguments.words.ignored)
         } catch {
             return (id, .refused(error), [])

@@ -89,12 +89,15 @@ extension Span<UInt8> {
 
 extension JSONParser {
     /// The object from `start` to the end of the line.
-    func object(in line: Span<UInt8>, from start: Int) throws(WireError) -> JSONObject {
+    func object(
+        in line: Span<UInt8>, from start: Int, nameLimit: Int = .max
+    ) throws(WireError) -> JSONObject {
         let json: JSON
-        do {
-            json = try parse(line.extracting(start..<line.count))
+        do throws(JSONError) {
+            json = try parse(line.extracting(start..<line.count), nameLimit: nameLimit)
         } catch {
-            throw WireError(.badJSON, "the JSON tail, from byte \(start + 1) of the line: \(error)")
+            let code: ErrorCode = if case .tooManyNames = error { .tooLarge } else { .badJSON }
+            throw WireError(code, "the JSON tail, from byte \(start + 1) of the line: \(error)")
         }
         guard case .object(let object) = json else {
             throw WireError(.badJSON, "the JSON tail, from byte \(start + 1) of the line, is no object; send {…}")

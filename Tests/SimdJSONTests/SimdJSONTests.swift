@@ -131,6 +131,50 @@ struct SimdJSONTests {
         }
     }
 
+    /// Objects with these numbers of names, one within the other, or one after the other.
+    private static func text(names counts: [Int], isNested: Bool) -> String {
+        var text = isNested ? "{\"x\":0}" : "0"
+        for (object, count) in counts.enumerated() {
+            // In reverse: an object of so many names would be sorted.
+            var members = (0..<count - 1).reversed().map { "\"n\($0)\":9007199254740991" }
+            members.append("\"a\(object)\":\(isNested ? text : "1.5")")
+            let whole = "{" + members.joined(separator: ",") + "}"
+            text = isNested ? whole : object == 0 ? "[" + whole : text + "," + whole
+        }
+        return isNested ? text : text + "]"
+    }
+
+    @Test(arguments: [[100], [50, 50], [1, 98, 1], Array(repeating: 1, count: 30) + [70]], [false, true])
+    func `names are counted over all objects, and one more than the limit is refused`(counts: [Int], isNested: Bool)
+        throws
+    {
+        let text = Array(Self.text(names: counts, isNested: isNested).utf8)
+        let count = isNested ? 101 : 100
+        for parser in [JSONParser(), .withSimdJSON()] {
+            #expect(throws: JSONError.tooManyNames(limit: count - 1)) {
+                try parser.parse(text.span, nameLimit: count - 1)
+            }
+            #expect(try parser.parse(text.span, nameLimit: count) == parser.parse(text.span))
+        }
+    }
+
+    @Test func `too many names are told before other faults of I-JSON, and behind those of JSON`() {
+        let names = (0..<50).map { "\"n\($0)\":0" }.joined(separator: ",")
+        for parser in [JSONParser(), .withSimdJSON()] {
+            for fault in ["\"n7\":0", "\"m\":9007199254740993", "\"m\":{\"a\":0,\"a\":0}"] {
+                for text in ["{\(names),\(fault)}", "{\(fault),\(names)}"] {
+                    #expect(throws: JSONError.tooManyNames(limit: 50), "\(fault)") {
+                        try parser.parse(Array(text.utf8).span, nameLimit: 50)
+                    }
+                }
+            }
+            let error = #expect(throws: JSONError.self) {
+                try parser.parse(Array("{\(names),\"m\":0,}".utf8).span, nameLimit: 50)
+            }
+            guard case .malformed? = error else { return #expect(Bool(false), "\(error as Any)") }
+        }
+    }
+
     @Test func `a parser is used again after a fault`() throws {
         for parser in [JSONParser(), .withSimdJSON()] {
             for _ in 0..<3 {

@@ -278,6 +278,21 @@ struct RequestParserTests {
     }
 }
 
+struct TailLimitTests {
+    @Test(arguments: [(2_048, nil), (2_049, ErrorCode.tooLarge), (5_800, .tooLarge)])
+    func `a tail with more names than the limit is refused as too large, with its id`(count: Int, code: ErrorCode?) {
+        // All names but those of the content itself, the highest first.
+        let members = (1..<count).reversed().map { "\"\($0)\":0" }.joined(separator: ",")
+        let request = parse("EVT errand/1 id=7 type=go {\"content-state\":{\(members)}}")
+        #expect(request.id == "7")
+        if case .refused(let error) = request.command {
+            #expect(error.code == code)
+        } else {
+            #expect(code == nil)
+        }
+    }
+}
+
 func parse(_ line: String) -> Request { RequestParser().parse(Array(line.utf8).span) }
 
 /// A request in words that a table can hold.
