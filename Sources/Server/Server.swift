@@ -65,6 +65,7 @@ public struct Server: ~Copyable {
     /// Begins a turn: the performer has told everything that happened until `now`.
     public mutating func turn(at now: HubTime) {
         flush.turned(at: now)
+        if hub.beginTurn() { resumeReading() }
         hub.sessionDeadlineReached(at: now)
         decisionsLeft = Self.decisionsPerTurn
         step = .deciding
@@ -219,6 +220,10 @@ public struct Server: ~Copyable {
         guard let start = flush.start else { return }
         let work = flush.end(at: now, rows: hub.statistics.rows)
         pacer.flushed(from: start.nanoseconds, to: now.monotonic.nanoseconds, work)
+        resumeReading()
+    }
+
+    private mutating func resumeReading() {
         guard !paused.isEmpty, !shutdown.isDeaf else { return }
         // By the age of the connections: a set has an order of its own in each process.
         for id in paused.filter({ hub.wantsInput($0) }).sorted(by: { $0.number < $1.number }) {

@@ -49,6 +49,46 @@ struct SessionTableTests {
         holds(table.waitingCount == 3 && session.unread.isEmpty)
     }
 
+    /// A line of 60,000 bytes.
+    private static let longLine = "PING {\"a\":\"" + String(repeating: "x", count: 59_984) + "\"}\n"
+
+    @Test
+    func `a turn reads no more long lines than its share, of all sessions together, and short lines wait for none`() {
+        var table = SessionTable(limits: Limits())
+        let hostile = (0..<6).map { _ in table.opened(at: at(0)) }
+        let calm = table.opened(at: at(0))
+        for session in hostile + [calm] { session.outbox.removeAll() }
+        let text = String(repeating: Self.longLine, count: 17)
+        for session in hostile { receive(text, from: session, in: &table) }
+        // The first one had the share, which ends with its fifth line. That others send long lines shows with their first.
+        holds(table.requestCount == 5 + 5)
+        receive("PING\nPING\n", from: calm, in: &table)
+        holds(table.requestCount == 12 && calm.inbox.count == 2 && table.wantsInput(calm.id))
+        var turns = 0
+        while table.requestCount < 6 * 17 + 2, turns < 100 {
+            turns += 1
+            let before = table.requestCount
+            holds(table.hasWork && table.beginTurn())
+            holds((1...5).contains(table.requestCount - before))
+        }
+        holds(turns == 19)
+        holds(hostile.allSatisfy { $0.inbox.count == 17 && $0.unread.isEmpty && table.wantsInput($0.id) })
+        holds(!table.beginTurn())
+    }
+
+    @Test func `sessions that wait for the share take turns, and one that is gone holds up none`() {
+        var table = SessionTable(limits: Limits())
+        let sessions = (0..<4).map { _ in table.opened(at: at(0)) }
+        for session in sessions { session.outbox.removeAll() }
+        for session in sessions { receive(String(repeating: Self.longLine, count: 16), from: session, in: &table) }
+        table.closed(sessions[1])
+        holds(table.beginTurn() && sessions[0].inbox.count == 10)
+        holds(table.beginTurn() && sessions[2].inbox.count == 6)
+        holds(table.beginTurn() && sessions[3].inbox.count == 6)
+        holds(table.beginTurn() && sessions[0].inbox.count == 15)
+        holds(sessions[1].inbox.count == 1)
+    }
+
     @Test func `a turn looks at no more keys than its share, but answers what costs next to nothing`() {
         var table = SessionTable(limits: Limits())
         table.beginReading()

@@ -133,6 +133,22 @@ struct ServerTests {
         #expect(performer.appended.suffix(8).map(\.sequence) == Array(2...9))
     }
 
+    @Test
+    func `a connection whose long lines waited for the next turn is read from again, in the middle of a line too`()
+        throws
+    {
+        let performer = try Performer()
+        let shop = performer.connect()
+        let line = "PING {\"a\":\"" + String(repeating: "x", count: 59_984) + "\"}\n"
+        let text = String(repeating: line, count: 6) + "PING id=la"
+        let isReadOn = performer.server.received(Array(text.utf8).span, from: shop, at: performer.now)
+        #expect(!isReadOn)
+        #expect(performer.turn().first == "resume")
+        performer.say("st", from: shop)
+        _ = performer.turn()
+        #expect(performer.said[shop]?.hasSuffix("PONG\nPONG id=last\n") == true)
+    }
+
     @Test func `what makes no record is answered in the same turn`() throws {
         let performer = try Performer()
         let shop = performer.connect()

@@ -42,6 +42,11 @@ extension Hub {
     /// The pause between two signs of life to a client that has shut its side.
     private static let halfClosedHeartbeat = Milliseconds.seconds(5)
 
+    /// A turn begins: connections go on whose long lines had no room in the one before.
+    ///
+    /// - Returns: Whether there was one: some may be read from again.
+    public mutating func beginTurn() -> Bool { sessions.beginTurn() }
+
     /// The client has shut its side. That is no disconnect: what is due is still sent.
     public mutating func inputEnded(_ id: SessionID) {
         guard let session = sessions[id] else { return }

@@ -12,6 +12,7 @@ internal import TelltaleWire
 /// - A session stands in ``popArrival()`` once for each request that waits, but for those that are parked.
 /// - A session stands in the ready queue at most once.
 /// - A session with more requests than its limit is not read from (``wantsInput(_:)``).
+/// - A turn reads so many bytes of long lines, over all sessions; whoever sends short ones waits for none of them.
 /// - A slot has one session at a time, and a ``SessionID`` of an earlier one finds none.
 struct SessionTable: ~Copyable {
     private let addressOnly = AddressOnly()
@@ -27,6 +28,12 @@ struct SessionTable: ~Copyable {
     private var arrivals: Deque<SessionID> = []
     /// Sessions that asked more than a turn takes, and wait for the next.
     private var postponed: [SessionID] = []
+    /// Bytes of long lines that may still be read in this turn, and the sessions that wait for the next.
+    private var longLineShare = Self.longLineBytesPerTurn
+    private var awaitingShare: Deque<SessionID> = []
+    private var areAwaitingShare: Set<SessionID> = []
+    /// Sessions whose newest line was a long one: their next one needs some of the share.
+    private var longLineSenders: Set<SessionID> = []
     /// Of sessions whose next request waits for something outside: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
     /// How many keys may still be looked at in this turn.
@@ -82,6 +89,7 @@ struct SessionTable: ~Copyable {
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
         parkedCounts[session.id] = nil
+        longLineSenders.remove(session.id)
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
@@ -100,22 +108,63 @@ struct SessionTable: ~Copyable {
         let count = session.inbox.count
         let limit = requestLimit(of: session) - session.inFlightCount + count
         let byteLimit = limits.requestBytesInFlight
-        guard count < limit, session.waitingByteCount < byteLimit else {
-            return session.unread.append(copying: bytes)
+        guard count < limit, session.waitingByteCount < byteLimit, mayReadLine(of: session) else {
+            return keep(bytes, of: session)
         }
         do throws(WireError) {
             let taken = try session.decoder.decodeSome(bytes) { line in
                 let (id, command, ignored) = parser.parts(of: line)
                 session.append(consume command, id: id, ignored: ignored)
                 session.countLine(line.count)
-                return session.inbox.count < limit && session.waitingByteCount < byteLimit
+                noteLine(line.count, of: session)
+                return session.inbox.count < limit && session.waitingByteCount < byteLimit && mayReadLine(of: session)
             }
-            if taken < bytes.count { session.unread.append(copying: bytes.extracting(taken..<bytes.count)) }
+            if taken < bytes.count { keep(bytes.extracting(taken..<bytes.count), of: session) }
         } catch {
             session.append(Request(command: .refused(error)))
         }
         for _ in count..<session.inbox.count { arrivals.append(session.id) }
         requestCount += session.inbox.count - count
+    }
+
+    /// What a long line holds may take milliseconds to read, and a session may have a mebibyte of them on their way.
+    private static let longLineBytesPerTurn = 262_144
+    /// Shorter lines are bounded by their number. Nearly all requests are.
+    private static let shortLineLength = 256
+
+    private func mayReadLine(of session: Session) -> Bool {
+        longLineShare > 0 || !longLineSenders.contains(session.id)
+    }
+
+    private mutating func noteLine(_ byteCount: Int, of session: Session) {
+        if byteCount > Self.shortLineLength {
+            longLineShare -= byteCount
+            longLineSenders.insert(session.id)
+        } else if !longLineSenders.isEmpty {
+            longLineSenders.remove(session.id)
+        }
+    }
+
+    /// Lets bytes wait as they came: for replies that leave, or for the next turn.
+    private mutating func keep(_ bytes: Span<UInt8>, of session: Session) {
+        session.unread.append(copying: bytes)
+        if !mayReadLine(of: session), areAwaitingShare.insert(session.id).inserted { awaitingShare.append(session.id) }
+    }
+
+    /// A turn begins: sessions go on that waited for its share of long lines.
+    ///
+    /// - Returns: Whether there was one, which may be read from again.
+    mutating func beginTurn() -> Bool {
+        longLineShare = Self.longLineBytesPerTurn
+        // Those that do not come to their turn keep their places.
+        var left = awaitingShare.count
+        let hadOne = left > 0
+        while left > 0, longLineShare > 0, let id = awaitingShare.popFirst() {
+            left -= 1
+            areAwaitingShare.remove(id)
+            if let session = self[id] { readOn(session) }
+        }
+        return hadOne
     }
 
     /// Goes on with what waits as it came, now that some replies have left.
@@ -185,7 +234,7 @@ struct SessionTable: ~Copyable {
         for _ in 0..<(parkedCounts.removeValue(forKey: session.id) ?? 0) { arrivals.append(session.id) }
     }
 
-    var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty }
+    var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty || !awaitingShare.isEmpty }
 
     /// Keys that may be looked at in one turn: what goes through all of them again and again must not hold up others.
     private static let keysPerTurn = 16_384
