@@ -97,7 +97,7 @@ struct BenchTests {
 
     @Test(
         "Healthy clients lose nothing beside others who misbehave",
-        arguments: ["slow", "trickle", "stuck", "connects", "nonsense", "silent"])
+        arguments: ["slow", "trickle", "stuck", "connects", "nonsense", "silent", "storm", "tokens", "json"])
     func hostile(_ crowd: String) async throws {
         let (_, report) = try await bench(
             ["hostile", "--crowd", crowd, "--subscribers", "20", "--keys", "4", "--per", "2", "--rate", "50"]

@@ -104,7 +104,63 @@ static void be_greedy(int fd, int kind) {
     }
 }
 
-int fanout_crowd(uint16_t port, int kind, int count, double rate) {
+typedef struct {
+    const char *bytes;
+    size_t length;
+} words;
+
+static void connect_again(int *fd, struct sockaddr_in *address, words what) {
+    if (*fd >= 0) reset(*fd);
+    *fd = make_connection(address, 0);
+    if (*fd >= 0) (void)!send(*fd, what.bytes, what.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Connections that say the same, each time anew: those that break off by the clock, those that storm whenever they are
+// answered, and those that try whenever they were shown out.
+static void come_again(int *fds, int count, int kind, double rate, struct sockaddr_in *address, words what) {
+    static char input[65536];
+    int64_t start = fanout_now();
+    uint64_t done = 0;
+    while (!is_over) {
+        struct timespec tick = {0, 1000000};
+        nanosleep(&tick, NULL);
+        uint64_t due = (uint64_t)((double)(fanout_now() - start) * rate / 1e9);
+        for (int i = 0; i < count && !is_over; i++) {
+            if (kind == FANOUT_BREAKS_OFF) {
+                if (done == due) break;
+                connect_again(&fds[done++ % (unsigned)count], address, what);
+                continue;
+            }
+            ssize_t got = fds[i] < 0 ? 0 : recv(fds[i], input, sizeof input, MSG_DONTWAIT);
+            if (got < 0 && errno == EAGAIN) continue;
+            if (kind == FANOUT_STORMS) {
+                connect_again(&fds[i], address, what);
+            } else if (got <= 0 && done < due) {
+                done++;
+                connect_again(&fds[i], address, what);
+            }
+        }
+    }
+}
+
+// Connections that say the same without a pause, and read what they are answered.
+static void go_on(const int *fds, int count, words what) {
+    static char input[65536];
+    size_t *sent = calloc((size_t)count, sizeof(size_t));
+    while (!is_over) {
+        struct timespec tick = {0, 1000000};
+        nanosleep(&tick, NULL);
+        for (int i = 0; i < count; i++) {
+            if (fds[i] < 0) continue;
+            while (recv(fds[i], input, sizeof input, MSG_DONTWAIT) > 0) {}
+            ssize_t got = send(fds[i], what.bytes + sent[i], what.length - sent[i], MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (got > 0) sent[i] = (sent[i] + (size_t)got) % what.length;
+        }
+    }
+    free(sent);
+}
+
+int fanout_crowd(uint16_t port, int kind, int count, double rate, const char *text) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     signal(SIGTERM, end);
@@ -116,8 +172,11 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     bool reads = kind == FANOUT_READS_SLOWLY || kind == FANOUT_TRICKLES;
     bool follows = reads || kind == FANOUT_NEVER_READS;
     int *fds = calloc(count, sizeof(int));
-    static char hello[4096];
-    int hello_length = kind == FANOUT_IS_HALF_OPEN ? write_client_hello(hello, sizeof hello) : 0;
+    static char hello[16380] = {22, 3, 1, 0x3F, 0xFB};
+    int hello_length = 0;
+    if (kind == FANOUT_IS_HALF_OPEN || kind == FANOUT_STORMS) hello_length = write_client_hello(hello, sizeof hello);
+    // Of a first record that has a byte more, and never comes whole.
+    if (kind == FANOUT_BREAKS_OFF) hello_length = sizeof hello;
     int open_count = 0;
     for (int i = 0; i < count; i++) {
         fds[i] = kind == FANOUT_CONNECTS ? -1 : make_connection(&address, follows || kind == FANOUT_OWES ? 4096 : 0);
@@ -134,6 +193,15 @@ int fanout_crowd(uint16_t port, int kind, int count, double rate) {
     setpriority(PRIO_PROCESS, 0, 19);
 
     if (kind >= FANOUT_OWES && kind <= FANOUT_ASKS && fds[0] >= 0) be_greedy(fds[0], kind);
+    words what = {hello_length ? hello : text, hello_length ? (size_t)hello_length : strlen(text)};
+    if (kind == FANOUT_PIPELINES) go_on(fds, count, what);
+    if (kind == FANOUT_TRIES) {
+        // All at one moment, when the measurement is under way.
+        struct timespec pause = {0, 700000000};
+        nanosleep(&pause, NULL);
+        for (int i = 0; i < count; i++) if (fds[i] >= 0) say(fds[i], text);
+    }
+    if (kind >= FANOUT_STORMS && kind <= FANOUT_TRIES) come_again(fds, count, kind, rate, &address, what);
 
     static char lines[64 * 9 + 1];
     for (int i = 0; i < 64; i++) strcat(lines, "LEVITATE\n");

@@ -107,7 +107,9 @@ final class ServerProcess {
         return pages * sysconf(CInt(_SC_PAGESIZE))
     }
 
-    private func path(_ name: String) -> String { "/proc/\(process.processIdentifier)/\(name)" }
+    var identifier: Int32 { process.processIdentifier }
+
+    private func path(_ name: String) -> String { "/proc/\(identifier)/\(name)" }
 
     private func contents(_ name: String) -> String {
         (try? String(contentsOfFile: path(name), encoding: .utf8)) ?? ""

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CFanOut
 import Foundation
+import Glibc
 
 /// Misbehaving clients.
 enum Crowd: String, CaseIterable, ExpressibleByArgument {
@@ -26,9 +27,30 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
     case asks
     /// Begin a TLS handshake and say no more.
     case handshakes
+    /// Begin a TLS handshake, and another one as soon as they are answered.
+    case storm
+    /// Send most of a TLS record of 16 KiB, and break off.
+    case hellos
+    /// Bring three signed tokens with a wrong signature each, and come again.
+    case tokens
+    /// Send events with thousands of names, in no order, without a pause.
+    case json
+    /// Ask for a reload of 400 kinds again and again (SIGHUP).
+    case reloads
 
-    var kind: CInt {
-        let kind =
+    /// The daemon that it is measured against.
+    enum Surroundings: CaseIterable {
+        case plain
+        /// It and the healthy ones speak TLS.
+        case encrypted
+        /// The healthy ones have a token.
+        case guarded
+        case manyKinds
+    }
+
+    /// `nil` = it is no client.
+    var kind: CInt? {
+        let kind: Int? =
             switch self {
             case .slow: FANOUT_READS_SLOWLY
             case .trickle: FANOUT_TRICKLES
@@ -41,28 +63,40 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
             case .flips: FANOUT_FLIPS
             case .asks: FANOUT_ASKS
             case .handshakes: FANOUT_IS_HALF_OPEN
+            case .storm: FANOUT_STORMS
+            case .hellos: FANOUT_BREAKS_OFF
+            case .tokens: FANOUT_TRIES
+            case .json: FANOUT_PIPELINES
+            case .reloads: nil
             }
-        return CInt(kind)
+        return kind.map { CInt($0) }
     }
 
     /// Whether the daemon may cut them because they take no byte.
     var mayBeCut: Bool {
         switch self {
         case .slow, .trickle, .stuck, .owes: true
-        case .connects, .nonsense, .silent, .subscribes, .flips, .asks, .handshakes: false
+        case _: false
         }
     }
 
-    /// One connection that asks for as much as it may. It may not cost others more than 20 ms, and the daemon 32 MiB.
-    var isGreedy: Bool {
+    /// One that asks for as much as it may, or an attacker: it may not cost others more than 20 ms, and the daemon 32 MiB
+    /// (promise P7). The others are compared with a time without them.
+    var hasFixedBound: Bool {
         switch self {
-        case .owes, .subscribes, .flips, .asks: true
+        case .owes, .subscribes, .flips, .asks, .storm, .hellos, .tokens, .json, .reloads: true
         case .slow, .trickle, .stuck, .connects, .nonsense, .silent, .handshakes: false
         }
     }
 
-    /// Whether it and the healthy ones speak TLS.
-    var isEncrypted: Bool { self == .handshakes }
+    var surroundings: Surroundings {
+        switch self {
+        case .handshakes, .storm, .hellos: .encrypted
+        case .tokens: .guarded
+        case .reloads: .manyKinds
+        case _: .plain
+        }
+    }
 
     /// Milliseconds that the p99 of the healthy may be longer than 1.1 times what it is without it. A handshake takes a
     /// third of one, and four of them are a turn.
@@ -77,16 +111,42 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         case .nonsense: 8
         case .silent: 1_000
         case .handshakes: 10_000
+        case .storm: 400
+        case .hellos: 256
+        case .tokens: 1_500
+        case .json: 6
+        case .reloads: 0
         }
     }
 
-    /// Connects, or lines, a second.
+    /// How many of them it says are ready, before it begins.
+    var readyCount: Int { self == .connects ? 0 : count }
+
+    /// Connects, lines or signals a second.
     var rate: Double {
         switch self {
-        case .slow, .trickle, .stuck, .silent, .owes, .subscribes, .flips, .asks, .handshakes: 0
-        case .connects: 500
+        case .connects, .tokens: 500
         case .nonsense: 20_000
+        case .hellos: 900
+        case .reloads: 50
+        case _: 0
         }
+    }
+
+    /// What each of them says.
+    var text: String {
+        switch self {
+        case .tokens: String(repeating: "HELLO token=\(BenchTokens.badToken)\n", count: 3)
+        // More names than a tail may have, and as many as it may.
+        case .json: Self.event(names: 5_800) + Self.event(names: 2_047)
+        case _: ""
+        }
+    }
+
+    private static func event(names count: Int) -> String {
+        // A prime number of steps goes through all of them, in no order.
+        let members = (0..<count).map { "\"k\($0 * 7_919 % count)\":1" }.joined(separator: ",")
+        return "EVT tally/hostile type=tick {\"content-state\":{\(members)}}\n"
     }
 
     var description: String {
@@ -102,6 +162,11 @@ enum Crowd: String, CaseIterable, ExpressibleByArgument {
         case .flips: "one that follows everything 50 times and is locked and unlocked without a pause"
         case .asks: "one that asks for the figures without a pause"
         case .handshakes: "\(count) that begin a TLS handshake and say no more"
+        case .storm: "\(count) that begin a TLS handshake, and another as soon as they are answered"
+        case .hellos: "\(Int(rate)) a second that send 16,380 bytes of a first TLS record and break off"
+        case .tokens: "\(count) that bring three badly signed tokens each, and come again"
+        case .json: "\(count) that send events of 5,800 and of 2,048 names without a pause"
+        case .reloads: "\(Int(rate)) SIGHUP a second, with \(BenchKinds.count) kinds of \(BenchKinds.stateCount) states"
         }
     }
 }
@@ -113,9 +178,18 @@ struct CrowdCommand: ParsableCommand {
 
     @Argument var crowd: Crowd
     @Option var port: UInt16
+    @Option(help: "The process of the server.") var server: Int32
 
     func run() throws {
         Processors.takeLoadProcessor()
-        _ = fanout_crowd(port, crowd.kind, CInt(crowd.count), crowd.rate)
+        guard let kind = crowd.kind else { return signalServer() }
+        _ = unsafe fanout_crowd(port, kind, CInt(crowd.count), crowd.rate, crowd.text)
+    }
+
+    /// Until it is ended.
+    private func signalServer() {
+        print("ready \(crowd.readyCount)")
+        fflush(nil)
+        while kill(server, SIGHUP) == 0 { usleep(UInt32(1e6 / crowd.rate)) }
     }
 }

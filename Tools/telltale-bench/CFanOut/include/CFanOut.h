@@ -105,7 +105,14 @@ enum {
     FANOUT_ASKS,
     // Begin a TLS handshake, and say no more.
     FANOUT_IS_HALF_OPEN,
+    // Begin one, and another when they are answered; send most of a large first record, and break off; say `text`, and come
+    // again when they were shown out.
+    FANOUT_STORMS,
+    FANOUT_BREAKS_OFF,
+    FANOUT_TRIES,
+    // Say `text` without a pause.
+    FANOUT_PIPELINES,
 };
-int fanout_crowd(uint16_t port, int kind, int count, double rate);
+int fanout_crowd(uint16_t port, int kind, int count, double rate, const char *text);
 
 #endif
