@@ -9,7 +9,10 @@ final class CuttingTransport: Transport {
     private struct State {
         var connections: [CuttingConnection] = []
         var cutBefore: [UInt8]?
+        var isAway = false
     }
+
+    private struct Away: Error {}
 
     init(port: UInt16, receiveBuffer: Int? = nil) {
         base = SocketTransport(to: .tcp(host: "127.0.0.1", port: port), receiveBuffer: receiveBuffer)
@@ -18,6 +21,7 @@ final class CuttingTransport: Transport {
     var connections: [CuttingConnection] { state.withLock { $0.connections } }
 
     func connect() async throws -> any TransportConnection {
+        guard !state.withLock({ $0.isAway }) else { throw Away() }
         let connection = CuttingConnection(try await base.connect(), self)
         state.withLock { $0.connections.append(connection) }
         return connection
@@ -25,6 +29,14 @@ final class CuttingTransport: Transport {
 
     /// Ends all connections.
     func cut() { for connection in connections { connection.close() } }
+
+    /// Ends all connections, and allows new ones when `body` has ended.
+    func cut<Value>(during body: () async throws -> Value) async rethrows -> Value {
+        state.withLock { $0.isAway = true }
+        defer { state.withLock { $0.isAway = false } }
+        cut()
+        return try await body()
+    }
 
     /// The next time that the server says this, the connection ends within that line.
     func cut(before text: String) { state.withLock { $0.cutBefore = Array(text.utf8) } }

@@ -129,9 +129,12 @@ struct KitTests {
         for number in 1...3 { try await shop.post("coffee-order/\(number)", "start") }
         var iterator = screen.follow("coffee-order/*").makeAsyncIterator()
         #expect(try await rows(take(&iterator) { $0.isLive }).count == 3)
-        cutting.cut()
-        let confirmed = try await shop.post("coffee-order/1", "CONFIRMED")
-        let ended = try await shop.post("coffee-order/2", "end", data: ["dismissal-date": 0])
+        let (confirmed, ended) = try await cutting.cut {
+            (
+                try await shop.post("coffee-order/1", "CONFIRMED"),
+                try await shop.post("coffee-order/2", "end", data: ["dismissal-date": 0])
+            )
+        }
         let away = try await take(&iterator) { $0.isLive }
         #expect(
             rows(away) == [
