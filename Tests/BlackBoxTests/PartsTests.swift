@@ -69,6 +69,35 @@ struct PartsTests {
         }
     }
 
+    @Test func `a part is left out while what it reads is as it was when it passed`() async throws {
+        try await onOwnThread {
+            let folder = try TemporaryFolder()
+            let count = folder.path("count")
+            func write(_ text: String, _ file: String) throws {
+                try text.write(toFile: folder.path(file), atomically: true, encoding: .utf8)
+            }
+            /// How many parts ran; 0 = one failed.
+            func run(_ command: String) throws -> Int {
+                try write("", "count")
+                let place = "cd '\(folder.path("."))' && { [ -e .git ] || git init -q; }"
+                let script = "\(place) && '\(Self.tool)' --passed passed"
+                let run = try RunningProgram(
+                    URL(filePath: "/bin/sh"), ["-c", script],
+                    input: "one reads source: \(command)\ntwo after one: echo two >>\(count)")
+                _ = run.readToEnd()
+                guard run.waitForExit() == 0 else { return 0 }
+                return try String(contentsOfFile: count, encoding: .utf8).split(separator: "\n").count
+            }
+            let command = "echo one >>\(count)"
+            for file in ["source", "other"] { try write("as it was", file) }
+            #expect(try [run(command), run(command)] == [2, 1])
+            try write("changed", "other")
+            #expect(try run(command) == 1)
+            try write("changed", "source")
+            #expect(try [run(command + "; exit 1"), run(command), run(command)] == [0, 2, 1])
+        }
+    }
+
     @Test func `a failure ends the other parts, and is shown last`() async throws {
         try await onOwnThread {
             let folder = try TemporaryFolder()
