@@ -24,6 +24,7 @@ extension Member {
         if !isLeading {
             standing.epoch = replica.reader.epoch ?? 0
             standing.sequence = sequence
+            standing.rules = rules
         }
         standing.position = replica.reader.position
         standing.historySince = replica.reader.origin.map { ($0.sequence, $0.time) }

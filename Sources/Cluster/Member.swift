@@ -345,6 +345,14 @@ public struct Member: ~Copyable {
         standby?.snapshotWritten(isWritten: isWritten)
     }
 
+    /// The edition of the rules by which the standby replays; `nil` while there is none.
+    var rules: Int64? {
+        switch standby {
+        case .some(let standby): standby.rules
+        case nil: nil
+        }
+    }
+
     /// The newest record that was replayed, or decided and stored.
     public var sequence: Int64 { replica.reader.chain.sequence }
 }

@@ -45,6 +45,8 @@ public struct ClusterStanding: Hashable, Sendable {
     /// Of a standby: the history that it replays, which its hub of connections does not have.
     public var epoch: UInt64?
     public var sequence: Int64 = 0
+    /// Of a standby: the edition of the rules of that history.
+    public var rules: Int64?
     /// Messages of the log that were read.
     public var position: Int64 = 0
     /// The record behind which `HISTORY` begins here, and its time, where this node began with a base; `nil` = the first record.

@@ -43,9 +43,12 @@ extension Server {
     /// Lets kinds take effect with the next commit: at the start, and on a reload.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
+    /// The edition of the rules by which the next commit decides.
+    public var rules: Int64 { hub.rules }
+
     /// Lets what decisions depend on take effect with the next commit.
     ///
-    /// - Throws: ``Hub/SettingsRefusal`` where this history was written by a clock of another speed.
+    /// - Throws: ``Hub/SettingsRefusal`` where they cannot take effect in this history.
     public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) { try hub.adopt(settings) }
 
     /// The principals and their rights are these from now on: at the start, before anybody is served, and on a change.

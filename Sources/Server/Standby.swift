@@ -29,6 +29,8 @@ public struct Standby: ~Copyable {
     public var time: Timestamp { hub.lastRecordTime }
     /// The same on the real clock.
     public var wall: Timestamp { hub.lastRecordWall }
+    /// The edition of the rules by which the newest record was decided.
+    public var rules: Int64 { hub.rules }
     /// A hash of everything that a recovery rebuilds: the same on every node behind the same record.
     public var stateHash: UInt64 { hub.stateHash }
     /// The state behind the newest record, for a snapshot of the local copy.
@@ -55,7 +57,7 @@ public struct Standby: ~Copyable {
 
     /// By what `kinds` and `settings` differ from those in force, which are the log's; empty where the history has none yet.
     ///
-    /// - Throws: ``Hub/SettingsRefusal`` where the history was written by a clock of another speed.
+    /// - Throws: ``Hub/SettingsRefusal`` where they cannot take effect in this history.
     public func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
         hub.lastRecordSequence == 0 ? [] : try hub.differences(from: kinds, settings)
     }

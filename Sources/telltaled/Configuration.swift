@@ -49,6 +49,8 @@ struct Configuration: Sendable {
     var retention = Milliseconds.days(7)
     var widgetFloor = Milliseconds.minutes(5)
     var stackHold = Milliseconds.minutes(15)
+    /// `nil` = those of the history.
+    var rules: DecisionRules?
     var acceptsOldEnd = true
     var surfaces = SurfaceSettings()
     /// Rows of one widget a day to a device whose screen is off; `nil` = any number.
@@ -134,6 +136,7 @@ struct Configuration: Sendable {
         hub.decisions.eventIDAge = eventIDAge
         hub.decisions.eventIDsPerSource = eventIDsPerSource
         hub.decisions.retention = retention
+        hub.decisions.rules = rules
         hub.decisions.widgetFloor = widgetFloor
         return hub
     }

@@ -2,6 +2,7 @@ import Hub
 import Journal
 import Kinds
 import Logging
+import Machines
 import Server
 import TelltaleEventLoop
 
@@ -50,6 +51,15 @@ extension Daemon {
         server.certificateLoaded(expiry: certificate.expiry)
     }
 
+    /// Says by which edition of the rules this history is decided, and how to get a newer one.
+    func tellRules() {
+        let (rules, newest) = (server.rules, DecisionRules.newest.number)
+        guard rules < newest else { return logger.info("decides by the newest rules", metadata: ["rules": "\(rules)"]) }
+        logger.notice(
+            "this history is decided by the rules of an earlier release; --rules \(newest) moves it to those of this one",
+            metadata: ["rules": "\(rules)"])
+    }
+
     /// Reads everything again of which the daemon has a copy. The kinds are read on another thread: a folder of some hundred takes
     /// a second.
     func reload() {
@@ -86,9 +96,11 @@ extension Daemon {
             if cluster?.isLeading == false {
                 return logger.info("kinds are read by the node that leads, and this one does not")
             }
+            let former = server.rules
             try server.adopt(kinds.kinds)
             // A daemon by itself has begun with its settings; a leader has those of the log.
             if cluster != nil { try server.adopt(configuration.hub.decisions) }
+            if server.rules != former { tellRules() }
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")

@@ -1,4 +1,5 @@
 import Kinds
+import Machines
 import Server
 import Surfaces
 import TelltaleEventLoop
@@ -118,6 +119,13 @@ extension Setting {
         number("event-ids-per-source", 1...100_000_000, \.eventIDsPerSource, "ids"),
         span("retention", .seconds(1) ... .days(3_650), plain: .seconds) { $0.retention = $1 },
         span("widget-floor", .zero ... .days(1), plain: .seconds) { $0.widgetFloor = $1 },
+        Setting(name: "rules") { configuration, values in
+            let newest = DecisionRules.newest.number
+            guard let rules = wholeNumber(values[0], in: 1...Int(newest)).flatMap({ DecisionRules(number: Int64($0)) })
+            else { return "takes a whole number from 1 to \(newest), the newest rules of this release" }
+            configuration.rules = rules
+            return nil
+        },
         choice("accept-old-end", ["yes", "no"]) { $0.acceptsOldEnd = $1 == "yes" },
         choice("order", ["relevance", "alert"]) { $0.surfaces.order = .init(rawValue: $1) ?? .relevance },
         choice("lock-screen-order", ["relevance", "alert"]) {

@@ -6,6 +6,7 @@ import Journal
 import JournalSQLite
 import Kinds
 import Logging
+import Machines
 import Server
 import TelltaleEventLoop
 import TelltaleModel
@@ -115,6 +116,11 @@ struct Telltaled: ParsableCommand {
         var retention: String?
         @Option(help: ArgumentHelp("How far apart a widget asks its provider. (default: 5m)", valueName: "SPAN"))
         var widgetFloor: String?
+        @Option(
+            help: ArgumentHelp(
+                "The edition of the rules that decides. (default: that of the history; a new one begins with \(DecisionRules.newest.number))",
+                valueName: "N"))
+        var rules: String?
         @Option(
             help: ArgumentHelp(
                 "Whether an end older than the newest event ends all the same. (default: yes)", valueName: "yes|no"))
@@ -287,6 +293,7 @@ struct Telltaled: ParsableCommand {
                 daemon.giveUp()
                 throw error
             }
+            daemon.tellRules()
             announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
             manager.ready()
             _ = loop.run()

@@ -195,6 +195,8 @@ struct ConfigurationTests {
             ("stack-hold", ["15m", "900"], ["900 s"]), ("pace", ["auto", "0", "2ms", "2"], ["2s", "1001"]),
             // Settings of a cluster have never taken plain numbers: one without a unit is likely a mistake.
             ("lease", ["3s", "1500ms"], ["3000", "3"]), ("give-up", ["12s"], ["12"]), ("base-every", ["1h"], ["1"]),
+            // No span, and told by the same words.
+            ("rules", ["1", "2"], ["0", "3", "two"]),
         ] as [(String, [String], [String])])
     func spans(name: String, good: [String], bad: [String]) async throws {
         try await onOwnThread {

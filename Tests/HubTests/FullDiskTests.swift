@@ -1,4 +1,5 @@
 import Journal
+import Machines
 import TelltaleModel
 import Testing
 
@@ -62,6 +63,7 @@ struct FullDiskTests {
         let house = try HubHarness()
         var settings = HubConfiguration().decisions
         settings.retention = .days(1)
+        settings.rules = .newest
         house.isFull = true
         try house.hub.adopt(settings)
         house.turn()

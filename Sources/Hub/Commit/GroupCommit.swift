@@ -64,6 +64,9 @@ struct GroupCommit: ~Copyable {
 
     // MARK: What the hub originates
 
+    /// The settings that take effect with the next batch; `nil` = those in force stay.
+    var proposedSettings: DecisionSettings? { pendingSettings }
+
     mutating func propose(_ settings: DecisionSettings) { pendingSettings = settings }
     /// - Parameter kinds: `nil` takes back what still waits.
     mutating func propose(_ kinds: [Kind]?) { pendingKinds = kinds }

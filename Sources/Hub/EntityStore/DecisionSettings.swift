@@ -20,11 +20,24 @@ public struct DecisionSettings: Hashable, Sendable {
     public var widgetFloor = Milliseconds.minutes(5)
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed = 1.0
+    /// The edition of the rules. `nil` in settings that are to take effect: the history keeps its own, and a new one begins with
+    /// the newest.
+    public var rules: DecisionRules? {
+        didSet { activities.rules = rules ?? .newest }
+    }
 
     public init() {}
 
+    /// Those of a history whose records have not said any yet.
+    static var unsaid: DecisionSettings {
+        var settings = DecisionSettings()
+        settings.rules = .first
+        return settings
+    }
+
+    /// Without `rules` where they are the first, as in the records of the releases that had no others.
     var json: JSON {
-        [
+        var json: JSONObject = [
             "byteCountLimit": .integer(Int64(activities.byteCountLimit)),
             "acceptsOldEnd": .bool(activities.acceptsOldEnd),
             "aheadLimit": .integer(activities.aheadLimit.count),
@@ -39,10 +52,18 @@ public struct DecisionSettings: Hashable, Sendable {
             "widgetFloor": .integer(widgetFloor.count),
             "clockSpeed": JSON(clockSpeed),
         ]
+        if let rules, rules > .first { json["rules"] = .integer(rules.number) }
+        return .object(json)
     }
 
-    /// A member that `json`, written by an earlier release, lacks keeps its default.
-    init(_ json: JSON) {
+    /// A member that `json`, written by an earlier release, lacks keeps its default; without `rules` they are the first.
+    ///
+    /// - Throws: ``UnknownRules`` for those of a later release.
+    init(_ json: JSON) throws(UnknownRules) {
+        let number = json["rules"]?.integer ?? DecisionRules.first.number
+        guard let rules = DecisionRules(number: number) else { throw UnknownRules(number: number) }
+        // No observer runs in an initializer.
+        (self.rules, activities.rules) = (rules, rules)
         if let value = json["byteCountLimit"]?.integer { activities.byteCountLimit = Int(value) }
         if let value = json["acceptsOldEnd"]?.bool { activities.acceptsOldEnd = value }
         if let value = json["aheadLimit"]?.integer { activities.aheadLimit = Milliseconds(value) }
@@ -56,5 +77,14 @@ public struct DecisionSettings: Hashable, Sendable {
         if let value = json["groups"]?.integer { groups = Int(value) }
         if let value = json["widgetFloor"]?.integer { widgetFloor = Milliseconds(value) }
         if let value = json["clockSpeed"]?.double { clockSpeed = value }
+    }
+}
+
+/// A later release has written this history, and decides it by rules that this one does not know.
+struct UnknownRules: Error, CustomStringConvertible {
+    let number: Int64
+
+    var description: String {
+        "this history is decided by rules \(number), and this release knows 1 to \(DecisionRules.newest.number); use the release that wrote it, or a later one"
     }
 }

@@ -3,13 +3,20 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// The kinds' clock of this journal ran at another speed; its dates would mean something else.
-public struct SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    public var journal: Double
-    public var asked: Double
+/// Settings that cannot take effect in a history.
+public enum SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kinds' clock of this journal ran at another speed; its dates would mean something else.
+    case clockSpeed(journal: Double, asked: Double)
+    /// Rules of before: what newer ones have decided would be decided otherwise.
+    case formerRules(journal: Int64, asked: Int64)
 
     public var description: String {
-        "this journal was written with --clock-speed \(journal), not \(asked); start with that speed, or with another --data"
+        switch self {
+        case .clockSpeed(let journal, let asked):
+            "this journal was written with --clock-speed \(journal), not \(asked); start with that speed, or with another --data"
+        case .formerRules(let journal, let asked):
+            "this history is decided by --rules \(journal), and does not go back to \(asked); start without --rules, or with another --data"
+        }
     }
 }
 
@@ -43,21 +50,30 @@ extension EntityStore {
         return kinds.map(\.source) != self.kinds.inForce.map(\.source) || self.kinds.current.isEmpty
     }
 
-    /// Whether `settings` differ from those in force.
+    /// `settings` as they take effect in this history: with its rules, where they name none.
     ///
-    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
-    func isChange(to settings: DecisionSettings) throws(SettingsRefusal) -> Bool {
-        guard !hasSettings || settings.clockSpeed == self.settings.clockSpeed else {
-            throw SettingsRefusal(journal: self.settings.clockSpeed, asked: settings.clockSpeed)
+    /// - Returns: `nil` where those in force are the same.
+    /// - Throws: ``SettingsRefusal`` where they cannot take effect.
+    func change(to settings: DecisionSettings) throws(SettingsRefusal) -> DecisionSettings? {
+        var settings = settings
+        guard hasSettings else {
+            settings.rules = settings.rules ?? .newest
+            return settings
         }
-        return settings != self.settings || !hasSettings
+        guard settings.clockSpeed == self.settings.clockSpeed else {
+            throw .clockSpeed(journal: self.settings.clockSpeed, asked: settings.clockSpeed)
+        }
+        let rules = settings.rules ?? self.rules
+        guard rules >= self.rules else { throw .formerRules(journal: self.rules.number, asked: rules.number) }
+        settings.rules = rules
+        return settings == self.settings ? nil : settings
     }
 
     /// By what `kinds` and `settings` differ from those in force, for people: one text for each kind and each setting.
     ///
-    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    /// - Throws: ``SettingsRefusal`` where they cannot take effect.
     func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
-        let isOther = try isChange(to: settings)
+        let change = try change(to: settings)
         let inForce = Dictionary(self.kinds.inForce.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let own = Dictionary(kinds.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var texts: [String] = []
@@ -73,9 +89,14 @@ extension EntityStore {
             case _: break
             }
         }
-        guard isOther, let old = self.settings.json.object, let new = settings.json.object else { return texts }
-        for (member, other) in zip(old, new) where member.value != other.value {
-            texts.append("\(member.name) is \(member.value), and \(other.value) here")
+        guard let change, let old = self.settings.json.object, let new = change.json.object else { return texts }
+        // The first rules have no member.
+        for member in old where member.name != "rules" {
+            guard let value = new[member.name], value != member.value else { continue }
+            texts.append("\(member.name) is \(member.value), and \(value) here")
+        }
+        if let rules = change.rules, rules != self.rules {
+            texts.append("rules is \(self.rules.number), and \(rules.number) here")
         }
         return texts
     }

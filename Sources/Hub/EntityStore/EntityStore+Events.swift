@@ -64,7 +64,11 @@ extension EntityStore {
         switch entry {
         case .settings(let settings):
             let former = self.settings.activities
-            setSettings(DecisionSettings(settings))
+            do throws(UnknownRules) {
+                setSettings(try DecisionSettings(settings))
+            } catch {
+                throw WireError(.internal, error.description)
+            }
             // With a shorter retention, what is dismissed is forgotten earlier than its deadline says.
             for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
             var result = DecisionResult(verdict: .applied)

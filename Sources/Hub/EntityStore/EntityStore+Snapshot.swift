@@ -91,7 +91,11 @@ extension HubSnapshot.Header {
         wall = try reader.readTimestamp()
         resumeFloor = try reader.readInt64()
         let json = try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() }
-        settings = json.map { DecisionSettings($0) }
+        do throws(UnknownRules) {
+            settings = if let json { try DecisionSettings(json) } else { nil }
+        } catch {
+            throw reader.failure(error.description)
+        }
         let definitions = try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() }
         var versions: [Kind] = []
         for source in definitions {

@@ -29,7 +29,7 @@ struct EntityStore: ~Copyable {
     /// ``time`` and ``wall`` of the newest record that is kept. A batch without records moves the clocks on here, and on no other node.
     private(set) var recordClocks = (time: Timestamp.distantPast, wall: Timestamp.distantPast)
     private(set) var kinds = KindTable()
-    private(set) var settings = DecisionSettings()
+    private(set) var settings = DecisionSettings.unsaid
     /// Whether a record has said which settings are in force.
     private(set) var hasSettings = false
     /// Resumes from before this sequence cannot be complete: deletions were forgotten.
@@ -216,6 +216,9 @@ struct EntityStore: ~Copyable {
 
     /// Notes the state of a key before it changes.
     mutating func recordUndo(of entity: EntityIndex) { undo.append(Undo(to: entities[entity], at: entity)) }
+
+    /// The edition of the rules in force.
+    var rules: DecisionRules { settings.activities.rules }
 
     mutating func setSettings(_ settings: DecisionSettings) {
         undo.append(.settings(self.settings, hadSettings: hasSettings))

@@ -1,5 +1,6 @@
 public import Journal
 public import Kinds
+internal import Machines
 public import TelltaleModel
 
 // The past: recovery, what is in force, and the snapshot.
@@ -12,6 +13,9 @@ extension Hub {
     public var lastRecordTime: Timestamp { store.time }
     /// The same on the real clock.
     public var lastRecordWall: Timestamp { store.wall }
+
+    /// The edition of the rules by which the next commit decides.
+    public var rules: Int64 { (commit.proposedSettings?.rules ?? store.rules).number }
 
     /// Takes the next chunk of a snapshot, into a hub without a past.
     public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
@@ -52,14 +56,14 @@ extension Hub {
 
     /// Lets what decisions depend on take effect with the next commit.
     ///
-    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    /// - Throws: ``SettingsRefusal`` where they cannot take effect in this history.
     public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
-        if try store.isChange(to: settings) { commit.propose(settings) }
+        if let change = try store.change(to: settings) { commit.propose(change) }
     }
 
     /// By what `kinds` and `settings` differ from those in force, for people.
     ///
-    /// - Throws: ``SettingsRefusal`` where this history was written by a clock of another speed.
+    /// - Throws: ``SettingsRefusal`` where they cannot take effect in this history.
     public func differences(
         from kinds: [Kind], _ settings: DecisionSettings
     ) throws(SettingsRefusal) -> [String] {

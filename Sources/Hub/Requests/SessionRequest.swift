@@ -124,6 +124,9 @@ extension Hub {
         body.member("entities", store.entities.count)
         body.member("kinds", store.kinds.current.count)
         body.member("seq", standing?.epoch == nil ? commit.durableSequence : standing?.sequence ?? 0)
+        // A standby's hub of connections has no history.
+        let isLobby = standing?.role == .standby
+        if let rules = isLobby ? standing?.rules : store.rules.number { body.member("rules", rules) }
         body.member("requests", sessions.requestCount)
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)

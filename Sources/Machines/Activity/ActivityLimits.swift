@@ -11,6 +11,8 @@ public struct ActivitySettings: Hashable, Sendable {
     public var aheadLimit = Milliseconds.hours(8)
     /// The largest number of accounts whose dismissals and views one activity stores.
     public var markLimit = 4096
+    /// The edition of the rules by which activities are decided.
+    public var rules = DecisionRules.newest
 
     public init() {}
 }

@@ -193,6 +193,7 @@ final class ClusterEdge {
             daemon.serve(with: server, farewell)
             StandardStream.output.write("leading term=\(term) after_ms=\(wait.count)\n")
             logger.notice("this node leads", metadata: ["term": "\(term)", "after_ms": "\(wait.count)"])
+            daemon.tellRules()
             tellStanding()
         } catch {
             logger.critical("this node cannot lead: \(error)")

@@ -114,7 +114,7 @@ struct ClusterStatusCommand: ParsableCommand {
     // MARK: What is shown
 
     private func show(_ nodes: [Node], _ isRedundant: Bool) {
-        let head = ["NODE", "ADDRESS", "ROLE", "TERM", "POSITION", "LAG", "ENGINE"]
+        let head = ["NODE", "ADDRESS", "ROLE", "TERM", "POSITION", "LAG", "RULES", "ENGINE"]
         let rows = nodes.map(Self.row)
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
         for row in [head] + rows {
@@ -156,7 +156,8 @@ struct ClusterStatusCommand: ParsableCommand {
                 separator: " ")
         }
         let cells: [String] = [
-            node.name, node.address, node.role, number("term"), number("position"), number("lag"), engine,
+            node.name, node.address, node.role, number("term"), number("position"), number("lag"),
+            node.figures?["rules"]?.integer.map { String($0) } ?? "-", engine,
         ]
         return cells.map(\.harmless)
     }
@@ -168,6 +169,7 @@ struct ClusterStatusCommand: ParsableCommand {
             object["address"] = .string(node.address)
             object["node"] = .string(node.name)
             object["role"] = .string(node.role)
+            object["rules"] = node.figures?["rules"]
             object["cluster"] = node.cluster.map(JSON.object)
             if let address = strays[node.name] { object["unreachable"] = .string(address) }
             if !node.reason.isEmpty { object["reason"] = .string(node.reason) }
