@@ -88,6 +88,55 @@ struct WidgetTests {
         #expect(Self.rows(house, near) == [])
     }
 
+    /// A schedule like that of the shipped shop hours: nothing from Saturday 15:00 to Monday 07:00.
+    private static let weekend = """
+        {"kind":"shop","type":"widget","version":1,"app":"com.example.coffee","title":"Hours","families":["systemSmall"],
+         "source":{"schedule":[
+           {"at":"07:00","days":["mon","tue","wed","thu","fri"],"set":{"is":"open"}},
+           {"at":"19:00","days":["mon","tue","wed","thu","fri"],"set":{"is":"closed"}},
+           {"at":"09:00","days":["sat"],"set":{"is":"open"}},{"at":"15:00","days":["sat"],"set":{"is":"closed"}}]},
+         "views":{"systemSmall":{"title":"{{content.is}}"}}}
+        """
+
+    @Test(
+        "Over a gap of days a follower is sent a row when the next slot becomes known, where it wants one, and at its date",
+        arguments: [
+            ("SUB shop/* view=phone", ["15h -1:closed 39:open"]), ("SUB shop/* view=phone ahead=0", []),
+            ("SUB shop/* view=phone ahead=1", ["15h -1:closed 39:open"]),
+            ("SUB @a/* view=phone", ["15h -1:closed 39:open"]),
+            ("SUB @a/* view=standby ahead=0", []), ("SUB @a/* view=carplay", ["15h -1:closed 39:open"]),
+        ], [false, true])
+    func gap(of subscription: (request: String, known: [String]), hasUnit: Bool) throws {
+        let house = try HubHarness(kinds: [Self.weekend])
+        // Saturday 2026-11-28 16:00.
+        house.time = Timestamp(milliseconds: 1_795_881_600_000)
+        house.turn()
+        let start = house.time
+        let screen = house.connect()
+        Self.reply(house, "HELLO account=alice caps=widgets" + (hasUnit ? " unit=u1" : ""), screen)
+        #expect(Self.reply(house, "TILE @a/t1 do=add widget=shop/main", screen).first?.hasPrefix("OK") == true)
+        let snapshot = Self.reply(house, subscription.request, screen).filter { $0.hasPrefix("SNAP") }
+        #expect(try snapshot.map { try Self.entries($0, from: start).count } == [1])
+        var rows: [String] = []
+        for hour in 1...38 as ClosedRange<Int64> {
+            house.advance(by: .hours(1))
+            // Nothing is due within a moment of it either.
+            if let next = house.hub.nextDeadline { #expect(next - house.time > .seconds(1), "hour \(hour)") }
+            rows += try Self.rows(house, screen).map { line in
+                let entries = try Self.entries(line, from: start).map { entry -> String in
+                    let parts = entry.split(separator: ":")
+                    return "\((Int64(parts[0]) ?? 0) / 3_600):\(parts[1])"
+                }
+                return "\(hour)h " + entries.joined(separator: " ")
+            }
+        }
+        #expect(rows == subscription.known)
+        house.advance(by: .hours(1))
+        let opening = Self.rows(house, screen)
+        #expect(opening.count == 1)
+        #expect(try Self.entries(opening.first, from: start).first == "\(39 * 3_600):open")
+    }
+
     @Test("A widget turns beside another one that has the same entry now, and nothing behind it")
     func sameEntryElsewhere() throws {
         let house = try Self.house()

@@ -183,9 +183,30 @@ struct WidgetKindTests {
         #expect(weekly.entries(at: epoch + .hours(-1)).map(\.date.milliseconds) == [-604_800_000, 0])
     }
 
+    @Test("More of a schedule is known at its last date, and over a gap of days a day before the next slot")
+    func moreKnown() throws {
+        let hours = try schedule(
+            #"""
+            {"zone":"+09:00","schedule":[{"at":"09:00","days":["sat"],"set":{}},{"at":"15:00","days":["sat"],"set":{}},
+             {"at":"07:00","days":["mon"],"set":{}}]}
+            """#)
+        // Saturday 2026-11-28 08:00 in Seoul.
+        let saturday = Timestamp(milliseconds: 1_795_820_400_000)
+        func hour(_ count: Int64) -> Int64? {
+            hours.moreKnown(after: saturday + .hours(count)).map { ($0 - saturday).count / 3_600_000 }
+        }
+        #expect([0, 6, 7, 8, 22, 23, 46, 47].map(hour) == [7, 7, 23, 23, 23, 47, 47, 145])
+        let weekly = try schedule(#"{"schedule":[{"at":"00:00","days":["thu"],"set":{"n":1}}]}"#)
+        let epoch = Timestamp(milliseconds: 0)
+        #expect(weekly.moreKnown(after: epoch) == epoch + .days(6))
+        #expect(weekly.moreKnown(after: epoch + .days(6)) == epoch + .days(7))
+        #expect(weekly.moreKnown(after: epoch + .hours(-1)) == epoch)
+    }
+
     @Test("No time makes a schedule trap", arguments: [Int64.min, Int64.max, -1, 1 << 60])
     func extremes(milliseconds: Int64) throws {
         let hours = try schedule(#"{"zone":"-11:30","schedule":[{"at":"07:00","set":{"is":"open"}}]}"#)
         _ = hours.entries(at: Timestamp(milliseconds: milliseconds))
+        _ = hours.moreKnown(after: Timestamp(milliseconds: milliseconds))
     }
 }

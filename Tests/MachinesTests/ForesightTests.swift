@@ -19,6 +19,7 @@ struct ForesightTests {
                 let future = life.activity.future(at: life.now, settings: life.settings)
                 momentCount += future.moments.count
                 goesOnCount += future.continuesAt == nil ? 0 : 1
+                if let more = future.continuesAt { #expect(more > life.now, "seed \(seed)") }
                 if let fault = life.fault(of: future) { Issue.record("seed \(seed): \(fault)") }
                 if try life.step(seed: seed) { sameCount += 1 }
             }

@@ -288,12 +288,33 @@ extension RowRenderer {
         }
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
         if case .widget(let number) = form {
-            let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
-            subscriptions.noteSent(widgetForms[number], of: entity, to: index, usedUpAt: usedUpAt)
+            let isNew = note(body, rev: head.rev, number, of: entity, to: index, &subscriptions)
+            guard isNew || entry.hasOwnCommit || entry.isSnapshot || !entry.announcements.isEmpty else { return }
         }
         if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
         writer.update(head, body: body)
+    }
+
+    /// Notes the row of a widget that is due to a subscriber, and when the next one is.
+    ///
+    /// - Returns: Whether it differs from the row that the subscriber was sent before. Time makes a row due when more is known,
+    ///   which may lie beyond the entries that the subscriber wants.
+    private func note(
+        _ body: [UInt8], rev: Int64, _ number: Int32, of entity: EntityIndex, to index: SubscriptionIndex,
+        _ subscriptions: inout SubscriptionRegistry
+    ) -> Bool {
+        let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
+        var digest: UInt32 = 0
+        if usedUpAt != nil {
+            var hash = StableHash()
+            hash.combine(UInt64(bitPattern: rev))
+            hash.combine(body.span)
+            digest = max(1, UInt32(truncatingIfNeeded: hash.finalize()))
+        }
+        let former = subscriptions[index]?.backlog?.widgets[entity.rawValue]?.digest
+        subscriptions.noteSent(widgetForms[number], of: entity, to: index, usedUpAt: usedUpAt, digest: digest)
+        return digest == 0 || digest != former
     }
 
     /// Writes what goes before a row.

@@ -6,15 +6,16 @@ internal import TelltaleModel
 extension SubscriptionRegistry {
     /// Notes the row of a widget that a subscriber was sent, or is known to hold.
     mutating func noteSent(
-        _ form: WidgetForm, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?
+        _ form: WidgetForm, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?,
+        digest: UInt32 = 0
     ) {
-        noteSent(scene: form.sceneBox, tile: form.tile, of: entity, to: index, usedUpAt: usedUpAt)
+        noteSent(scene: form.sceneBox, tile: form.tile, of: entity, to: index, usedUpAt: usedUpAt, digest: digest)
     }
 
     /// - Parameter scene: `nil` for a suggestion that the subscriber is not shown now.
     mutating func noteSent(
         scene: WidgetForm.SceneBox?, tile: TileSight?, of entity: EntityIndex, to index: SubscriptionIndex,
-        usedUpAt: Timestamp?
+        usedUpAt: Timestamp?, digest: UInt32 = 0
     ) {
         guard let subscription = self[index] else { return }
         let former = subscription.backlog?.widgets[entity.rawValue]?.watchedAt
@@ -25,7 +26,7 @@ extension SubscriptionRegistry {
         }
         change(index) { subscription in
             subscription.needBacklog().widgets[entity.rawValue] = WidgetSent(
-                scene: scene, tile: SentTile(tile), usedUpAt: usedUpAt, watchedAt: watchedAt)
+                scene: scene, tile: SentTile(tile), usedUpAt: usedUpAt, watchedAt: watchedAt, digest: digest)
             subscription.noteDrained()
         }
     }

@@ -65,6 +65,8 @@ struct WidgetSent {
     var usedUpAt: Timestamp?
     /// When the watch looks at it; never later than ``usedUpAt``.
     var watchedAt: Timestamp?
+    /// A hash of its rev and its bytes, where another row is due; 0 elsewhere. Of 32 bits, which cost the row no room.
+    var digest: UInt32 = 0
 }
 
 /// The place of a tile in the row that a subscriber holds.

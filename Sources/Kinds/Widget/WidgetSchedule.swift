@@ -36,20 +36,41 @@ public struct WidgetSchedule: Sendable {
     ///
     /// - Returns: Nothing for a schedule without slots.
     public func entries(at now: Timestamp) -> [(date: Timestamp, content: JSON)] {
+        dated(around: now, days: 1, through: now + Self.horizon)
+    }
+
+    /// When more than ``entries(at:)`` is known: at the last of their dates or, where only the slot is known that is shown,
+    /// when the next one comes within ``horizon``. Always after `now`.
+    ///
+    /// - Returns: `nil` for a schedule without slots.
+    public func moreKnown(after now: Timestamp) -> Timestamp? {
+        if let last = entries(at: now).last, last.date > now { return last.date }
+        // A slot comes every week.
+        return dated(around: now, days: 8, through: now + .days(8)).first { $0.date > now }.map {
+            $0.date + Milliseconds(0 - Self.horizon.count)
+        }
+    }
+
+    /// - Parameters:
+    ///   - days: How many days after today's are looked at.
+    ///   - end: The newest date.
+    private func dated(
+        around now: Timestamp, days: Int64, through end: Timestamp
+    ) -> [(date: Timestamp, content: JSON)] {
         // Dates beyond any calendar are cut, so that no sum overflows.
         let bound: Int64 = 1 << 53
         let local = min(max(now.milliseconds, -bound), bound) + offset * 60_000
         let today = CivilDate.floorDivide(local, 86_400_000)
         var entries: [(date: Timestamp, content: JSON)] = []
         // A week back, because a slot may be on one day alone.
-        for day in today - 7...today + 1 {
+        for day in today - 7...today + days {
             // 1970-01-01 was a Thursday.
             let weekday = Int(((day + 3) % 7 + 7) % 7)
             for slot in slots where slot.days[weekday] {
                 let date = Timestamp(milliseconds: day * 86_400_000 + slot.minute * 60_000 - offset * 60_000)
                 if date <= now {
                     entries = [(date, slot.content)]
-                } else if date <= now + Self.horizon {
+                } else if date <= end {
                     entries.append((date, slot.content))
                 }
             }

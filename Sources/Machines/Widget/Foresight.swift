@@ -35,7 +35,8 @@ public struct ActivitySight: Hashable, Sendable {
 public struct WidgetFuture: Hashable, Sendable {
     /// Never empty, and with rising dates.
     public var moments: [WidgetMoment]
-    /// From when on more is known; `nil` where the moments are all there will be.
+    /// From when on more is known, always after the moment of which it is the future: a row is due then. `nil` where the moments
+    /// are all there will be.
     public var continuesAt: Timestamp?
 
     public init(moments: [WidgetMoment], continuesAt: Timestamp? = nil) {
@@ -79,7 +80,10 @@ extension Activity {
             }
             guard aheadCount <= Self.foreseenLimit, overdueCount <= Self.overdueLimit,
                 copy.deadlineReached(by: deadline, settings: settings) != nil
-            else { return WidgetFuture(moments: moments, continuesAt: max(deadline, now)).cut(at: now) }
+            else {
+                let next = max(deadline, now + Milliseconds(1))
+                return WidgetFuture(moments: moments, continuesAt: next).cut(at: now)
+            }
             moments.append(next: copy.moment(at: deadline, where: condition))
         }
         return WidgetFuture(moments: moments).cut(at: now)

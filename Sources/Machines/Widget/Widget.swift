@@ -226,9 +226,8 @@ extension Widget {
             return WidgetFuture(
                 moments: [WidgetMoment(date: date, content: asOf == nil ? .placeholder : .nothing)])
         case .over(let aggregate): return aggregateFuture(at: now, aggregate, values: JSONObject())
-        case .schedule:
-            let moments = moments(at: now, kind: kind)
-            return WidgetFuture(moments: moments, continuesAt: moments.last?.date)
+        case .schedule(let schedule):
+            return WidgetFuture(moments: moments(at: now, kind: kind), continuesAt: schedule.moreKnown(after: now))
         case .pushed, .asked: return WidgetFuture(moments: moments(at: now, kind: kind))
         }
     }

@@ -53,6 +53,12 @@ struct FollowedRows {
         return rev < known ? "sees \(key) go back from \(known) to \(rev)" : nil
     }
 
+    /// The fault of a row that says what the device holds: two consecutive rows of a widget differ in their bytes or in `rev`.
+    func repetition(in line: ClientLine, rev: Int64, key: String) -> String? {
+        guard phase == .live, line.verb == "UPD", let row = table[key] else { return nil }
+        return row.rev == rev && row.text == line.text ? "is sent \(key) at \(rev) again as it was" : nil
+    }
+
     /// - Parameter row: `nil` = it was deleted.
     mutating func set(_ row: ShownRow?, of key: String) {
         if phase == .filling, let row { snapshot[key] = row } else { table[key] = row }

@@ -129,7 +129,9 @@ final class WidgetScreen: RowClient {
 
     private func take(_ line: ClientLine, key: String, rev: Int64) {
         if !follows(key) { return broken("is told of \(key)") }
-        if let fault = rows.fault(ofRev: rev, key: key) { return broken(fault) }
+        if let fault = rows.fault(ofRev: rev, key: key) ?? rows.repetition(in: line, rev: rev, key: key) {
+            return broken(fault)
+        }
         guard line.verb != "DEL" else { return rows.set(nil, of: key) }
         if let fault = fault(of: line, key: key, rev: rev) { world.violated("widgets", "\(name): \(key) \(fault)") }
         if let known = table[key], known.rev == rev, rows.isLive, SimulatedWidgets.isCard(key), isLasting(known) {

@@ -57,7 +57,7 @@ final class HistoryChecker {
     private var lastSequence: Int64 = 0
     private var lines = ClientLines()
     var outages = Outages()
-    private(set) var widgets = WidgetHistory()
+    private(set) var widgets: WidgetHistory
     /// Where people arrange boards.
     let boards: BoardHistory?
     /// Where widgets come and go by themselves.
@@ -67,6 +67,7 @@ final class HistoryChecker {
 
     init(world: World) {
         self.world = world
+        widgets = WidgetHistory(hours: ReferenceSchedule(isWeekly: world.hasWeeklyHours))
         boards = world.hasBoards ? BoardHistory() : nil
         visits = world.hasVisits ? VisitHistory() : nil
     }

@@ -84,6 +84,9 @@ struct WidgetHistory {
     private var queue = ReferenceQueue()
     private var foreseen: [ObservationLog.KeyRev: [(date: Int64, drawn: ReferenceWidget.Drawn)]] = [:]
     private var byCommit: [ObservationLog.KeyRev: ReferenceWidget] = [:]
+    private let hours: ReferenceSchedule
+
+    init(hours: ReferenceSchedule) { self.hours = hours }
 
     /// - Returns: The fault of a record, if it has one.
     mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
@@ -142,9 +145,9 @@ struct WidgetHistory {
             return row.fault(ahead: ahead, reference: values.drawn) { _ in values.moments }
         }
         if key.hasPrefix("hours/") {
-            return row.fault(ahead: ahead, reference: ReferenceSchedule.drawn) { range in
+            return row.fault(ahead: ahead, reference: hours.drawn) { range in
                 // A schedule goes on for ever: as far as the row goes.
-                ReferenceSchedule.moments(in: range.lowerBound...(row.entries.last?.date ?? range.lowerBound))
+                hours.moments(in: range.lowerBound...(row.entries.last?.date ?? range.lowerBound))
             }
         }
         guard let widget = byCommit[.init(key: key, rev: rev)] else { return "has rev \(rev), which no commit gave it" }

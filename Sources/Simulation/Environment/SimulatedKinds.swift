@@ -69,19 +69,13 @@ enum SimulatedKinds {
 
     /// The simulation's kinds that a setting uses, and the setting's own.
     ///
-    /// - Parameters:
-    ///   - edition: How often the kinds of widgets were reloaded; `nil` where there are no widgets.
-    ///   - hasBoards: There is the kind that is on boards alone.
-    ///   - hasVisits: There is the kind whose widgets come and go by themselves, and many keys of one provider.
+    /// - Parameter edition: `nil` where there are no widgets.
     /// - Throws: ``KindFault`` with the first fault of a kind file.
     static func load(
-        for setting: Setting, bug: SeededBug? = nil, edition: Int? = nil, hasBoards: Bool = false,
-        hasVisits: Bool = false
+        for setting: Setting, bug: SeededBug? = nil, edition: SimulatedWidgets.Edition? = nil
     ) throws(KindFault) -> [Kind] {
         var kinds: [Kind] = []
-        var widgets = edition.map { SimulatedWidgets.texts(edition: $0, hasVisits: hasVisits) } ?? []
-        if hasBoards, let edition { widgets += SimulatedWidgets.textsOnBoards(edition: edition) }
-        for text in [order, ride, lamp, bell, tip] + widgets {
+        for text in [order, ride, lamp, bell, tip] + (edition?.texts ?? []) {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
             guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")

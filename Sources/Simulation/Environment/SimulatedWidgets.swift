@@ -35,12 +35,27 @@ enum SimulatedWidgets {
             """
     }
 
-    /// Every two minutes of two hours another number.
-    private static var hours: String {
-        let slots = (firstSlot..<firstSlot + slotCount).map { slot in
-            let minute = slot * 2 % 60
-            return #"{"at":"\#(slot * 2 / 60):\#(minute < 10 ? "0" : "")\#(minute)","set":{"n":"\#(slot)"}}"#
-        }
+    /// The slots of `hours` in a world where they are days apart: a day, and minutes of it. A run begins at ten on a Friday, so
+    /// that the first one is shown for days, and the next ones become known in the run's first minutes.
+    static let weeklySlots: [(day: String, minute: Int64)] = [
+        ("wed", 9 * 60), ("sat", 10 * 60 + 2), ("sat", 10 * 60 + 5),
+    ]
+
+    private static func time(ofMinute minute: Int64) -> String {
+        let (hour, rest) = (minute / 60, minute % 60)
+        return "\(hour < 10 ? "0" : "")\(hour):\(rest < 10 ? "0" : "")\(rest)"
+    }
+
+    /// Every two minutes of two hours another number; or nothing new for days.
+    private static func hours(isWeekly: Bool) -> String {
+        let slots =
+            isWeekly
+            ? weeklySlots.enumerated().map { index, slot in
+                #"{"at":"\#(time(ofMinute: slot.minute))","days":["\#(slot.day)"],"set":{"n":"\#(index)"}}"#
+            }
+            : (firstSlot..<firstSlot + slotCount).map { slot in
+                #"{"at":"\#(time(ofMinute: slot * 2))","set":{"n":"\#(slot)"}}"#
+            }
         return """
             {"kind":"hours","type":"widget","version":1,"app":"com.example.shop","title":"Hours",
              "families":["systemSmall","accessoryCircular","accessoryRectangular"],
@@ -120,13 +135,24 @@ enum SimulatedWidgets {
         widget.hasPrefix("status/") ? "order" + widget.drop { $0 != "/" } : nil
     }
 
-    /// The kind files of what is on boards alone. In every third edition the trip is taken away.
-    static func textsOnBoards(edition: Int) -> [String] { edition % 3 == 2 ? [status] : [status, trips] }
+    /// The kinds of widgets of a world.
+    struct Edition {
+        /// How often the kinds were reloaded.
+        var number: Int
+        /// There is the kind that is on boards alone.
+        var hasBoards: Bool
+        /// There is the kind whose widgets come and go by themselves, and many keys of one provider.
+        var hasVisits: Bool
+        /// The slots of `hours` are days apart.
+        var hasWeeklyHours: Bool
 
-    /// The kind files of an edition. In every third one the schedule is taken away.
-    static func texts(edition: Int, hasVisits: Bool = false) -> [String] {
-        let posted = edition % 3 == 2 ? [sales(edition: edition)] : [sales(edition: edition), hours]
-        guard hasVisits else { return posted + [cards, queues, weather()] }
-        return posted + [cards, queues, weather(in: SimulatedVisits.recommendation), SimulatedVisits.kind]
+        /// The kind files. In every third edition the schedule is taken away, and the trip.
+        var texts: [String] {
+            let isThird = number % 3 == 2
+            var texts = [sales(edition: number)] + (isThird ? [] : [hours(isWeekly: hasWeeklyHours)])
+            texts += [cards, queues]
+            texts += hasVisits ? [weather(in: SimulatedVisits.recommendation), SimulatedVisits.kind] : [weather()]
+            return texts + (hasBoards ? [status] + (isThird ? [] : [trips]) : [])
+        }
     }
 }

@@ -6,6 +6,9 @@ extension World {
     /// Only the simulation's own cast has kinds of widgets.
     var hasWidgets: Bool { climate.widgets > 0 && setting.cast == .simulated }
 
+    /// In every seventh world.
+    var hasWeeklyHours: Bool { climate.seed % 7 == 6 }
+
     /// A shop and screens, and people with boards; nothing where there are no widgets.
     func makeWidgetClients() -> [any SimulatedClient] {
         guard hasWidgets else { return [] }

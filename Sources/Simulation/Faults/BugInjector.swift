@@ -17,7 +17,7 @@ struct BugInjector {
         .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
         .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
         .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
-        .usedUpRowDropped, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
+        .usedUpRowDropped, .rowWithoutEnd, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
         .foresightLost, .foreseenTold, .heldRowDropped, .noticeDropped, .noticeRepeated, .askDropped, .askRepeated,
         .askMisdirected,
     ]
@@ -60,6 +60,18 @@ struct BugInjector {
                 defer { bodies["\(client) \(key)"] = "\(rev)" }
                 return bodies["\(client) \(key)"] == "\(rev)"
             }
+        case .rowWithoutEnd:
+            // Of a schedule, beside the next row of another key and with its cursor.
+            let row = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=hours/") }
+            if row == nil, let old = bodies["\(client)"], let other = lines.last(where: { $0.hasPrefix("UPD ") }) {
+                var newest: Int64 = 0
+                _ = other.changingCursor { cursor in
+                    newest = cursor
+                    return cursor
+                }
+                lines.append(old.changingCursor { _ in newest })
+            }
+            bodies["\(client)"] = row ?? bodies["\(client)"]
         case .foreseenTold:
             let card = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=card/") }
             if let old = bodies["\(client)"], !lines.contains(where: { $0.contains(" key=card/") }), random.chance(300)

@@ -24,7 +24,8 @@ public enum SeededBug: String, CaseIterable, Sendable {
     // Bugs of input.
     case eventIDForgotten, resumeFromNewest, oldAnswerAccepted, byteLost, accountForgotten, audienceForgotten
     // Bugs of widgets.
-    case usedUpRowDropped, entryDropped, entryTooSoon, stalenessUntold, placeholderKept, widgetStaleMisread
+    case usedUpRowDropped, rowWithoutEnd, entryDropped, entryTooSoon, stalenessUntold, placeholderKept,
+        widgetStaleMisread
     case foresightLost, foreseenTold, conditionUnread, endedCounted, tallyMisread
     case screenUnread, unitMisread, burstMisread, budgetOff, heldRowDropped, screenOnForgotten
     case noticeDropped, noticeRepeated, deliveryIgnored
@@ -107,6 +108,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
         case .resumeFromNewest: "a resume begins at the newest commit"
         case .oldAnswerAccepted: "an answer of another operation is accepted"
         case .usedUpRowDropped: "a widget's row is not followed by another when its entries are used up"
+        case .rowWithoutEnd: "a widget's row comes again as it was"
         case .entryDropped: "a widget's row lacks its last entry"
         case .entryTooSoon: "an entry of a widget has a date that is too early"
         case .stalenessUntold: "a widget's content is not said to be out of date"

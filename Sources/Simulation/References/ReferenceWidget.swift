@@ -142,21 +142,43 @@ struct ReferenceWidget {
     }
 }
 
-/// The model of the kind `hours` of ``SimulatedWidgets``, whose content is a matter of the time of day.
-enum ReferenceSchedule {
-    private static let day: Int64 = 86_400_000
-    private static let step: Int64 = 120_000
+/// The model of the kind `hours` of ``SimulatedWidgets``, whose content is a matter of the time alone.
+struct ReferenceSchedule {
+    /// After how long it begins again, since when it counts, and the slots in each period, with their numbers; rising.
+    private let period: Int64
+    private let origin: Int64
+    private let slots: [(start: Int64, number: String)]
 
-    static func drawn(at time: Int64) -> ReferenceWidget.Drawn {
-        let last = SimulatedWidgets.firstSlot + SimulatedWidgets.slotCount - 1
-        let slot = (time % day) / step
-        // Before the day's first, it is the last one of the day before.
-        return ReferenceWidget.Drawn(
-            number: "\(slot < SimulatedWidgets.firstSlot || slot > last ? last : slot)")
+    private static let day: Int64 = 86_400_000
+
+    /// - Parameter isWeekly: Its slots are days apart.
+    init(isWeekly: Bool) {
+        guard isWeekly else {
+            (period, origin) = (Self.day, 0)
+            let numbers = SimulatedWidgets.firstSlot..<SimulatedWidgets.firstSlot + SimulatedWidgets.slotCount
+            slots = numbers.map { ($0 * 120_000, "\($0)") }
+            return
+        }
+        // 1970-01-01 was a Thursday, and a week begins on Monday.
+        (period, origin) = (7 * Self.day, -3 * Self.day)
+        let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+        slots = SimulatedWidgets.weeklySlots.enumerated().map { index, slot in
+            (Int64(days.firstIndex(of: slot.day) ?? 0) * Self.day + slot.minute * 60_000, "\(index)")
+        }
     }
 
-    /// The moments in `range` at which ``drawn(at:)`` may change.
-    static func moments(in range: ClosedRange<Int64>) -> [Int64] {
-        Array(stride(from: (range.lowerBound / step) * step, through: range.upperBound, by: Int(step)))
+    func drawn(at time: Int64) -> ReferenceWidget.Drawn {
+        let past = (time - origin) % period
+        // Before the first of a period, it is the last one of the period before.
+        return ReferenceWidget.Drawn(number: (slots.last { $0.start <= past } ?? slots[slots.count - 1]).number)
+    }
+
+    /// The moments in `range` at which ``drawn(at:)`` changes.
+    func moments(in range: ClosedRange<Int64>) -> [Int64] {
+        let first = range.lowerBound - (range.lowerBound - origin) % period
+        return stride(from: first, through: range.upperBound, by: Int(period)).flatMap { start in
+            slots.map { start + $0.start }
+        }
+        .filter(range.contains)
     }
 }

@@ -21,8 +21,9 @@ extension World {
 
     /// The kinds of an edition, which is how often those of widgets were edited.
     func kinds(edition: Int) throws(SimulatedKinds.KindFault) -> [Kind] {
-        try SimulatedKinds.load(
-            for: setting, bug: bug, edition: hasWidgets ? edition : nil, hasBoards: hasBoards, hasVisits: hasVisits)
+        let widgets = SimulatedWidgets.Edition(
+            number: edition, hasBoards: hasBoards, hasVisits: hasVisits, hasWeeklyHours: hasWeeklyHours)
+        return try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? widgets : nil)
     }
 
     /// The number of keys that a batch takes of a walk differs from world to world: a run has few keys.
