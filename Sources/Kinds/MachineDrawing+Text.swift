@@ -1,3 +1,4 @@
+internal import TelltaleModel
 internal import TelltaleStatechart
 
 extension MachineDrawing {
@@ -33,7 +34,7 @@ extension MachineDrawing {
         }
         var heading = marks + node.state.key
         if node.title != node.state.key { heading += "  “\(node.title)”" }
-        if let progress = node.notes.progress { heading += "  \(Int((progress * 100).rounded()))%" }
+        if let progress = node.notes.progress { heading += "  \(DecimalText.percent(of: progress) ?? 0)%" }
         if let rank = node.state.rank { heading += "  rank \(rank)" }
         if node.notes.isMilestone { heading += "  ★" }
         if node.notes.alert != nil { heading += "  !" }

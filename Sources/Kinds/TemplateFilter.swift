@@ -61,9 +61,9 @@ enum TemplateFilter: Hashable, Sendable {
         case .truncate(let count):
             return Self.text(value).map { .string($0.count > count ? $0.prefix(count - 1) + "…" : $0) }
         case .percent:
-            return Self.fixed(value, times: 100, decimals: 0).map { .string($0 + "%") } ?? value
+            return Self.fixed(value, timesTenTo: 2, decimals: 0).map { .string($0 + "%") } ?? value
         case .round(let decimals):
-            return Self.fixed(value, times: 1, decimals: decimals).map { .string($0) } ?? value
+            return Self.fixed(value, timesTenTo: 0, decimals: decimals).map { .string($0) } ?? value
         case .default(let text):
             return Self.text(value).flatMap { $0.isEmpty ? nil : value } ?? .string(text)
         case .date(let offset): return Self.fields(value, offset) { $0.date }
@@ -96,8 +96,9 @@ enum TemplateFilter: Hashable, Sendable {
         return .string(choose(fields))
     }
 
-    /// `value × factor` with exactly `decimals` decimals; `nil` if `value` is no number.
-    private static func fixed(_ value: JSON?, times factor: Int64, decimals: Int) -> String? {
+    /// `value` times a power of ten with exactly `decimals` decimals; `nil` if `value` is no number.
+    private static func fixed(_ value: JSON?, timesTenTo shift: Int, decimals: Int) -> String? {
+        let factor: Int64 = shift == 2 ? 100 : 1
         // A whole number may have more digits than a `Double` keeps.
         if let whole = value?.integer {
             let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
@@ -105,11 +106,14 @@ enum TemplateFilter: Hashable, Sendable {
                 return decimals > 0 ? "\(product)." + String(repeating: "0", count: decimals) : "\(product)"
             }
         }
-        return number(value).flatMap { fixed($0 * Double(factor), decimals: decimals) }
+        let decimal =
+            value?.string.flatMap { DecimalText.rounded($0, timesTenTo: shift, decimals: decimals) }
+            ?? number(value).flatMap { DecimalText.rounded($0, timesTenTo: shift, decimals: decimals) }
+        return decimal ?? number(value).flatMap { fixed($0 * Double(factor), decimals: decimals) }
     }
 
-    /// `number` with exactly `decimals` decimals, rounded half away from zero. A number too large to be scaled is
-    /// printed as it is; `nil` for one that is not finite.
+    /// `number` with exactly `decimals` decimals, for those with more digits than ``DecimalText`` takes. A number too large to be
+    /// scaled is printed as it is; `nil` for one that is not finite.
     private static func fixed(_ number: Double, decimals: Int) -> String? {
         guard number.isFinite else { return nil }
         var power = 1.0

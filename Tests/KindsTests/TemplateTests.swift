@@ -28,12 +28,21 @@ struct TemplateTests {
             ("{{content.iso | date}}", "2018-07-17"), ("{{content.shelf | date}}", "BOTTOM LEFT"),
             ("{{event.x}}|{{state.path}}|{{nonsense}}", "||"), ("{{content.shelf | shout}}", "BOTTOM LEFT"),
             ("a } b }} c { d", "a } b }} c { d"),
+            // Decimal text is rounded as decimal, although the nearest binary number is a little less.
+            ("{{content.share | percent}}", "29%"), ("{{content.shareText | percent}}", "29%"),
+            ("{{content.half | round:2}}", "1.01"), ("{{content.halfText | round:2}}", "1.01"),
+            ("{{content.longText | round:2}}", "1.00"), ("{{content.debt | round:2}}", "-1.01"),
+            ("{{content.power | round:2}}", "1.01"), ("{{content.little | round:2}}", "0.00"),
+            ("{{content.little | round}}", "0"), ("{{content.almost | round:1}}", "10.0"),
+            ("{{content.almost | percent}}", "1000%"), ("{{content.tinyText | round:3}}", "0.001"),
+            ("{{content.endless | round:2}}", "0.00"),
         ])
     func filled(text: String, expected: String) throws {
         let content = try json(
             #"""
             {"shelf":"BOTTOM LEFT","gap":"  x ","empty":"","nothing":null,"zero":0,"price":3.456,"cents":0.05,"minus":-2.45,
-             "text":"2.5","flag":true,"list":["a",{"b":1}],"seconds":1763719200,"iso":"2018-07-17 00:00:00"}
+             "text":"2.5","share":0.285,"shareText":"0.285","half":1.005,"halfText":"1.005","longText":"1.00499999999999999999999",
+             "debt":"-1.005","power":"+100.5e-2","little":-0.004,"almost":"9.996","tinyText":"0.0005","endless":"1e-9223372036854775808","flag":true,"list":["a",{"b":1}],"seconds":1763719200,"iso":"2018-07-17 00:00:00"}
             """#)
         let context = context(attributes: ["shop": "Höegi ☕"], content: content, progress: 0.256)
         #expect(try Template(text).rendered(in: context) == expected)

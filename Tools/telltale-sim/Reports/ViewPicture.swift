@@ -58,9 +58,7 @@ struct ViewPicture {
 
     private var progress: Double? { view?["progress"]?.double ?? view?["progress"]?["value"]?.double }
 
-    private static func percent(_ fraction: Double) -> Int {
-        fraction.isFinite ? Int((min(max(fraction, 0), 1) * 100).rounded()) : 0
-    }
+    private static func percent(_ fraction: Double) -> Int { DecimalText.percent(of: fraction) ?? 0 }
 
     private var bar: HTML {
         guard let progress else { return "" }

@@ -64,7 +64,7 @@ public struct BarItem: Hashable, Sendable {
         if text.isEmpty, let state = row["state"]?.string { text = state.harmless }
         percentage =
             (Self.progress(view) ?? Self.progress(view?["trailing"]) ?? row["progress"]?.double).flatMap {
-                $0.isFinite ? Int((min(max($0, 0), 1) * 100).rounded()) : nil
+                DecimalText.percent(of: $0)
             }
         action = url == nil ? nil : .open
     }
