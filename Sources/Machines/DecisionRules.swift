@@ -1,3 +1,5 @@
+internal import TelltaleStatechart
+
 /// Which edition of the rules a history is decided by.
 ///
 /// A replay computes each record again and compares, so a release that decides otherwise than the one before must not do so in
@@ -19,6 +21,9 @@ public struct DecisionRules: Hashable, Comparable, Sendable {
         guard (Self.first.number...Self.newest.number).contains(number) else { return nil }
         self.number = number
     }
+
+    /// From rules 2 on, a region that defers an event is heard before the transitions around it.
+    var deferral: Deferral { number < 2 ? .behindAnyTransition : .overOuterTransitions }
 
     public static func < (left: DecisionRules, right: DecisionRules) -> Bool { left.number < right.number }
 }

@@ -10,6 +10,8 @@ extension Compiler {
             lintFinal(state)
             lintRanks(of: state)
             lintDone(of: state)
+            lintDeferral(in: state)
+            lintResets(by: state)
         }
     }
 
@@ -236,6 +238,48 @@ extension Compiler {
                     transition.location, "leads back from rank \(own) to rank \(target)",
                     advice: "drop it, or correct the ranks, unless that is meant")
             }
+        }
+    }
+
+    // MARK: Regions that surprise each other
+
+    /// An event that one region defers and a state around all of them handles.
+    private mutating func lintDeferral(in state: Int) {
+        let deferred = descriptions[state].deferred
+        guard !deferred.isEmpty else { return }
+        var outer = tree.nodes[state].parent
+        var isInRegion = false
+        while outer >= 0 {
+            isInRegion = isInRegion || tree.nodes[outer].kind == .parallel
+            defer { outer = tree.nodes[outer].parent }
+            guard isInRegion else { continue }
+            for transition in descriptions[outer].transitions {
+                guard case .event(let name) = transition.trigger, deferred.contains(name) else { continue }
+                warn(
+                    transition.location,
+                    "\(quoted(name)) is deferred by \(self.name(of: state)), which is in one region: it waits until that "
+                        + "state is left, whatever the other regions do",
+                    advice: "handle it in the regions, or drop the `defer`, unless that is meant")
+            }
+        }
+    }
+
+    /// A transition from a parallel state into some of its regions: it leaves all of them.
+    private mutating func lintResets(by state: Int) {
+        guard tree.nodes[state].kind == .parallel else { return }
+        let regions = states.indices.filter { tree.nodes[$0].parent == state && !isHistory($0) }
+        var told: Set<String> = []
+        for transition in tables.transitions where transition.source == state && !transition.targets.isEmpty {
+            guard transition.targets.allSatisfy({ tree.isDescendant($0, of: state) }) else { continue }
+            let reset = regions.filter { region in
+                transition.exitCandidates.contains(region)
+                    && !transition.targets.contains { $0 == region || tree.isDescendant($0, of: region) }
+            }
+            guard let first = reset.first, told.insert(transition.location).inserted else { continue }
+            warn(
+                transition.location,
+                "leaves every region of \(name(of: state)) and begins them anew, \(name(of: first)) too",
+                advice: "write it in the region that it is for, unless that is meant")
         }
     }
 

@@ -44,7 +44,7 @@ public struct MachineInstance: Hashable, Sendable {
 }
 
 extension MachineInstance {
-    /// The time at which ``Statechart/fireDeadline(dueBy:instance:values:contentLimit:)`` is next due; `nil` if there
+    /// The time at which ``Statechart/fireDeadline(dueBy:instance:values:contentLimit:deferral:)`` is next due; `nil` if there
     /// is none.
     public var deadline: Timestamp? { timers.first?.deadline }
 

@@ -142,6 +142,15 @@ public final class GuardErrors: Hashable, Sendable {
     }
 }
 
+/// Whether an event is deferred that one active state defers and a transition of another state would take.
+public enum Deferral: Hashable, Sendable {
+    /// A state that defers an event keeps it from each transition whose source is around that state. One of the same state, of a
+    /// state inside it or of another region takes the event.
+    case overOuterTransitions
+    /// Any transition that a region lets the event bubble to takes it: the rule of earlier releases, for replays of their records.
+    case behindAnyTransition
+}
+
 /// The reason why an event was refused. The instance and the values are unchanged.
 public enum MachineError: Error, Hashable, Sendable {
     /// The machine does not settle: more than 100 microsteps without an external event, more than 100 events that it
@@ -171,10 +180,11 @@ extension Statechart {
     ///   bytes of compact JSON; 4,096 for an activity, as APNs limits it.
     /// - Throws: ``MachineError``.
     public func start(
-        at time: Timestamp, values: inout MachineValues, contentLimit: Int
+        at time: Timestamp, values: inout MachineValues, contentLimit: Int, deferral: Deferral = .overOuterTransitions
     ) throws(MachineError) -> (instance: MachineInstance, result: StepResult) {
         var instance = MachineInstance(configuration: StateSet(stateCount: tables.stateCount))
-        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
+        var step = Step(
+            chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit, deferral: deferral)
         try step.start()
         let result = step.commit(to: &instance, &values)
         return (instance, result)
@@ -189,11 +199,12 @@ extension Statechart {
     /// - Throws: ``MachineError``; the instance and the values are then unchanged.
     public func handle(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
-        values: inout MachineValues, contentLimit: Int
+        values: inout MachineValues, contentLimit: Int, deferral: Deferral = .overOuterTransitions
     ) throws(MachineError) -> StepResult {
         if let result = cachedStep(event: name, instance: &instance) { return result }
         return try uncachedStep(
-            event: name, content: content, at: time, instance: &instance, values: &values, contentLimit: contentLimit)
+            event: name, content: content, at: time, instance: &instance, values: &values, contentLimit: contentLimit,
+            deferral: deferral)
     }
 
     /// Applies the event from ``TransitionCache``. Returns `nil` without a change if the step is not cacheable.
@@ -209,10 +220,10 @@ extension Statechart {
         return result
     }
 
-    /// ``handle(event:content:at:instance:values:contentLimit:)`` by the full algorithm, without the cache.
+    /// ``handle(event:content:at:instance:values:contentLimit:deferral:)`` by the full algorithm, without the cache.
     package func uncachedStep(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
-        values: inout MachineValues, contentLimit: Int
+        values: inout MachineValues, contentLimit: Int, deferral: Deferral = .overOuterTransitions
     ) throws(MachineError) -> StepResult {
         if isDone(instance.configuration) {
             var result = StepResult(verdict: .ignored)
@@ -220,7 +231,8 @@ extension Statechart {
             return result
         }
         guard !Self.isReserved(name) else { return StepResult(verdict: .ignored) }
-        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
+        var step = Step(
+            chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit, deferral: deferral)
         try step.take(event: tables.events.index(of: name), name: name, content: content)
         return step.commit(to: &instance, &values)
     }
@@ -235,11 +247,13 @@ extension Statechart {
     ///   The instance and the values are then unchanged, and the owner calls ``dropDeadline(dueBy:instance:)`` to go
     ///   on.
     public func fireDeadline(
-        dueBy time: Timestamp, instance: inout MachineInstance, values: inout MachineValues, contentLimit: Int
+        dueBy time: Timestamp, instance: inout MachineInstance, values: inout MachineValues, contentLimit: Int,
+        deferral: Deferral = .overOuterTransitions
     ) throws(MachineError) -> StepResult? {
         guard let timer = instance.timers.first, timer.deadline <= time else { return nil }
         var step = Step(
-            chart: self, instance: instance, values: values, time: timer.deadline, contentLimit: contentLimit)
+            chart: self, instance: instance, values: values, time: timer.deadline, contentLimit: contentLimit,
+            deferral: deferral)
         step.instance.timers.removeFirst()
         try step.fire(timer)
         var timerCount = 1
@@ -254,7 +268,7 @@ extension Statechart {
 
     /// Drops the earliest deadline without a step, if it is due at or before `time`.
     ///
-    /// For an owner whose call of ``fireDeadline(dueBy:instance:values:contentLimit:)`` threw: the timer would stay due
+    /// For an owner whose call of ``fireDeadline(dueBy:instance:values:contentLimit:deferral:)`` threw: the timer would stay due
     /// for ever.
     public func dropDeadline(dueBy time: Timestamp, instance: inout MachineInstance) {
         guard let timer = instance.timers.first, timer.deadline <= time else { return }
@@ -266,10 +280,11 @@ extension Statechart {
     /// - Returns: `nil` if no such transition takes the event.
     public func reopen(
         event name: String, content: JSON, at time: Timestamp, instance: inout MachineInstance,
-        values: inout MachineValues, contentLimit: Int
+        values: inout MachineValues, contentLimit: Int, deferral: Deferral = .overOuterTransitions
     ) throws(MachineError) -> StepResult? {
         guard !Self.isReserved(name) else { return nil }
-        var step = Step(chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit)
+        var step = Step(
+            chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit, deferral: deferral)
         let event = tables.events.index(of: name)
         guard try step.reopen(event: event, name: name, content: content) else { return nil }
         return step.commit(to: &instance, &values)

@@ -56,13 +56,15 @@ extension Step {
         var isDeferred = false
     }
 
-    /// SCXML's selectTransitions: for every leaf, the innermost ancestor that takes or defers the event.
+    /// SCXML's selectTransitions: for every leaf, the innermost ancestor that takes or defers the event. A state that defers it
+    /// then overrules the transitions of the states around it (``Deferral``).
     ///
     /// - Parameter event: −1 for an event that no state names; only wildcards take it.
     mutating func select(_ event: Int) -> Selection {
         var selection = Selection()
         let hears = event < 0 ? chart.tables.hasWildcard : chart.tables.hearers[event]
         guard hears.intersects(instance.configuration) else { return selection }
+        var deferring: [Int] = []
         for leaf in instance.configuration.intersection(chart.tables.leaves) {
             var state = leaf
             while state >= 0 {
@@ -81,12 +83,26 @@ extension Step {
                 }
                 if entry.isDeferred {
                     selection.isDeferred = true
+                    deferring.append(state)
                     break
                 }
             }
         }
+        if !deferring.isEmpty, !selection.transitions.isEmpty { overrule(&selection.transitions, by: deferring) }
         removeConflicts(&selection.transitions)
         return selection
+    }
+
+    /// - Parameter deferring: The states that defer the event.
+    private mutating func overrule(_ transitions: inout TransitionList, by deferring: [Int]) {
+        func isOverruled(_ transition: Int) -> Bool {
+            let source = chart.tables.transitions[transition].source
+            return deferring.contains { chart.tables.tree.isDescendant($0, of: source) }
+        }
+        guard transitions.contains(where: isOverruled) else { return }
+        // Another deferral takes them.
+        isCacheable = false
+        if deferral == .overOuterTransitions { transitions.removeAll(where: isOverruled) }
     }
 
     /// SCXML's selectEventlessTransitions.

@@ -12,6 +12,7 @@ struct Step {
     let time: Timestamp
     /// In bytes of compact JSON.
     let contentLimit: Int
+    let deferral: Deferral
     var result = StepResult(verdict: .ignored)
 
     /// SCXML's internal queue. Internal, as the state below is, because actions in Step+Actions.swift change it.
@@ -39,8 +40,9 @@ struct Step {
 
     init(
         chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int,
-        isTrial: Bool = false
+        deferral: Deferral = .overOuterTransitions, isTrial: Bool = false
     ) {
+        self.deferral = deferral
         self.isTrial = isTrial
         self.chart = chart
         self.instance = instance

@@ -85,4 +85,40 @@ struct RulesTests {
         #expect(throws: (any Error).self) { _ = try changed.apply(.settings(.object(json))) }
         #expect(changed.rules == .first)
     }
+
+    /// An order is ready when the kitchen says so, and a question about it is open.
+    private static let bowl = """
+        {"kind":"bowl","type":"activity","version":1,"app":"com.example.bowls","title":"Bowl",
+         "machine":{"initial":"making","states":{
+           "making":{"on":{"ready":"done"},"regions":[
+             {"id":"kitchen","initial":"cooking","states":{"cooking":{"on":{"plate":"plated"}},"plated":{}}},
+             {"id":"question","initial":"none","states":{
+               "none":{"on":{"ask":"open"}},"open":{"defer":["ready"],"on":{"answer":"none"}}}}]},
+           "done":{"on":{"collect":"collected"}},"collected":{"type":"final"}}},
+         "views":{"compact":{"leading":{"symbol":"cup"},"trailing":{"text":"{{state.title}}"}},"minimal":{"symbol":"cup"},
+           "lockScreen":{"title":"{{state.title}}"},"expanded":{"center":{"title":"{{state.title}}"}}}}
+        """
+
+    @Test("A region that defers an event is overruled by the state around it under the first rules alone")
+    func deferral() throws {
+        let house = try HubHarness(kinds: [Self.bowl], configuration: Self.former)
+        let client = house.connect()
+        func verdict(_ key: String) -> String? {
+            house.send("EVT \(key) type=start", from: client)
+            house.send("EVT \(key) type=ask", from: client)
+            return house.send("EVT \(key) type=ready", from: client).first.flatMap {
+                HubHarness.attribute("verdict", of: $0)
+            }
+        }
+        #expect(verdict("bowl/1") == "applied")
+        var newer = DecisionSettings()
+        newer.rules = .newest
+        try house.hub.adopt(newer)
+        house.turn()
+        #expect(verdict("bowl/2") == "deferred")
+        let answered = house.send("EVT bowl/2 type=answer", from: client).first
+        #expect(answered.flatMap { HubHarness.attribute("state", of: $0) } == "done")
+        // Each record replays by the rules that were in force before it.
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
 }

@@ -74,6 +74,22 @@ let warningCases: [LintCase] = [
         name: "defer of nothing", patch: #"{"machine":{"states":{"placed":{"defer":["reddy"]}}}}"#, severity: .warning,
         path: "\(machinePath).placed.defer", says: "parked for ever"),
     LintCase(
+        name: "deferred in one region, handled around it",
+        patch: #"""
+            {"machine":{"states":{"placed":{"on":{"x":"p"}},"p":{"on":{"served":"done"},"regions":[
+              {"id":"u","initial":"v","states":{"v":{"defer":["served"],"on":{"e":"w"}},"w":{}}},
+              {"id":"s","initial":"t","states":{"t":{}}}]}}}}
+            """#,
+        severity: .warning, path: "\(machinePath).p.on.served", says: "it waits until that state is left"),
+    LintCase(
+        name: "a parallel state into one region",
+        patch: #"""
+            {"machine":{"states":{"placed":{"on":{"x":"p"}},"p":{"on":{"y":"done","again":"w"},"regions":[
+              {"id":"u","initial":"v","states":{"v":{"on":{"e":"w"}},"w":{}}},
+              {"id":"s","initial":"t","states":{"t":{}}}]}}}}
+            """#,
+        severity: .warning, path: "\(machinePath).p.on.again", says: "begins them anew"),
+    LintCase(
         name: "reenter of nothing",
         patch: #"{"machine":{"states":{"placed":{"on":{"x":{"reenter":true}}}}}}"#, severity: .warning,
         path: "\(machinePath).placed.on.x.reenter", says: "without a \"target\""),

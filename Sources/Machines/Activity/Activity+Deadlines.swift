@@ -72,7 +72,7 @@ extension Activity {
         do throws(MachineError) {
             let fired = try kind.statechart.fireDeadline(
                 dueBy: machineTime(time), instance: &stepped, values: &values,
-                contentLimit: settings.byteCountLimit)
+                contentLimit: settings.byteCountLimit, deferral: settings.rules.deferral)
             guard let fired else {
                 // The machine reported a deadline and fired nothing. Its timers are cancelled, so that they do not stay
                 // due for ever.

@@ -87,7 +87,7 @@ extension Activity {
                 var values = MachineValues(attributes: attributes, content: newContent)
                 step = try kind.statechart.uncachedStep(
                     event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
-                    values: &values, contentLimit: settings.byteCountLimit)
+                    values: &values, contentLimit: settings.byteCountLimit, deferral: settings.rules.deferral)
                 newContent = values.content
             }
         } catch {
@@ -117,7 +117,7 @@ extension Activity {
         do throws(MachineError) {
             let reopened = try kind.statechart.reopen(
                 event: name, content: event.details.content ?? [:], at: machineTime(now), instance: &machine,
-                values: &values, contentLimit: settings.byteCountLimit)
+                values: &values, contentLimit: settings.byteCountLimit, deferral: settings.rules.deferral)
             guard let reopened else { return }
             step = reopened
         } catch {

@@ -152,7 +152,8 @@ extension Activity {
         var outcome = ActivityOutcome(.applied, .publish)
         var (machine, isDone): (MachineInstance, Bool)
         do throws(MachineError) {
-            let start = try kind.statechart.start(at: now, values: &values, contentLimit: limit)
+            let start = try kind.statechart.start(
+                at: now, values: &values, contentLimit: limit, deferral: settings.rules.deferral)
             machine = start.instance
             isDone = start.result.isDone
             entered = start.result.entries
@@ -160,7 +161,7 @@ extension Activity {
             if let domainEvent, !isDone {
                 let step = try kind.statechart.handle(
                     event: domainEvent, content: details.content ?? [:], at: now, instance: &machine, values: &values,
-                    contentLimit: limit)
+                    contentLimit: limit, deferral: settings.rules.deferral)
                 isDone = step.isDone
                 for state in step.entries { entered.append(state) }
                 outcome.guardErrors = .joined(outcome.guardErrors, step.guardErrors)
