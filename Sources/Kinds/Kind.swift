@@ -191,6 +191,8 @@ public struct ButtonKind: Hashable, Sendable {
         public var id: String?
         public var content: JSON
         public var attributes: JSON
+        /// `"for": "everyone"`: an activity that the event starts is not for the account alone that pressed.
+        public var isForEveryone = false
 
         public init(kind: String, event: String, id: String?, content: JSON, attributes: JSON) {
             self.kind = kind

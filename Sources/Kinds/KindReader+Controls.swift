@@ -70,7 +70,7 @@ extension KindReader {
     private mutating func raises(_ parent: JSONObject) -> ButtonKind.Raises? {
         guard let json = parent["raises"] else { return nil }
         let path = "raises"
-        guard let object = object(json, at: path, knows: ["kind", "event", "id", "content", "attributes"]) else {
+        guard let object = object(json, at: path, knows: ["kind", "event", "for", "id", "content", "attributes"]) else {
             return nil
         }
         let kind = requiredString(object, "kind", at: path, example: "coffee-order")
@@ -99,9 +99,18 @@ extension KindReader {
         guard let kind, let event, eventName(event, at: "raises.event") != nil else { return nil }
         let id = template(object, "id", at: path)
         if let id { lintRaisedID(id, kind: parent["kind"]?.string) }
-        return ButtonKind.Raises(
+        var raises = ButtonKind.Raises(
             kind: kind, event: event, id: id?.text, content: values["content"] ?? [:],
             attributes: values["attributes"] ?? [:])
+        if let audience = string(object, "for", at: path) {
+            raises.isForEveryone = audience == "everyone"
+            if !raises.isForEveryone {
+                error(
+                    "raises.for", "\(quoted(audience)) is nobody whom a press is for",
+                    advice: "write \"everyone\", or leave it out for the person who pressed")
+            }
+        }
+        return raises
     }
 
     /// Checks the rendered id for a button with an id of the shortest length.

@@ -25,5 +25,8 @@ public struct DecisionRules: Hashable, Comparable, Sendable {
     /// From rules 2 on, a region that defers an event is heard before the transitions around it.
     var deferral: Deferral { number < 2 ? .behindAnyTransition : .overOuterTransitions }
 
+    /// From rules 2 on, what a press raises is for the account that pressed, unless the kind says otherwise.
+    public var raisesForPresser: Bool { number >= 2 }
+
     public static func < (left: DecisionRules, right: DecisionRules) -> Bool { left.number < right.number }
 }

@@ -173,6 +173,27 @@ struct BoundTests {
         #expect(house.send("EVT coffee-order/4 type=start", from: shop).last?.hasPrefix("OK") == true)
     }
 
+    @Test func `a press of another account than there may be starts nothing, and says so`() throws {
+        let raises = #""raises":{"kind":"coffee-order","event":"start","id":"{{id}}"},"instances":["a","b","c"]"#
+        var configuration = HubConfiguration()
+        configuration.limits.accounts = 1
+        let house = try HubHarness(
+            kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises)],
+            configuration: configuration)
+        house.send("PRESS log-coffee/a", from: house.connect(as: "ana"))
+        #expect(house.send("GET coffee-order/a", from: house.connect(as: "ana"))[0].hasPrefix("OK"))
+        let bo = house.connect(as: "bo")
+        house.send("PRESS log-coffee/b", from: bo)
+        #expect(house.send("GET coffee-order/b", from: bo)[0].contains("unknown_key"))
+        let button = house.send("GET log-coffee/b", from: bo)[0]
+        #expect(button.contains(#""result":"reverted""#) && button.contains(#""code":"limit_accounts""#), "\(button)")
+        // What is there already needs no room of the account: here the state has no use for the event.
+        house.send("EVT coffee-order/c type=start", from: bo)
+        house.send("PRESS log-coffee/c", from: bo)
+        #expect(house.send("GET log-coffee/c", from: bo)[0].contains(#""code":"ignored""#))
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+
     @Test func `keys that subscriptions name have a limit, and go with them`() throws {
         let house = try house { $0.keys = 2 }
         let screen = house.connect()

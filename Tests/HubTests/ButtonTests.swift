@@ -1,3 +1,5 @@
+import Journal
+import Machines
 import TelltaleModel
 import Testing
 
@@ -35,6 +37,68 @@ struct ButtonTests {
         #expect(told.map { $0?["src"] } == ["-", "telltaled", "a button"])
         #expect(told.count == 3 && told[1]?["eid"] == told[2]?["eid"])
         #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+
+    // MARK: Whose it is
+
+    /// A house with a button that starts an order.
+    private static func startingHouse(_ more: String = "", rules: DecisionRules = .newest) throws -> HubHarness {
+        let raises = #""raises":{"kind":"coffee-order","event":"start","id":"{{id}}"\#(more)},"instances":["a"]"#
+        var configuration = HubConfiguration()
+        configuration.decisions.rules = rules
+        return try HubHarness(
+            kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises)],
+            configuration: configuration)
+    }
+
+    private static func isShown(_ house: HubHarness, to client: HubHarness.Client) -> Bool {
+        house.send("GET coffee-order/a", from: client).first?.contains("unknown_key") == false
+    }
+
+    @Test(
+        "What a press starts is for the account that pressed, unless the kind says otherwise, nobody did, or the rules are of before",
+        arguments: [
+            ("", DecisionRules.newest, "alice", false), (#","for":"everyone""#, .newest, "alice", true),
+            ("", .first, "alice", true), ("", .newest, nil, true),
+        ] as [(String, DecisionRules, String?, Bool)])
+    func audience(more: String, rules: DecisionRules, presser: String?, isForAll: Bool) throws {
+        let house = try Self.startingHouse(more, rules: rules)
+        let phone = presser.map { house.connect(as: $0) } ?? house.connect()
+        let watch = house.connect(as: "bob")
+        house.send("SUB coffee-order/*", from: watch)
+        #expect(house.send("PRESS log-coffee/a", from: phone).first?.hasPrefix("OK op=") == true)
+        #expect(Self.isShown(house, to: phone))
+        #expect(house.lines(of: watch).contains { $0.contains("key=coffee-order/a") } == isForAll)
+        #expect(Self.isShown(house, to: watch) == isForAll)
+        #expect(try house.recovered().stateHash == house.hub.stateHash)
+    }
+
+    @Test(
+        "Whose a press is outlives the connection that pressed, and a snapshot, until its provider has done it",
+        arguments: [true, false])
+    func audienceOfFlight(fromSnapshot: Bool) throws {
+        let house = try Self.startingHouse()
+        let provider = house.connect()
+        house.send("SERVE log-coffee", from: provider)
+        let phone = house.connect(as: "alice")
+        house.send("PRESS log-coffee/a", from: phone)
+        house.disconnect(phone)
+        let hash = house.hub.stateHash
+        var copy = try house.recovered()
+        if fromSnapshot {
+            var chunks: [[UInt8]] = []
+            copy.snapshot().forEachChunk { chunks.append($0) }
+            copy = Hub(configuration: HubConfiguration(), epoch: copy.epoch)
+            for chunk in chunks { try copy.load(chunk) }
+            copy.finishLoading()
+        }
+        #expect(copy.stateHash == hash)
+        let operation = try #require(house.lines(of: provider).compactMap { HubHarness.attribute("op", of: $0) }.last)
+        house.send("DONE op=\(operation)", from: provider)
+        #expect(Self.isShown(house, to: house.connect(as: "alice")))
+        #expect(!Self.isShown(house, to: house.connect(as: "bob")))
+        for record in house.records where record.sequence > copy.lastRecordSequence { try copy.replay(record) }
+        #expect(copy.stateHash == house.hub.stateHash)
     }
 
     @Test func `a press starts an activity, once, and says so when nothing came of it`() throws {

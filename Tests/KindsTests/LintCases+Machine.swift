@@ -94,6 +94,9 @@ let controlCases: [LintCase] = [
     LintCase(
         name: "a value that is a text", base: goodToggle, patch: #"{"value":"On"}"#, path: "value", says: "an object"),
     LintCase(
+        name: "a button that raises for somebody", base: goodButton, patch: #"{"raises":{"for":"alice"}}"#,
+        path: "raises.for", says: "nobody whom a press is for"),
+    LintCase(
         name: "a button that raises nothing", base: goodButton, patch: #"{"raises":{"event":null}}"#,
         path: "raises.event", says: "missing"),
     LintCase(

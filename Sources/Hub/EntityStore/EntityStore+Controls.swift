@@ -61,7 +61,7 @@ extension EntityStore {
             update(entity) { $0.rev = sequence }
             result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity))
         }
-        if case .tapped(_, let action, _, let sender, let eid?, _) = entry {
+        if case .tapped(_, let action, _, let sender, let eid?, _, _) = entry {
             let identity = TapLedger.Identity(sender: sender, eid: eid)
             insertTap(identity, on: key, action: action, operation: outcome.operation)
         }
@@ -235,7 +235,7 @@ extension JournalEntry {
 extension ToggleEvent {
     fileprivate init?(_ entry: JournalEntry, operation: OperationID) {
         switch entry {
-        case .tapped(_, .set(let value), let connection, _, _, let isLocked):
+        case .tapped(_, .set(let value), let connection, _, _, let isLocked, _):
             self = .tapped(value, operation: operation, connection: connection, isLocked: isLocked)
         case .reported(_, let value?, let observedAt, _): self = .reported(value, observedAt: observedAt)
         case .done(_, let operation, let value, let connection): self = .done(operation, value: value, by: connection)
@@ -255,7 +255,8 @@ extension ToggleEvent {
 extension ButtonEvent {
     fileprivate init?(_ entry: JournalEntry, operation: OperationID) {
         switch entry {
-        case .tapped(_, .press, _, _, _, let isLocked): self = .pressed(operation: operation, isLocked: isLocked)
+        case .tapped(_, .press, _, _, _, let isLocked, let account):
+            self = .pressed(operation: operation, isLocked: isLocked, account: account)
         case .reported: self = .reported
         case .done(_, let operation, _, let connection): self = .done(operation, by: connection)
         case .failed(_, let operation, let failure, let connection):

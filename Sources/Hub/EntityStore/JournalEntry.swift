@@ -15,8 +15,11 @@ enum JournalEntry: Sendable {
     case seen(Key, account: String, rev: Int64)
     /// A control exists from now on: its kind file names it.
     case created(Key)
-    /// A person tapped a control. `sender` and `eid` are what makes a retry harmless.
-    case tapped(Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool)
+    /// A person tapped a control. `sender` and `eid` are what makes a retry harmless. `account` is whom the activity is for that a
+    /// press starts; `nil` = everyone.
+    case tapped(
+        Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool,
+        account: String? = nil)
     /// A provider told what the real thing is; a control that is not there yet exists from then on.
     case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
     case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
@@ -59,7 +62,7 @@ enum JournalEntry: Sendable {
         case .event(let event, _): event.command.key
         case .tile(let entry): entry.key
         case .dismissed(let key, _), .seen(let key, _, _), .deadline(let key, _), .pruned(let key), .created(let key),
-            .tapped(let key, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
+            .tapped(let key, _, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
             .restarted(let key), .kindChanged(let key), .attached(let key, _), .detached(let key),
             .supplied(let key, _, _, _), .reloaded(let key, _), .asked(let key, _):
@@ -159,12 +162,13 @@ extension RecordBody {
         case 6: entry = .deadline(try reader.readKey(), due: try reader.readTimestamp())
         case 7: entry = .pruned(try reader.readKey())
         case 8: entry = .created(try reader.readKey())
-        case 9:
+        case let form where form == 9 || form == 24:
             let key = try reader.readKey()
             let value = try reader.readOptionalBool()
             entry = .tapped(
                 key, value.map { .set($0) } ?? .press, connection: try reader.readInt64(),
-                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool())
+                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool(),
+                account: form == 24 ? try reader.readString() : nil)
         case 10:
             entry = .reported(
                 try reader.readKey(), value: try reader.readOptionalBool(),
@@ -231,14 +235,15 @@ extension BinaryWriter {
         case .created(let key):
             write(UInt8(8))
             write(key.text)
-        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked):
-            write(UInt8(9))
+        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked, let account):
+            write(UInt8(account == nil ? 9 : 24))
             write(key.text)
             write(action.value) { $0.write($1) }
             write(connection)
             write(sender)
             write(eid) { $0.write($1) }
             write(isLocked)
+            if let account { write(account) }
         case .reported(let key, let value, let observedAt, let connection):
             write(UInt8(10))
             write(key.text)

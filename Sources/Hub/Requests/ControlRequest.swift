@@ -79,7 +79,7 @@ extension Hub {
         let result = try record(
             .tapped(
                 key, action, connection: session.id.number, sender: sender, eid: eid,
-                isLocked: session.traits.isLocked))
+                isLocked: session.traits.isLocked, account: audience(ofTapOn: entity, action, by: session.account)))
         if !session.hasTapped {
             session.hasTapped = true
             commit.recordUndo(.tapped(session.id))
@@ -88,6 +88,14 @@ extension Hub {
             commit.append(DecidedTap(control: key, session: session.id, commit: store.sequence))
         }
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
+    }
+
+    /// The account that an activity is for which this tap starts; `nil` = everyone, or it starts none.
+    private func audience(ofTapOn entity: EntityIndex, _ action: ControlAction, by account: String?) -> String? {
+        guard action == .press, store.rules.raisesForPresser, case .button(let button)? = store.kind(at: entity)?.body,
+            let raises = button.raises, !raises.isForEveryone
+        else { return nil }
+        return account
     }
 
     /// The control behind a key that takes `action`, where it is, or was, for `account`.
@@ -293,9 +301,13 @@ extension Hub {
         }
         var event = EventCommand(key: key, type: raised.event)
         event.eid = raised.operation.description
+        let known = store.entities.index(of: key).flatMap { store.activity(at: $0) }
+        // An activity that lives stays whose it is.
+        if let account = raised.account, known?.isLive != true { event.accounts = [account] }
         event.tail["content-state"] = raised.content
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
         do throws(WireError) {
+            try checkRoom(for: event.accounts)
             let result = try record(try PostedEvent(event), from: EventCommand.buttonSource)
             switch result.verdict {
             case .ignored, .stale: return Self.failure(result.verdict.rawValue)

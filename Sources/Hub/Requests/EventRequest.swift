@@ -45,8 +45,14 @@ extension Hub {
                 "event ids of \(limits.sources) sources are remembered, and \(source) is another; post with the src= of a known one, or without eid="
             )
         }
+        try checkRoom(for: posted.command.accounts)
+    }
+
+    /// The same of the accounts that an activity is for.
+    func checkRoom(for accounts: [String]) throws(WireError) {
+        let limits = configuration.limits
         guard store.accounts.count >= limits.accounts else { return }
-        for account in posted.command.accounts where !store.accounts.knows(account) {
+        for account in accounts where !store.accounts.knows(account) {
             throw WireError(
                 .limitAccounts,
                 "there are activities for \(limits.accounts) accounts, and \(account) is another; end and dismiss some first"

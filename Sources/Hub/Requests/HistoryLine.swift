@@ -57,7 +57,7 @@ struct HistoryLine {
         case .seen(_, let account, _):
             type = "seen"
             tail.member("account", account)
-        case .tapped(_, let action, _, let sender, let eid, _):
+        case .tapped(_, let action, _, let sender, let eid, _, _):
             type = action.name
             if let value = action.value { tail.member("value", value) }
             tail.member("sender", sender)

@@ -13,6 +13,8 @@ public struct Button: Hashable, Sendable {
         public var deadline: Timestamp
         /// The provider that the operation was sent to; `nil` if there is none.
         public var provider: ConnectionNumber?
+        /// Whom the activity is for that the press starts; `nil` = everyone.
+        public var account: String?
     }
 
     public enum Phase: String, Hashable, Sendable {
@@ -46,10 +48,10 @@ public struct Button: Hashable, Sendable {
         _ event: ButtonEvent, key: Key, kind: ButtonKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
         switch event {
-        case .pressed(let operation, let isLocked):
+        case .pressed(let operation, let isLocked, let account):
             guard isAvailable(kind: kind) else { throw .unavailable }
             guard !(isLocked && kind.requiresAuthentication) else { throw .locked }
-            return try pressed(operation, key: key, kind: kind, at: time)
+            return try pressed(operation, by: account, key: key, kind: kind, at: time)
         case .providerChanged(let provider, let asksAgain):
             guard provider != self.provider else { return ControlOutcome(.noop) }
             var outcome = replaceProvider(with: provider, kind: kind)
@@ -103,7 +105,7 @@ public struct Button: Hashable, Sendable {
     }
 
     private mutating func pressed(
-        _ operation: OperationID, key: Key, kind: ButtonKind, at time: Timestamp
+        _ operation: OperationID, by account: String?, key: Key, kind: ButtonKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
         if let flight {
             // N7: a press during an operation does not start another.
@@ -116,11 +118,12 @@ public struct Button: Hashable, Sendable {
         outcome.operation = operation
         outcome.effects = .publish
         coolingUntil = nil
+        flight = Flight(
+            operation: operation, deadline: time + kind.timeout, provider: provider, account: account)
         guard provider != nil else {
             end(operation, .confirmed, key: key, kind: kind, at: time, outcome: &outcome)
             return outcome
         }
-        flight = Flight(operation: operation, deadline: time + kind.timeout, provider: provider)
         perform(outcome: &outcome)
         return outcome
     }
@@ -153,6 +156,7 @@ public struct Button: Hashable, Sendable {
         _ operation: OperationID, _ result: OperationResult, failure: ProviderFailure? = nil, key: Key,
         kind: ButtonKind, at time: Timestamp, outcome: inout ControlOutcome
     ) {
+        let account = flight?.account
         flight = nil
         // An action that was not done may be tried again at once; one that timed out may have been done.
         switch result {
@@ -165,7 +169,10 @@ public struct Button: Hashable, Sendable {
         outcome.steps.append(.ended(end))
         if result == .confirmed, let raises = kind.raises {
             outcome.steps.append(
-                .raise(RaisedEvent(operation: operation, id: raises.activityID(of: key, operation: operation), raises)))
+                .raise(
+                    RaisedEvent(
+                        operation: operation, id: raises.activityID(of: key, operation: operation), account: account,
+                        raises)))
         }
     }
 }

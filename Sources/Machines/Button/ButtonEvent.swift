@@ -1,7 +1,9 @@
 /// An event for a button.
 public enum ButtonEvent: Hashable, Sendable {
     /// A person pressed it (`PRESS`). `operation` is the id of the operation that this press begins.
-    case pressed(operation: OperationID, isLocked: Bool)
+    ///
+    /// `account` is whom the activity is for that the press starts; `nil` = everyone.
+    case pressed(operation: OperationID, isLocked: Bool, account: String? = nil)
     /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
     ///
     /// `asksAgain` is the rule of the releases before a press was performed at most once: the new provider is asked for

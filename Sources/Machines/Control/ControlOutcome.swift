@@ -101,8 +101,11 @@ public struct RaisedEvent: Hashable, Sendable {
     public var event: String
     public var content: JSON
     public var attributes: JSON
+    /// Whom the activity is for that it starts; `nil` = everyone.
+    public var account: String?
 
-    public init(operation: OperationID, id: String, _ raises: ButtonKind.Raises) {
+    public init(operation: OperationID, id: String, account: String? = nil, _ raises: ButtonKind.Raises) {
+        self.account = account
         self.operation = operation
         self.kind = raises.kind
         self.id = id
