@@ -2,6 +2,7 @@ import Foundation
 import Hub
 import Journal
 import JournalSQLite
+import Machines
 import TelltaleModel
 import TestSupport
 import Testing
@@ -32,7 +33,7 @@ struct OldJournalTests {
             for index in 0..<snapshot.chunkCount { try hub.load(try journal.readChunk(index)) }
             hub.finishLoading()
         }
-        let records = try journal.readRecords(after: 0, limit: 1_000)
+        let records = try journal.readRecords(after: 0, limit: 10_000)
         for record in records where record.sequence > hub.lastRecordSequence { try hub.replay(record) }
         // A second later, so that no deadline is due whenever the test runs.
         return HubHarness(recovered: hub, records: records, at: try #require(records.last).time + .seconds(1))
@@ -82,5 +83,52 @@ struct OldJournalTests {
         #expect(new.first?.sequence == Int64(known) + 1)
         try journal.append(new)
         try journal.close()
+    }
+
+    /// Deferrals that a parallel state overruled, taps of accounts whose orders are everybody's, and 4,096 marks.
+    @Test(
+        "A journal of the first rules is recovered, goes on by them, and is moved to the newest",
+        arguments: [true, false])
+    func firstRules(usesSnapshot: Bool) throws {
+        let folder = try Self.folder(of: "7ced3b04")
+        let hash = try moves(folder, usesSnapshot: usesSnapshot)
+        try JournalInspector(folder.url.path).verify { _, _ in }
+        let journal = try SQLiteJournal(folder.url.path)
+        #expect(try Self.recover(journal, usesSnapshot: usesSnapshot).hub.stateHash == hash)
+        try journal.close()
+    }
+
+    /// - Returns: A hash of the state that the journal holds then.
+    private func moves(_ folder: TemporaryFolder, usesSnapshot: Bool) throws -> UInt64 {
+        let journal = try SQLiteJournal(folder.url.path)
+        let hub = try Self.recover(journal, usesSnapshot: usesSnapshot)
+        let known = hub.records.count
+        #expect(known > 4_096 && hub.hub.rules == 1)
+        let client = hub.connect()
+        #expect(hub.send("LIST * view=full", from: client) == (try Self.lines("list.txt", of: "7ced3b04")))
+        let past = try Self.lines("history.txt", of: "7ced3b04")
+        let keys = past.filter { $0.hasPrefix("HIST ") }.compactMap { HubHarness.attribute("key", of: $0) }
+        #expect(Set(keys).sorted().flatMap { hub.send("HISTORY \($0)", from: client) } == past)
+        for (account, count) in [("a17", 0), ("late", 1)] {
+            let reply = hub.send("LIST bowl/all view=phone", from: hub.connect(as: account)).last
+            #expect(reply == "OK count=\(count)", "\(account)")
+        }
+
+        // A start without --rules changes nothing, and the next decision is as the last one.
+        try hub.hub.adopt(DecisionSettings())
+        hub.turn()
+        #expect(hub.records.count == known)
+        #expect(hub.send("EVT bowl/3 type=ready", from: client).first?.contains("verdict=applied") == true)
+
+        var newest = DecisionSettings()
+        newest.rules = .newest
+        try hub.hub.adopt(newest)
+        hub.turn()
+        for type in ["start", "ask", "ready"] { hub.send("EVT bowl/4 type=\(type)", from: client) }
+        #expect(hub.send("GET bowl/4 view=full", from: client).first?.contains("making.question.open") == true)
+        try journal.append(Array(hub.records[known...]))
+        let hash = hub.hub.stateHash
+        try journal.close()
+        return hash
     }
 }

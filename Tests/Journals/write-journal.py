@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Writes a journal of everything that a daemon records, and the daemon's own answers about it.
 
-Usage: Tests/Journals/write-journal.py TELLTALED KINDS FOLDER
+Usage: Tests/Journals/write-journal.py TELLTALED KINDS FOLDER [rules]
+
+With `rules` the journal has what the second edition of the rules decides otherwise.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -125,18 +128,74 @@ def second_life(daemon):
     till.ask('EVT coffee-order/5 type=start eid=22 {"attributes":{"item":"é ☕ \\u0001"}}')
 
 
+# An order is ready when the kitchen says so, and a question about it is open.
+BOWL = {
+    "kind": "bowl", "type": "activity", "version": 1, "app": "com.example.bowls", "title": "Bowl",
+    "machine": {"initial": "making", "states": {
+        "making": {"on": {"ready": "done"}, "regions": [
+            {"id": "kitchen", "initial": "cooking", "states": {"cooking": {"on": {"plate": "plated"}}, "plated": {}}},
+            {"id": "question", "initial": "none", "states": {
+                "none": {"on": {"ask": "open"}}, "open": {"defer": ["ready", "note"], "on": {"answer": "none"}}}}]},
+        "done": {"on": {"collect": "collected"}}, "collected": {"type": "final"}}},
+    "views": {
+        "compact": {"leading": {"symbol": "cup"}, "trailing": {"text": "{{state.title}}"}}, "minimal": {"symbol": "cup"},
+        "lockScreen": {"title": "{{state.title}}"}, "expanded": {"center": {"title": "{{state.title}}"}}},
+}
+# Accounts whose dismissals one activity stores.
+MARKS = 4096
+
+
+def rules_first_life(daemon):
+    till = Client(daemon, "client=till")
+    for event in ("bowl/1 type=start", "bowl/1 type=ask", "bowl/1 type=ready", "bowl/2 type=start", "bowl/2 type=ask",
+                  "bowl/2 type=note", "bowl/3 type=start", "bowl/all type=start"):
+        till.ask("EVT " + event)
+    alice = Client(daemon, "client=phone surface=phone account=alice")
+    alice.ask("PRESS log-coffee/espresso eid=t1")
+    for number in range(MARKS):
+        person = Client(daemon, f"account=a{number}")
+        person.ask("DISMISS bowl/all")
+        person.hang_up()
+
+
+def rules_second_life(daemon):
+    till = Client(daemon, "client=till")
+    house = Client(daemon, "client=house")
+    house.ask("SERVE log-coffee")
+    bob = Client(daemon, "client=phone surface=phone account=bob")
+    while bob.ask("PRESS log-coffee/espresso eid=t2")[-1].startswith("ERR"):
+        pass
+    house.ask(f"DONE op={house.wait('DO')}")
+    for event in ("bowl/2 type=ready", "bowl/3 type=ask", "bowl/3 type=note"):
+        till.ask("EVT " + event)
+    assert Client(daemon, "account=late").ask("DISMISS bowl/all")[-1].startswith("ERR")
+
+
+def kinds_with_bowl(kinds):
+    folder = tempfile.mkdtemp()
+    for name in ("coffee-order.json", "log-coffee.json"):
+        shutil.copy(os.path.join(kinds, name), folder)
+    with open(os.path.join(folder, "bowl.json"), "w") as file:
+        json.dump(BOWL, file)
+    return folder
+
+
 def main():
-    program, kinds, folder = sys.argv[1:]
+    program, kinds, folder = sys.argv[1:4]
     data = os.path.join(tempfile.mkdtemp(), "data")
-    for life, is_killed in ((first_life, False), (second_life, True)):
+    lives, without = ((first_life, False), (second_life, True)), []
+    if sys.argv[4:] == ["rules"]:
+        lives, without = ((rules_first_life, False), (rules_second_life, True)), ["bowl/all"]
+        kinds = kinds_with_bowl(kinds)
+    for life, is_killed in lives:
         daemon = Daemon(program, kinds, data)
         life(daemon)
         daemon.end(kill=is_killed)
     daemon = Daemon(program, kinds, data)
     client = Client(daemon)
     rows = client.ask("LIST * view=full")
-    keys = sorted([row.split(" key=")[1].split()[0] for row in rows if " key=" in row] + ["coffee-order/1"])
-    past = [line for key in keys for line in client.ask("HISTORY " + key)]
+    keys = sorted([row.split(" key=")[1].split()[0] for row in rows if " key=" in row] + ([] if without else ["coffee-order/1"]))
+    past = [line for key in keys if key not in without for line in client.ask("HISTORY " + key)]
     daemon.end()
     os.makedirs(folder, exist_ok=True)
     for name, lines in (("list.txt", rows), ("history.txt", past)):
