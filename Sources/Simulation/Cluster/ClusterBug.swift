@@ -120,6 +120,8 @@ struct ClusterClimate {
     /// By how much each node's clock is ahead.
     var skews: [Int64] = [0, 0, 0]
     var engineBug: EngineBug?
+    /// From the end of a node that has reported a loss to its next start.
+    var stops: ClosedRange<Int64> = 500...20_000
     /// Of the clients and their wires.
     var crowd: FaultProfile
 
@@ -184,5 +186,10 @@ struct ClusterClimate {
         storedThoughFull = late.chance(300) ? 100 + late.below(800) : 0
         limits = late.chance(300) ? 1 + late.below(3) : 0
         refusals = late.chance(300) ? 1 + late.below(2) : 0
+        // A log that is purged while a node is stopped shows that node no more what it has lost.
+        if engineBug == .tailLost || engineBug == .streamDeleted, late.chance(500) {
+            stops = 15_000...45_000
+            (bases.every, bases.retention) = (.seconds(3), .seconds(1))
+        }
     }
 }

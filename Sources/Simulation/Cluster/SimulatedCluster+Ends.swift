@@ -19,7 +19,7 @@ extension SimulatedCluster {
         // Behind this moment the node has too little time to report the loss a second time.
         guard checks.hasEngineBug, now < weather.span + 40_000, random.chance(800) else { return }
         let wipes = random.chance(300)
-        schedule(after: random.pick(500...20_000)) { [self] in
+        schedule(after: random.pick(weather.stops)) { [self] in
             if node.isStopped { kill(node, wiping: wipes) }
         }
     }
