@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// Any input over a socket is answered or closed cleanly, and disturbs no other client (Promises.md).
+/// Any input over a socket is answered or closed cleanly, and disturbs no other client (promises.md of the guide).
 @Suite(.serialized)
 struct HostileInputTests {
     @Test func `a line that never ends is refused at its first byte too many`() async throws {

@@ -9,7 +9,7 @@ import Testing
 struct OperatorsPageTests {
     @Test func `a car on TLS with a token, in ten lines`() async throws {
         try await onOwnThread {
-            let commands = try commands("car", of: "Operating")
+            let commands = try commands("car", of: "operate")
             #expect(commands.split(separator: "\n").count <= 10)
             let folder = try TemporaryFolder()
             for name in ["Tools", "Protocols"] {
@@ -44,7 +44,7 @@ struct OperatorsPageTests {
             let daemon = try DaemonProcess()
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
             let program = try RunningProgram(
-                URL(filePath: "/bin/sh"), ["-ec", commands("bar", of: "Recipes")],
+                URL(filePath: "/bin/sh"), ["-ec", commands("bar", of: "recipes")],
                 environment: ["PATH": "\(tools):/usr/bin:/bin", "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
             let lines = program.readToEnd()
             #expect(program.waitForExit() == 0, "\(program.standardError)")
@@ -60,7 +60,7 @@ struct OperatorsPageTests {
             _ = try peer.receive()
             _ = try peer.ask("EVT coffee-order/1 type=start")
             let folder = try TemporaryFolder()
-            let script = try commands("backup", of: "Production")
+            let script = try commands("backup", of: "production")
                 .replacingOccurrences(of: "/var/lib/telltale", with: daemon.folder.path + "/data")
                 .replacingOccurrences(of: "/var/backups/telltale", with: folder.path("backups"))
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
@@ -92,7 +92,7 @@ struct OperatorsPageTests {
     /// Each line that the programs log stands on the page, but for those that are an error's own text.
     @Test func `the page of production explains each log line`() throws {
         let page = try String(
-            contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/Production.md"),
+            contentsOf: repository.appending(path: "Protocols/Guide/production.md"),
             encoding: .utf8)
         let line = /\blog(?:ger)?\.(?:info|notice|warning|error|critical)\(\s*"([^"\\:;]+)/
         var count = 0
@@ -112,7 +112,7 @@ struct OperatorsPageTests {
 
     private func commands(_ name: String, of page: String) throws -> String {
         let page = try String(
-            contentsOf: repository.appending(path: "Sources/TelltaleClient/TelltaleClient.docc/\(page).md"),
+            contentsOf: repository.appending(path: "Protocols/Guide/\(page).md"),
             encoding: .utf8)
         let start = try #require(page.range(of: "<!-- \(name) -->\n"))
         let end = try #require(page.range(of: "<!-- /\(name) -->"))

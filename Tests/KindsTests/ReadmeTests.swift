@@ -6,7 +6,7 @@ import Testing
 /// Kind files in the documents: people copy them first.
 struct ReadmeTests {
     @Test func `the kind file in the guide loads without an error or a warning`() throws {
-        let guide = "../../Sources/TelltaleClient/TelltaleClient.docc/KindFiles.md"
+        let guide = "../../Protocols/Guide/kinds.md"
         let page = try String(contentsOf: Shipped.folder.appending(path: guide).standardizedFileURL, encoding: .utf8)
         let start = try #require(page.range(of: "```json\n")).upperBound
         let end = try #require(page.range(of: "```", range: start..<page.endIndex)).lowerBound

@@ -3,7 +3,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Whole worlds, and the checkers of the promises over each (Promises.md). The long runs are `telltale-sim swarm`.
+/// Whole worlds, and the checkers of the promises over each (promises.md of the guide). The long runs are `telltale-sim swarm`.
 struct SwarmTests {
     private static func climate(_ seed: UInt64, inputs: Int) -> FaultProfile {
         var climate = FaultProfile(seed: seed)

@@ -25,7 +25,7 @@ struct ExampleTests {
             contentsOf: repository.appending(path: "Tests/BlackBoxTests/Examples/FollowOrder.swift"), encoding: .utf8)
         let page = try String(
             contentsOf: repository.appending(
-                path: "Sources/TelltaleClient/TelltaleClient.docc/ClientAuthors.md"), encoding: .utf8)
+                path: "Sources/TelltaleClient/TelltaleClient.docc/TelltaleClient.md"), encoding: .utf8)
         #expect(page.contains("```swift\n\(example)```"))
     }
 }

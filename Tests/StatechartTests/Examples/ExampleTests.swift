@@ -28,7 +28,7 @@ struct ExampleTests {
         )
         let page = try String(
             contentsOf: repository.appending(
-                path: "Sources/TelltaleClient/TelltaleClient.docc/StatechartLibrary.md"), encoding: .utf8)
+                path: "Sources/TelltaleStatechart/TelltaleStatechart.docc/TelltaleStatechart.md"), encoding: .utf8)
         #expect(page.contains("```swift\n\(example)```"))
     }
 }

@@ -16,7 +16,7 @@ from pages import programs
 from support import LIMIT, PACKAGE, REPOSITORY, Daemon
 from telltale import Follow, Telltale, Update
 
-PAGE = REPOSITORY / "Sources/TelltaleClient/TelltaleClient.docc/Recipes.md"
+PAGE = REPOSITORY / "Protocols/Guide/recipes.md"
 RECIPES = {recipe.text: recipe for recipe in programs(PAGE)} if PAGE.exists() else {}
 KEY, ENTITY = "porch-light/front", "switch.porch"
 

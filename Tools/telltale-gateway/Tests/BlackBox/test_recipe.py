@@ -11,7 +11,7 @@ import pytest
 
 from support import GATEWAY, PATIENCE, REPOSITORY, TELLTALED, environment, free_port
 
-PAGE = REPOSITORY / "Sources/TelltaleClient/TelltaleClient.docc/Recipes.md"
+PAGE = REPOSITORY / "Protocols/Guide/recipes.md"
 
 
 @pytest.mark.skipif(not shutil.which("curl") or not shutil.which("openssl"), reason="curl or openssl is not installed")
