@@ -3,12 +3,12 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// `Tools/fuzz`, with few lines.
+/// `Tools/fuzz/lines`, with few lines.
 @Suite(.serialized, .nightly)
 struct FuzzTests {
     private func fuzz(_ arguments: [String]) throws -> (status: Int32?, text: String, errors: String) {
         let run = try RunningProgram(
-            URL(filePath: "/usr/bin/env"), ["python3", repository.appending(path: "Tools/fuzz").path] + arguments)
+            URL(filePath: "/usr/bin/env"), ["python3", repository.appending(path: "Tools/fuzz/lines").path] + arguments)
         defer { run.kill() }
         let text = run.readToEnd().joined(separator: "\n")
         return (run.waitForExit(), text, run.standardError)

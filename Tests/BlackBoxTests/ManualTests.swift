@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Tools/manual`: man pages and completions from the argument parsers.
+/// `Tools/package/manual`: man pages and completions from the argument parsers.
 @Suite(.serialized, .nightly)
 struct ManualTests {
     private func run(_ name: String, _ arguments: [String]) throws -> (status: Int32?, text: String) {
@@ -23,7 +23,7 @@ struct ManualTests {
             let folder = try TemporaryFolder()
             let bin = program("telltale").deletingLastPathComponent().path()
             let made = try run(
-                repository.appending(path: "Tools/manual").path(), ["--bin", bin, folder.url.path()])
+                repository.appending(path: "Tools/package/manual").path(), ["--bin", bin, folder.url.path()])
             try #require(made.status == 0, "\(made.text)")
             let help = try run(program("telltale").path(), ["--help"]).text
             let commands = help.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }

@@ -5,7 +5,7 @@ import Testing
 
 /// Real orders and flights through the real daemon: each case ends as the data says.
 ///
-/// The shipped slices. `Tools/replay` does the same with a folder of larger traces.
+/// The shipped slices. `Tools/ci/replay` does the same with a folder of larger traces.
 @Suite(.serialized)
 struct ReplayTests {
     @Test("Every case ends as the data says, once", .nightly, arguments: [nil, 7] as [UInt64?])

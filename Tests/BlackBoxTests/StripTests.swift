@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Tools/strip`: programs without symbols.
+/// `Tools/package/strip`: programs without symbols.
 @Suite(.serialized)
 struct StripTests {
     @Test func `a stripped program is smaller and runs, and its symbols are kept`() async throws {
@@ -10,7 +10,7 @@ struct StripTests {
             let folder = try TemporaryFolder()
             let bin = program("telltale").deletingLastPathComponent().path()
             let strip = try RunningProgram(
-                repository.appending(path: "Tools/strip"), ["--bin", bin, folder.url.path(), "telltale"])
+                repository.appending(path: "Tools/package/strip"), ["--bin", bin, folder.url.path(), "telltale"])
             #expect(strip.readToEnd().first?.hasSuffix(" without symbols") == true)
             try #require(strip.waitForExit() == 0, "\(strip.standardError)")
             let stripped = folder.url.appending(path: "bin/telltale")

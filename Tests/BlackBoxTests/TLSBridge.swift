@@ -63,7 +63,7 @@ final class TLSBridge {
     init(_ arguments: String...) throws {
         folder = try TemporaryFolder()
         let certificates = try RunningProgram(
-            repository.appending(path: "Tools/dev-certificates"), [folder.url.path])
+            repository.appending(path: "Tools/package/dev-certificates"), [folder.url.path])
         try #require(certificates.waitForExit() == 0, "\(certificates.standardError)")
         daemon = try DaemonProcess(
             [

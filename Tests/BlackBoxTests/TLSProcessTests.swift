@@ -7,7 +7,7 @@ import Testing
 /// TLS of the real daemon, against OpenSSL's own client and Python's `ssl`.
 @Suite(.serialized)
 struct TLSProcessTests {
-    /// A daemon with a plain and an encrypted listener, and certificates of `Tools/dev-certificates`.
+    /// A daemon with a plain and an encrypted listener, and certificates of `Tools/package/dev-certificates`.
     private struct Encrypted {
         let folder: TemporaryFolder
         let daemon: DaemonProcess
@@ -27,7 +27,7 @@ struct TLSProcessTests {
         }
 
         static func makeCertificates(in folder: TemporaryFolder) throws {
-            let script = repository.appending(path: "Tools/dev-certificates")
+            let script = repository.appending(path: "Tools/package/dev-certificates")
             let program = try RunningProgram(script, [folder.url.path])
             try #require(program.waitForExit() == 0, "\(program.standardError)")
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A run of `Tools/torture` that takes some seconds.
+/// A run of `Tools/fuzz/torture` that takes some seconds.
 @Suite(.serialized, .endsOneDay, .nightly)
 struct TortureTests {
     @Test("Killed under load, with a full disk, and started again: nothing is lost, doubled or shown too early")
@@ -11,7 +11,8 @@ struct TortureTests {
             let torture = try RunningProgram(
                 URL(filePath: "/usr/bin/env"),
                 [
-                    "python3", repository.appending(path: "Tools/torture").path, "--kills", "6", "--producers", "2",
+                    "python3", repository.appending(path: "Tools/fuzz/torture").path, "--kills", "6", "--producers",
+                    "2",
                     "--daemon", DaemonProcess.executable.path,
                 ])
             defer { torture.kill() }

@@ -275,10 +275,10 @@ private struct Weak<Object: AnyObject> {
 
 private func fed(_ bytes: [UInt8], to session: TLSSession) -> Bool { session.feed(bytes.span) }
 
-/// A folder with the files of `Tools/dev-certificates`.
+/// A folder with the files of `Tools/package/dev-certificates`.
 func certificates() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try run(repositoryRoot.appending(path: "Tools/dev-certificates").path, folder.url.path)
+    try run(repositoryRoot.appending(path: "Tools/package/dev-certificates").path, folder.url.path)
     return folder
 }
 

@@ -44,14 +44,14 @@ final class TestEngine {
         var process: EngineProcess
     }
 
-    /// The programs, or why there are none: fetched by `Tools/fetch nats-server libnats`, or installed.
+    /// The programs, or why there are none: fetched by `Tools/ci/fetch nats-server libnats`, or installed.
     static let server: String? = {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         return (path + ["\(build)/python/bin"]).map { "\($0)/nats-server" }.first { unsafe access($0, X_OK) == 0 }
     }()
     static let library: String? = libraries("libnats.so.3").first
     static let isThere = server != nil && library != nil
-    static let reason: Comment = "nats-server or libnats is missing: Tools/fetch nats-server libnats"
+    static let reason: Comment = "nats-server or libnats is missing: Tools/ci/fetch nats-server libnats"
 
     private static let build = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../.build").standardized.path

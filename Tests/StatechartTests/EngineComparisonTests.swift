@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A short run of `Tools/fuzz-statechart`: our engine and another one, on machines made of random numbers.
+/// A short run of `Tools/fuzz/statechart`: our engine and another one, on machines made of random numbers.
 struct EngineComparisonTests {
     @Test(
         .enabled(if: Comparison.isPossible, "python-statemachine, or a built telltale-bench, is not there: Tools/test"))
     func `both engines agree, or it is known why not`() throws {
-        let (status, output) = try Comparison.run(["Tools/fuzz-statechart", "--charts", "60", "--seed", "20000"])
+        let (status, output) = try Comparison.run(["Tools/fuzz/statechart", "--charts", "60", "--seed", "20000"])
         #expect(status == 0, "\(output)")
         #expect(output.contains("the same"))
     }

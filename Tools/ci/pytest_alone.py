@@ -1,11 +1,11 @@
 """A plugin of pytest: a test that fails prints the command that runs it alone.
 
-    PYTHONPATH=Tools/ci COMMAND_ALONE=Tools/test-python python3 -m pytest -p pytest_alone
+    PYTHONPATH=Tools/ci COMMAND_ALONE=Tools/ci/test-python python3 -m pytest -p pytest_alone
 
 COMMAND_ALONE is the program that takes pytest's arguments. The line stands below the failure, behind what the test printed:
 
     ------------------------------ alone ------------------------------
-    Tools/test-python -k test_a_list_that_is_cut_is_whole
+    Tools/ci/test-python -k test_a_list_that_is_cut_is_whole
 """
 
 import os

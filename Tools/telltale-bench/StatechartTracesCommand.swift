@@ -4,7 +4,7 @@ internal import TelltaleEventLoop
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// `telltale-bench statechart-traces`: traces of machines, to be compared with another engine (Tools/fuzz-statechart).
+/// `telltale-bench statechart-traces`: traces of machines, to be compared with another engine (Tools/fuzz/statechart).
 ///
 /// Reads an object a line: `machine`, as in a kind file, `content` and `events`. Writes one a line: `refused`, a text, or
 /// `steps`, each with `leaves` and `content`: after the start and after every event, up to one that the engine refuses.

@@ -82,7 +82,7 @@ class Sender(Programs):
 
     def begin(self, devices):
         self.devices = devices
-        subprocess.run([REPOSITORY / "Tools/dev-certificates", f"{self.folder}/certs"], check=True, capture_output=True)
+        subprocess.run([REPOSITORY / "Tools/package/dev-certificates", f"{self.folder}/certs"], check=True, capture_output=True)
         key = f"{self.folder}/key.p8"
         subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key], check=True,
                        capture_output=True)

@@ -3,7 +3,7 @@
     import Replication
     import TelltaleEventLoop
 
-    /// A replicated log that says something wrong, so that `Tools/torture --cluster --broken` can show that it finds it. Builds for
+    /// A replicated log that says something wrong, so that `Tools/fuzz/torture --cluster --broken` can show that it finds it. Builds for
     /// release do not have it.
     final class BrokenLog: ReplicatedLog {
         /// `TELLTALE_BROKEN_LOG=NAME`.

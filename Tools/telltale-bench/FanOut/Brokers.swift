@@ -190,7 +190,7 @@ enum FreePort {
     }
 }
 
-/// A program on the path, or where `Tools/bench-peers` and `pip` put it.
+/// A program on the path, or where `Tools/bench/peers` and `pip` put it.
 enum PeerProgram {
     static func find(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

@@ -18,7 +18,7 @@ struct HubCommand: ParsableCommand {
             --aggregates N there are N widgets that tell all keys together; each event changes every fourth of them.
 
             With --limits FILE, a JSON object of {"LOAD": {"per_delivery": N, "per_event": N}}, it fails when a load \
-            allocates more. Tools/guard-deliveries runs that, and counts instructions too where there is valgrind.
+            allocates more. Tools/ci/guard-deliveries runs that, and counts instructions too where there is valgrind.
             """)
 
     @Option(help: "Events of each load, after a tenth to warm up.") var events = 2_000

@@ -14,7 +14,7 @@ struct LogCommand: ParsableCommand {
             majority has it; with --sync always that is on their disks. Then all of it is read back.
 
             It takes the nats-server that is on the path or that --nats names, and the libnats of the system or --library. \
-            Tools/bench-log fetches both, and runs this command.
+            Tools/bench/log fetches both, and runs this command.
             """)
 
     @Option(help: "Records of a message; may be repeated.") var records: [Int] = [1, 10, 100, 1_000]
@@ -38,7 +38,7 @@ struct LogCommand: ParsableCommand {
     func run() throws {
         guard let server = NATSTarget.find(nats) else {
             throw ValidationError(
-                "there is no nats-server on the path; Tools/fetch nats-server, or name it with --nats")
+                "there is no nats-server on the path; Tools/ci/fetch nats-server, or name it with --nats")
         }
         var report = JSONObject()
         for count in records {

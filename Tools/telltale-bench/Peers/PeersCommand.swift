@@ -7,7 +7,7 @@ struct PeersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "peers", abstract: "Telltale beside NATS, Redis, Mosquitto and a plain relay in C.",
         discussion: """
-            Tools/bench-peers fetches what is missing, builds, and runs this.
+            Tools/bench/peers fetches what is missing, builds, and runs this.
 
             The same publisher, subscribers and load for all, the same two processors (one for the server, one for the \
             load), by turns. A payload has --bytes bytes of JSON: for the others it is sent as it is and passed on as \
@@ -108,7 +108,7 @@ struct PeersCommand: ParsableCommand {
         DescriptorLimit.raiseToMaximum()
         let group = PeerGroup(
             only: only, settings: .init(journal: journal, pace: pace, view: "carplay", bytes: bytes), data: data)
-        for name in group.missing { warn("\(name) is not there, and is left out (Tools/bench-peers fetches it)") }
+        for name in group.missing { warn("\(name) is not there, and is left out (Tools/bench/peers fetches it)") }
         var report = JSONObject()
         let audiences = audience.isEmpty && idle == nil ? Self.standard : audience
         for audience in audiences.compactMap({ Audience($0) }) {

@@ -144,7 +144,7 @@ def test_a_reader_of_http_2_that_takes_nothing_is_let_go(world, fake):
     told = queue.Queue()
     fake({"LIST": endless(told)})
     certificates = f"{world.folder}/certificates"
-    subprocess.run([REPOSITORY / "Tools/dev-certificates", certificates], check=True, capture_output=True)
+    subprocess.run([REPOSITORY / "Tools/package/dev-certificates", certificates], check=True, capture_output=True)
     gateway = world.gateway("--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem",
                             listen="https://127.0.0.1:0")
     with httpx.Client(http2=True, verify=f"{certificates}/ca.pem", timeout=PATIENCE) as client:

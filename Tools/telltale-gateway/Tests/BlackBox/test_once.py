@@ -1,6 +1,6 @@
 """An idempotency key acts once, whatever is killed between the write of an event and its answer.
 
-GATEWAY_KILLS=1000 Tools/test-gateway -k acts_once kills a thousand times.
+GATEWAY_KILLS=1000 Tools/ci/test-gateway -k acts_once kills a thousand times.
 """
 
 import http.client

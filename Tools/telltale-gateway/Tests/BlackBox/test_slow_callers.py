@@ -102,7 +102,7 @@ def test_a_caller_that_waits_for_a_word_is_answered_at_once(world):
 
 def test_bodies_over_http2_are_counted_whole_and_a_stream_that_was_answered_ends(world):
     certificates = f"{world.folder}/certs"
-    subprocess.run([REPOSITORY / "Tools/dev-certificates", certificates], check=True, capture_output=True)
+    subprocess.run([REPOSITORY / "Tools/package/dev-certificates", certificates], check=True, capture_output=True)
     world.daemon()
     gateway = world.gateway("--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem",
                             listen="https://127.0.0.1:0")

@@ -400,7 +400,7 @@ def test_hooks_are_read_again(world):
 
 @pytest.mark.parametrize("size", ["500", "all"])
 def test_real_orders_posted_as_webhooks_end_as_the_data_says(world, size):
-    """500 ship with the repository. TRACES=FOLDER Tools/test-gateway -k real_orders posts all 4,000."""
+    """500 ship with the repository. TRACES=FOLDER Tools/ci/test-gateway -k real_orders posts all 4,000."""
     file = REPOSITORY / "Tools/telltale-sim/Scenarios/data/olist_orders_500.csv"
     if size == "all":
         file = pathlib.Path(os.environ.get("TRACES", "/nowhere")) / "olist_orders.csv"

@@ -36,12 +36,12 @@ struct HandshakeDeadlineTests {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// A folder with the files of `Tools/dev-certificates`.
+    /// A folder with the files of `Tools/package/dev-certificates`.
     private static func certificates() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appending(path: "telltale-handshake-\(UUID().uuidString)")
         let process = Process()
         process.executableURL = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../dev-certificates")
+            .appending(path: "../../../package/dev-certificates")
         process.arguments = [folder.path()]
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice

@@ -46,5 +46,5 @@ def raw(der):
 
 def certificates(folder, *names):
     sans = [word for name in names for word in ("--san", name)]
-    subprocess.run([str(REPOSITORY / "Tools/dev-certificates"), folder, *sans], check=True, capture_output=True)
+    subprocess.run([str(REPOSITORY / "Tools/package/dev-certificates"), folder, *sans], check=True, capture_output=True)
     return ["--tls-cert", f"{folder}/leaf.pem", "--tls-key", f"{folder}/leaf.key.pem"]

@@ -1,1 +1,0 @@
-"""The parts of Tools/cluster and of Tools/torture --cluster: boxes, links between them, clients, faults and checks."""

@@ -1,1 +1,0 @@
-"""Parts of Tools/fuzz: lines from a seed, conversations with a daemon, and the shrinking of one that fails."""

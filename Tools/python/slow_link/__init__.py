@@ -1,1 +1,0 @@
-"""A slow link between two network namespaces, for Tools/measure-slow-link."""
