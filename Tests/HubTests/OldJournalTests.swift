@@ -119,6 +119,8 @@ struct OldJournalTests {
         hub.turn()
         #expect(hub.records.count == known)
         #expect(hub.send("EVT bowl/3 type=ready", from: client).first?.contains("verdict=applied") == true)
+        let late = hub.connect(as: "late")
+        #expect(hub.send("DISMISS bowl/all", from: late).first?.contains("code=limit_activities") == true)
 
         var newest = DecisionSettings()
         newest.rules = .newest
@@ -126,6 +128,10 @@ struct OldJournalTests {
         hub.turn()
         for type in ["start", "ask", "ready"] { hub.send("EVT bowl/4 type=\(type)", from: client) }
         #expect(hub.send("GET bowl/4 view=full", from: client).first?.contains("making.question.open") == true)
+        #expect(hub.send("DISMISS bowl/all", from: late).first?.contains("verdict=applied") == true)
+        for account in ["a17", "late"] {
+            #expect(hub.send("LIST bowl/all view=phone", from: hub.connect(as: account)).last == "OK count=0")
+        }
         try journal.append(Array(hub.records[known...]))
         let hash = hub.hub.stateHash
         try journal.close()

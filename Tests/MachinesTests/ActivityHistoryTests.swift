@@ -104,7 +104,42 @@ struct ActivityHistoryTests {
         for account in ["abel", "eric"] { #expect(try tell(.dismissed(account: account)) == .applied) }
         for account in ["abel", "bert", "eric"] { #expect(activity.isDismissed(by: account)) }
         #expect(!activity.isDismissed(by: "carl"))
+        settings.rules = .first
         #expect(throws: ActivityRejection.markLimit(3)) { try tell(.seen(account: "fred", rev: 9)) }
+        settings.rules = .newest
+        #expect(try tell(.seen(account: "fred", rev: 9)) == .applied)
+        for account in ["abel", "bert", "eric"] {
+            #expect(activity.isDismissed(by: account) && !activity.isVisible(to: account))
+            #expect(try tell(.dismissed(account: account)) == .noop)
+        }
+        #expect(activity.isVisible(to: "fred"))
+    }
+
+    @Test func `after 100,000 accounts the next one dismisses an activity too, and it stays below 2 MiB`() throws {
+        var script = try ActivityScript()
+        _ = try script.run("start content=A")
+        var activity = try #require(script.activity)
+        let now = activity.updatedAt
+        func dismiss(_ account: String) throws -> Verdict {
+            try activity.apply(ActivityEvent(.dismissed(account: account)), settings: ActivitySettings(), at: now)
+                .verdict
+        }
+        for number in 0..<100_001 where try dismiss("made-up-\(number)") != .applied {
+            Issue.record("account \(number) may not dismiss it")
+            return
+        }
+        for number in stride(from: 0, through: 100_000, by: 997) {
+            #expect(activity.isDismissed(by: "made-up-\(number)") && !activity.isVisible(to: "made-up-\(number)"))
+        }
+        #expect(activity.isVisible(to: "alice") && activity.isVisible(to: "made-up-100001"))
+        #expect(try dismiss("made-up-7") == .noop)
+        var writer = BinaryWriter()
+        activity.encode(to: &writer)
+        #expect(writer.bytes.count < 2 << 20)
+        // A snapshot of it is read again to the same state.
+        var reader = BinaryReader(writer.bytes)
+        let copy = try Activity(from: &reader, key: activity.key, kind: activity.kind)
+        #expect(copy == activity && copy.stateHash == activity.stateHash && copy.isDismissed(by: "made-up-0"))
     }
 
     @Test func `room is counted for each person and app, and freed`() throws {

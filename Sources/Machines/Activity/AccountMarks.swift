@@ -43,6 +43,19 @@ struct AccountMarks: Hashable, Sendable {
         return position
     }
 
+    /// Drops the first `limit` marks of accounts that dismissed the activity.
+    ///
+    /// - Returns: The accounts.
+    mutating func removeDismissed(limit: Int) -> [String] {
+        var accounts: [String] = []
+        elements.removeAll { mark in
+            guard mark.isDismissed, accounts.count < limit else { return false }
+            accounts.append(mark.account)
+            return true
+        }
+        return accounts
+    }
+
     private var oldestSeen: Int? {
         var oldest: (position: Int, seenRev: Int64)?
         for (position, mark) in elements.enumerated() where !mark.isDismissed {

@@ -10,18 +10,20 @@ extension Activity {
     public func isVisible(to account: String?) -> Bool {
         guard lifecycle != .dismissed else { return false }
         guard let account else { return true }
-        return isAddressed(to: account) && marks[account]?.isDismissed != true
+        return isAddressed(to: account) && !isDismissed(by: account)
     }
 
     /// Whether a person of `account` swiped it away.
-    public func isDismissed(by account: String) -> Bool { marks[account]?.isDismissed == true }
+    public func isDismissed(by account: String) -> Bool {
+        marks[account]?.isDismissed == true || dismissers.contains(account)
+    }
 
     /// Whether the alert of commit `rev` need not be sent to the devices of `account`: a device of the account has
     /// shown it, or the account dismissed the activity. The end of the activity does not count, because the alert may
     /// report that end.
     public func isAlertSpent(rev: Int64, for account: String) -> Bool {
-        guard let mark = marks[account] else { return false }
-        return mark.isDismissed || mark.seenRev.map { $0 >= rev } ?? false
+        if isDismissed(by: account) { return true }
+        return marks[account]?.seenRev.map { $0 >= rev } ?? false
     }
 
     /// The accounts in whose limits the activity counts: while pending, active or stale (Protocols/Surfaces/rules.md

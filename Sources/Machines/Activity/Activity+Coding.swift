@@ -17,9 +17,11 @@ extension Activity.Lifecycle {
 extension Activity {
     /// Encodes the activity for a snapshot, without its key and kind, which the snapshot stores separately.
     public func encode(to writer: inout BinaryWriter) {
-        writer.write(UInt8(2))  // The version of this encoding.
+        // The version of this encoding. Earlier releases read those that they could have written.
+        writer.write(UInt8(dismissers.isEmpty ? 2 : 3))
         write(to: &writer)
         machine.encode(to: &writer)
+        if !dismissers.isEmpty { writer.write(Array(dismissers.elements)) { $0.write($1) } }
     }
 
     /// A hash of the whole state, the same on every machine. The journal stores it to verify transitions on replay.
@@ -28,6 +30,10 @@ extension Activity {
         if lifecycle != .active { hash = Self.hash(of: lifecycle, accounts: accounts, attributes: attributes) }
         writeChanging(to: &hash)
         machine.combine(into: &hash)
+        if !dismissers.isEmpty {
+            hash.combine(UInt64(dismissers.count))
+            hash.combine(dismissers.combined)
+        }
         return hash.finalize()
     }
 
@@ -87,7 +93,8 @@ extension Activity {
 
     /// Decodes an activity that ``encode(to:)`` wrote, for the same key and kind.
     public init(from reader: inout BinaryReader, key: Key, kind: ActivityKind) throws(BinaryError) {
-        guard try reader.readByte() == 2 else { throw reader.failure("an activity in a form that is not known here") }
+        let version = try reader.readByte()
+        guard version == 2 || version == 3 else { throw reader.failure("an activity in a form that is not known here") }
         let code = try reader.readByte()
         guard let lifecycle = Lifecycle.allCases.first(where: { $0.code == code }) else {
             throw reader.failure("no life-cycle state \(code)")
@@ -129,6 +136,10 @@ extension Activity {
                     seenRev: try reader.readOptional { reader throws(BinaryError) in try reader.readInt64() })
             })
         machine = try MachineInstance(from: &reader, statechart: kind.statechart)
+        guard version == 3 else { return }
+        for digest in try reader.readArray({ reader throws(BinaryError) in try reader.readUInt64() }) {
+            dismissers.insert(digest: digest)
+        }
     }
 
     private static func readTime(_ reader: inout BinaryReader) throws(BinaryError) -> Timestamp? {

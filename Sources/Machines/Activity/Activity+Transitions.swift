@@ -206,20 +206,35 @@ extension Activity {
         case .active, .stale, .ended: break
         }
         guard isAddressed(to: account) else { return ActivityOutcome(.ignored) }
-        let position = try marks.position(of: account, limit: settings.markLimit)
-        guard !marks[position].isDismissed else { return ActivityOutcome(.noop) }
+        guard !isDismissed(by: account) else { return ActivityOutcome(.noop) }
+        let position = try positionOfMark(of: account, settings: settings)
         marks[position].isDismissed = true
         isAlerting = false
         var outcome = ActivityOutcome(.applied, .publish)
-        if !accounts.isEmpty, accounts.allSatisfy({ marks[$0]?.isDismissed == true }) { remove(at: now, &outcome) }
+        if !accounts.isEmpty, accounts.allSatisfy({ isDismissed(by: $0) }) { remove(at: now, &outcome) }
         return outcome
+    }
+
+    /// The position of an account's mark, which is inserted if there is none. When every mark is of an account that dismissed the
+    /// activity, the names of some give way to digests: few, because a digest takes a microsecond.
+    private mutating func positionOfMark(
+        of account: String, settings: ActivitySettings
+    ) throws(ActivityRejection) -> Int {
+        do throws(ActivityRejection) {
+            return try marks.position(of: account, limit: settings.markLimit)
+        } catch {
+            guard settings.rules > .first else { throw error }
+            guard dismissers.count + settings.markLimit < Dismissers.limit else { throw .markLimit(Dismissers.limit) }
+            for dismisser in marks.removeDismissed(limit: 64) { dismissers.insert(dismisser) }
+            return try marks.position(of: account, limit: settings.markLimit)
+        }
     }
 
     mutating func see(
         account: String, rev: Int64, settings: ActivitySettings
     ) throws(ActivityRejection) -> ActivityOutcome {
         guard lifecycle != .dismissed, isAddressed(to: account) else { return ActivityOutcome(.ignored) }
-        let position = try marks.position(of: account, limit: settings.markLimit)
+        let position = try positionOfMark(of: account, settings: settings)
         if let seen = marks[position].seenRev, seen >= rev { return ActivityOutcome(.noop) }
         marks[position].seenRev = rev
         return ActivityOutcome(.applied)

@@ -113,6 +113,8 @@ public struct Activity: Sendable {
     var newestVersion: Int64?
     var newestAt: Timestamp
     var marks = AccountMarks()
+    /// Accounts that dismissed it and for whose marks there was no room.
+    var dismissers = Dismissers()
     private let addressOnly = AddressOnly()
 }
 

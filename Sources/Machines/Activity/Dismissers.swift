@@ -1,0 +1,128 @@
+internal import TelltaleModel
+
+/// The accounts that dismissed an activity and whose names are no longer stored: a digest of each, 8 bytes.
+///
+/// Anybody may choose the name of an account, so the digest must not be one for which a second name can be made up: it is the first
+/// 8 bytes of a SHA-256. An account whose digest is here counts as one that dismissed the activity.
+struct Dismissers: Hashable, Sendable {
+    /// Sorted, each and together; none is empty. A copy of an activity shares those that do not change.
+    private var chunks: [[UInt64]] = []
+    private(set) var count = 0
+    /// Of all digests, in whatever order they came: the hash of a state costs the same however many there are.
+    private(set) var combined: UInt64 = 0
+
+    private static let chunkLimit = 512
+    /// 0.9 MiB; with the names of the marks beside them, an activity stays below 2 MiB.
+    static let limit = 120_000
+
+    init() {}
+
+    var isEmpty: Bool { count == 0 }
+    var elements: some Sequence<UInt64> { chunks.lazy.joined() }
+
+    func contains(_ account: String) -> Bool {
+        if isEmpty { return false }
+        let digest = Self.digest(of: account)
+        let (chunk, place) = find(digest)
+        return place < chunks[chunk].count && chunks[chunk][place] == digest
+    }
+
+    mutating func insert(_ account: String) { insert(digest: Self.digest(of: account)) }
+
+    mutating func insert(digest: UInt64) {
+        guard !chunks.isEmpty else {
+            (chunks, count) = ([[digest]], 1)
+            return combine(digest)
+        }
+        let (chunk, place) = find(digest)
+        if place < chunks[chunk].count, chunks[chunk][place] == digest { return }
+        chunks[chunk].insert(digest, at: place)
+        count += 1
+        combine(digest)
+        guard chunks[chunk].count > Self.chunkLimit else { return }
+        let half = chunks[chunk].count / 2
+        chunks.insert(Array(chunks[chunk][half...]), at: chunk + 1)
+        chunks[chunk].removeLast(chunks[chunk].count - half)
+    }
+
+    private mutating func combine(_ digest: UInt64) {
+        var hash = StableHash()
+        hash.combine(digest)
+        combined &+= hash.finalize()
+    }
+
+    /// - Precondition: There are chunks.
+    private func find(_ digest: UInt64) -> (chunk: Int, place: Int) {
+        var (low, high) = (0, chunks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if digest < chunks[middle][0] { high = middle } else { low = middle + 1 }
+        }
+        let chunk = max(0, low - 1)
+        (low, high) = (0, chunks[chunk].count)
+        while low < high {
+            let middle = (low + high) / 2
+            if chunks[chunk][middle] < digest { low = middle + 1 } else { high = middle }
+        }
+        return (chunk, low)
+    }
+
+    static func digest(of account: String) -> UInt64 { SHA256.firstWord(of: Array(account.utf8)) }
+}
+
+/// SHA-256 (FIPS 180-4), for modules without C.
+enum SHA256 {
+    /// The first eight bytes of the digest, as a big-endian number.
+    static func firstWord(of message: [UInt8]) -> UInt64 {
+        var padded = message
+        padded.append(0x80)
+        while padded.count % 64 != 56 { padded.append(0) }
+        let bitCount = UInt64(message.count) * 8
+        for byte in 0..<8 as Range<UInt64> { padded.append(UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * byte))) }
+        var state: [UInt32] = [
+            0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+        ]
+        for start in stride(from: 0, to: padded.count, by: 64) { compress(padded, from: start, into: &state) }
+        return UInt64(state[0]) << 32 | UInt64(state[1])
+    }
+
+    private static func compress(_ bytes: [UInt8], from start: Int, into state: inout [UInt32]) {
+        var words = [UInt32](repeating: 0, count: 64)
+        for index in 0..<16 {
+            let place = start + 4 * index
+            words[index] =
+                UInt32(bytes[place]) << 24 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 8
+                | UInt32(bytes[place + 3])
+        }
+        for index in 16..<64 {
+            let (early, late) = (words[index - 15], words[index - 2])
+            let first = rotate(early, 7) ^ rotate(early, 18) ^ early >> 3
+            let second = rotate(late, 17) ^ rotate(late, 19) ^ late >> 10
+            words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
+        }
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+        for index in 0..<64 {
+            let sum = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
+            let choice = e & f ^ ~e & g
+            let first = h &+ sum &+ choice &+ constants[index] &+ words[index]
+            let second = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) &+ (a & b ^ a & c ^ b & c)
+            (h, g, f, e) = (g, f, e, d &+ first)
+            (d, c, b, a) = (c, b, a, first &+ second)
+        }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+    }
+
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+
+    private static let constants: [UInt32] = [
+        0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+        0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+        0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+        0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+        0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+        0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+        0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+        0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+    ]
+}
