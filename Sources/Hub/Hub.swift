@@ -2,6 +2,7 @@ internal import FanOut
 public import Journal
 internal import Kinds
 internal import Machines
+internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
@@ -31,7 +32,9 @@ public struct Hub: ~Copyable {
     /// - Parameter epoch: A number that no other history has, from a random source.
     public init(configuration: HubConfiguration, epoch: UInt64) {
         self.configuration = configuration
-        store = EntityStore(epoch: epoch)
+        store = EntityStore(
+            epoch: epoch, activitiesPerView: configuration.limits.activitiesPerView,
+            hidesStaleFromStart: configuration.surfaces.hidesStaleFromStart)
         sessions = SessionTable(limits: configuration.limits)
         subscriptions = SubscriptionRegistry(limits: configuration.limits)
         renderer = RowRenderer(settings: configuration.surfaces)

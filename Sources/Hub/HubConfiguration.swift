@@ -58,6 +58,8 @@ public struct Limits: Hashable, Sendable {
     public var sources = 100_000
     /// Accounts that activities are for.
     public var accounts = 1_000_000
+    /// Activities of a kind that take part in a view of an account, and that such a view shows (Protocols/Surfaces/rules.md C10).
+    public var activitiesPerView = 64
     /// Tiles and stacks of one board.
     public var tilesPerBoard = 64
     /// Boards of one account, and boards that are everybody's.

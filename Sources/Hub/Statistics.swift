@@ -29,6 +29,8 @@ public struct Statistics: Sendable {
         let time: MonotonicTime
         var dirtyKeyCount = 0
         var sessionByteCount = 0
+        /// Activities that views of accounts leave out, counted once for each view.
+        var leftOutCount = 0
 
         init(time: MonotonicTime) {
             self.time = time

@@ -234,16 +234,18 @@ final class HubHarness {
     }
 
     /// The process dies and begins again: the journal, or a snapshot of its state, is read, every connection is gone.
-    func restart(kinds: [String], fromSnapshot: Bool = false) throws {
+    func restart(
+        kinds: [String], fromSnapshot: Bool = false, configuration: HubConfiguration = HubConfiguration()
+    ) throws {
         if fromSnapshot {
             var chunks: [[UInt8]] = []
             hub.snapshot().forEachChunk { chunks.append($0) }
-            var loaded = Hub(configuration: HubConfiguration(), epoch: hub.epoch)
+            var loaded = Hub(configuration: configuration, epoch: hub.epoch)
             for chunk in chunks { try loaded.load(chunk) }
             loaded.finishLoading()
             hub = loaded
         } else {
-            hub = try recovered()
+            hub = try recovered(configuration)
         }
         try hub.adopt(try kinds.map { try Self.kind($0) })
         hub.restart()
@@ -253,8 +255,8 @@ final class HubHarness {
     }
 
     /// Another hub that has read the same journal.
-    func recovered() throws -> Hub {
-        var hub = Hub(configuration: HubConfiguration(), epoch: self.hub.epoch)
+    func recovered(_ configuration: HubConfiguration = HubConfiguration()) throws -> Hub {
+        var hub = Hub(configuration: configuration, epoch: self.hub.epoch)
         for record in records { try hub.replay(record) }
         return hub
     }

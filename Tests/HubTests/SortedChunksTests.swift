@@ -24,6 +24,11 @@ struct SortedChunksTests {
                 chunks.first(64) == Array(sorted.prefix(64)) && chunks.last(300) == Array(sorted.reversed().prefix(300))
             )
             #expect(chunks.count == model.count && chunks.isEmpty == model.isEmpty)
+            #expect(Array(chunks.elements) == sorted)
+            for limit in [1, 64, 1_000] {
+                let before = sorted.count { $0 < number }
+                #expect(chunks.position(of: number, within: limit, by: <) == (before < limit ? before : nil))
+            }
         }
         #expect(chunks.first(.max).count == chunks.count && chunks.last(.max).count == chunks.count)
         for number in model { chunks.remove(number) }

@@ -20,6 +20,20 @@ struct SurfaceHistoryTests {
         for device in history.screens.indices { try history.check(device: device) }
         #expect(history.alertCount > 0, "seed \(seed)")
     }
+
+    @Test(
+        "where views leave activities out, every device shows those that a new one does",
+        arguments: 100..<112 as Range<UInt64>)
+    func crowded(seed: UInt64) throws {
+        var history = try SurfaceHistory(seed: seed, limit: 1 + Int(seed % 3))
+        for step in 0..<120 {
+            history.step = step
+            try history.act()
+            try history.check(device: Int(history.random.below(UInt64(history.screens.count))))
+            if history.hasFailed { return }
+        }
+        for device in history.screens.indices { try history.check(device: device) }
+    }
 }
 
 private struct SurfaceHistory {
@@ -38,15 +52,21 @@ private struct SurfaceHistory {
     /// The full view, which sees every activity.
     private var everything: [String: JSON] = [:]
     private(set) var hasFailed = false
+    private let limit: Int
+    private let configuration: HubConfiguration
 
     var alertCount: Int { screens.reduce(0) { $0 + $1.alerts.count } }
 
-    init(seed: UInt64) throws {
-        self.seed = seed
+    /// - Parameter limit: So many activities a view of an account shows.
+    init(seed: UInt64, limit: Int = 64) throws {
+        (self.seed, self.limit) = (seed, limit)
         random = SeededGenerator(seed: seed)
         var configuration = HubConfiguration()
         configuration.decisions.activityLimits.perApp = 3
         configuration.decisions.activityLimits.perAccount = 5
+        configuration.limits.activitiesPerView = limit
+        if limit < 64 { configuration.limits.keysFilledAtOnce = 5 }
+        self.configuration = configuration
         house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         shop = house.connect()
         for account in ["alice", "bob"] {
@@ -155,7 +175,8 @@ private struct SurfaceHistory {
 
     private mutating func restart() throws {
         blocked = []
-        try house.restart(kinds: HubHarness.kindsOfSurfaces, fromSnapshot: random.chance(50))
+        try house.restart(
+            kinds: HubHarness.kindsOfSurfaces, fromSnapshot: random.chance(50), configuration: configuration)
         shop = house.connect()
         for screen in screens {
             screen.lose()
@@ -184,6 +205,7 @@ private struct SurfaceHistory {
         let orders = screen.rows.values.compactMap { $0.body["order"]?.integer }.sorted()
         if screen.account != nil {
             fail(orders != orders.indices.map { Int64($0) + 1 }, "\(screen.surface): places \(orders)")
+            fail(orders.count > limit, "\(screen.surface): \(orders.count) rows")
             let islands = screen.rows.values.filter { $0.body["island"] != nil }
             fail(islands.count > 2, "\(islands.count) on one island")
             let apps = screen.rows.values.compactMap { $0.body["app"]?.string }

@@ -9,6 +9,8 @@ struct Change: Sendable {
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?
+    /// The place of the activity among others may have changed with it.
+    var isReordered = true
     /// The activity as the commit left it, and so whose it was then. A later commit of the same batch may give it to
     /// other accounts.
     var activity: ActivityBox?

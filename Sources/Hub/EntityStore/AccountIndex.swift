@@ -6,7 +6,9 @@ internal import TelltaleModel
 ///
 /// Invariant: an account has a number exactly as long as a listed key or a count holds it.
 struct AccountIndex: Sendable {
-    private var audience = AudienceIndex()
+    /// The activities, which compete in the views of an account, and everything else.
+    private var activities = AudienceIndex()
+    private var others = AudienceIndex()
     private var counts = ActivityCounts()
     private var numbers = Interner()
 
@@ -15,13 +17,18 @@ struct AccountIndex: Sendable {
 
     func knows(_ account: String) -> Bool { numbers.known(account) != nil }
 
-    func isListed(_ entity: EntityIndex) -> Bool { audience.contains(entity) }
+    func isListed(_ entity: EntityIndex) -> Bool { others.contains(entity) || activities.contains(entity) }
 
     /// Lists a key that is not listed.
     ///
     /// - Parameter accounts: The accounts that may be shown it; empty = every account.
-    mutating func list(_ entity: EntityIndex, kind: Int32, accounts: [String]) {
-        audience.insert(entity, kind: kind, accounts: accounts.map { numbers.retain($0) })
+    mutating func list(_ entity: EntityIndex, isActivity: Bool, kind: Int32, accounts: [String]) {
+        let numbers = accounts.map { self.numbers.retain($0) }
+        if isActivity {
+            activities.insert(entity, kind: kind, accounts: numbers)
+        } else {
+            others.insert(entity, kind: kind, accounts: numbers)
+        }
     }
 
     /// Takes a listed key off the list.
@@ -29,7 +36,8 @@ struct AccountIndex: Sendable {
     /// - Parameter accounts: As it was listed.
     mutating func unlist(_ entity: EntityIndex, kind: Int32, accounts: [String]) {
         let known = accounts.compactMap { numbers.known($0) }
-        audience.remove(entity, kind: kind, accounts: known)
+        activities.remove(entity, kind: kind, accounts: known)
+        others.remove(entity, kind: kind, accounts: known)
         for number in known { numbers.release(number) }
     }
 
@@ -37,12 +45,29 @@ struct AccountIndex: Sendable {
     ///
     /// - Parameter kind: Of the keys that are for every account, only those of this kind; `nil` = of every kind.
     func visible(to account: String, kind: Int32?) -> [EntityIndex] {
-        audience.visible(to: numbers.known(account), kind: kind)
+        let found = others(visibleTo: account, kind: kind)
+        let activities = activities.visible(to: numbers.known(account), kind: kind)
+        if found.isEmpty || activities.isEmpty { return found + activities }
+        return (found + activities).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// The same without the activities.
+    func others(visibleTo account: String, kind: Int32?) -> [EntityIndex] {
+        others.visible(to: numbers.known(account), kind: kind)
     }
 
     /// How many keys ``visible(to:kind:)`` gives.
     func visibleCount(to account: String, kind: Int32?) -> Int {
-        audience.visibleCount(to: numbers.known(account), kind: kind)
+        activityCount(visibleTo: account, kind: kind) + otherCount(visibleTo: account, kind: kind)
+    }
+
+    func activityCount(visibleTo account: String, kind: Int32?) -> Int {
+        activities.visibleCount(to: numbers.known(account), kind: kind)
+    }
+
+    /// How many keys ``others(visibleTo:kind:)`` gives.
+    func otherCount(visibleTo account: String, kind: Int32?) -> Int {
+        others.visibleCount(to: numbers.known(account), kind: kind)
     }
 
     /// Counts one live activity of each of `names` more.

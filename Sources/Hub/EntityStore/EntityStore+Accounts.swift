@@ -10,7 +10,8 @@ extension EntityStore {
         guard isListed else { return unlist(entity) }
         guard !accounts.isListed(entity) else { return }
         let (kind, names) = (entities[entity].kindName, audience(of: entity))
-        changeAccounts { $0.list(entity, kind: kind, accounts: names) }
+        let isActivity = if case .activity = entities[entity].state { true } else { false }
+        changeAccounts { $0.list(entity, isActivity: isActivity, kind: kind, accounts: names) }
     }
 
     /// Takes what stands at `entity` off that list, before something else is put there.

@@ -85,6 +85,70 @@ extension EntityStore {
         }
     }
 
+    /// What of ``visible(to:followedBy:)`` is no activity.
+    func others(visibleTo account: String, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+        let candidates: [EntityIndex]
+        switch selector {
+        case .key(let entity): candidates = activity(at: entity) == nil ? [entity] : []
+        case .kind(let number) where entities.kindNumbers.isBoard(number): candidates = tiles(onBoard: number)
+        case .kind(let kind): candidates = accounts.others(visibleTo: account, kind: kind)
+        case .all, .allWithWidgets: candidates = accounts.others(visibleTo: account, kind: nil)
+        }
+        return candidates.filter { entity in
+            isListed(entity) && follows(selector, entity) && isVisible(entity, to: account)
+        }
+    }
+
+    /// How many keys ``others(visibleTo:followedBy:)`` looks at.
+    func otherCount(visibleTo account: String, followedBy selector: PatternIndex.Selector) -> Int {
+        switch selector {
+        case .key: 1
+        case .kind(let number) where entities.kindNumbers.isBoard(number):
+            boards.items(onBoard: number).count + suggestions.keys(onBoard: number).count
+        case .kind(let kind): accounts.otherCount(visibleTo: account, kind: kind)
+        case .all, .allWithWidgets: accounts.otherCount(visibleTo: account, kind: nil)
+        }
+    }
+
+    /// What takes part in the views of an account.
+    ///
+    /// - Parameters:
+    ///   - account: `nil` = one that has no activities of its own and dismissed none.
+    ///   - more: How many beyond the limit of a kind are looked at too.
+    func lineup(for account: String?, kind: Int32?, more: [Int32: Int] = [:]) -> Competition.Lineup {
+        guard let account else { return competition.lineup(for: nil, kind: kind, more: more) { _ in true } }
+        // A copy: an entity store cannot be captured.
+        let entities = entities
+        return competition.lineup(for: account, kind: kind, more: more) { entity in
+            if case .activity(let activity) = entities[entity].state {
+                activity.value.isVisible(to: account)
+            } else {
+                false
+            }
+        }
+    }
+
+    /// The activities that were in a view of an account at some moment since a commit, and what of them did not change; others may be
+    /// among them.
+    ///
+    /// What did not change was among the first of its kind at that moment, and since then no more went ahead of it than changed.
+    ///
+    /// - Parameter changed: What a commit since then changed.
+    func competitors(for account: String, kind: Int32?, unlike changed: [EntityIndex]) -> [EntityIndex] {
+        var more: [Int32: Int] = [:]
+        for entity in changed { more[entities[entity].kindName, default: 0] += 1 }
+        return lineup(for: account, kind: kind, more: more).entities
+    }
+
+    /// How many activities compete in a view of an account, at most.
+    func competitorCount(for account: String, followedBy selector: PatternIndex.Selector) -> Int {
+        switch selector {
+        case .key: 1
+        case .kind(let kind): accounts.activityCount(visibleTo: account, kind: kind)
+        case .all, .allWithWidgets: accounts.activityCount(visibleTo: account, kind: nil)
+        }
+    }
+
     /// All tiles of a board, also those that come by themselves, in the order of the table: few, however many keys there are.
     private func tiles(onBoard number: Int32) -> [EntityIndex] {
         (boards.items(onBoard: number) + suggestions.keys(onBoard: number)).sorted()

@@ -48,6 +48,10 @@ struct EntityStore: ~Copyable {
     private(set) var aggregates = Aggregates()
     private(set) var boards = Boards()
     private(set) var suggestions = Suggestions()
+    /// Of committed activities alone.
+    private(set) var competition: Competition
+    /// An activity that was stale from its start takes part in nothing until it becomes active.
+    private let hidesStaleFromStart: Bool
     private var undo: [Undo] = []
     /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
     private var isDeciding = false
@@ -56,7 +60,11 @@ struct EntityStore: ~Copyable {
     /// The last records of keys that were forgotten since ``takePrunedChains()``.
     private var prunedChains: [Int64] = []
 
-    init(epoch: UInt64) { self.epoch = epoch }
+    init(epoch: UInt64, activitiesPerView: Int = Limits().activitiesPerView, hidesStaleFromStart: Bool = true) {
+        self.epoch = epoch
+        competition = Competition(limit: activitiesPerView)
+        self.hidesStaleFromStart = hidesStaleFromStart
+    }
 
     // MARK: A batch
 
@@ -259,8 +267,23 @@ struct EntityStore: ~Copyable {
         list(control)
     }
 
-    /// `entity` has just changed: a resume finds it by that.
-    mutating func touch(_ entity: EntityIndex) { changeOrder.touch(entity) }
+    /// `entity` has just changed, durably: a resume finds it by that, and an activity takes its place among the others.
+    ///
+    /// - Parameter depth: The deepest place of an activity that concerns a view.
+    /// - Returns: Whom the change of an activity concerns; `nil` for all else.
+    @discardableResult
+    mutating func touch(_ entity: EntityIndex, within depth: Int = 0) -> Competition.Reach? {
+        changeOrder.touch(entity)
+        guard case .activity(let activity) = entities[entity].state, let key = entities[entity].key else {
+            // It may have been one that was dismissed and forgotten in one batch.
+            competition.forget(entity)
+            return nil
+        }
+        let contender = activity.contender(
+            key: key.text, kind: entities[entity].kindName, app: kinds.appNumbers[entities[entity].kind],
+            hidesStaleFromStart: hidesStaleFromStart)
+        return competition.update(entity, to: contender, within: depth)
+    }
 
     // MARK: Deadlines
 

@@ -268,25 +268,59 @@ extension RowRenderer {
 
     // MARK: Competition
 
-    /// Projects what a competing subscription shows anew, and owes it the rows that look different now.
-    func project(
+    /// Projects what a subscription shows anew, and owes it the rows that look different now.
+    mutating func project(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore
     ) {
         guard let (redrawsControls, mayGainWidgets) = subscriptions.change(index, { $0.takeProjection() }) else {
             return
         }
-        if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
-        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
-            return
-        }
-        var candidates: [EntityIndex] = []
-        var visible: [VisibleActivity] = []
         // A situation may also bring widgets that the subscriber does not hold.
-        var widgets = Set(subscription.backlog?.widgets.keys.map { $0 } ?? [])
+        var widgets: Set<Int32> = []
+        if subscriptions[index]?.competingAccount != nil {
+            projectCompeting(index, of: session, &subscriptions, &store)
+            guard mayGainWidgets || redrawsControls else { return }
+            if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
+            guard let subscription = subscriptions[index], let account = subscription.competingAccount else { return }
+            for entity in store.others(visibleTo: account, followedBy: subscription.selector)
+            where mayGainWidgets && subscription.isLive && store.isWidget(entity) { widgets.insert(entity.rawValue) }
+        } else {
+            if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
+            widgets = projectFew(index, of: session, &subscriptions, &store, isSituated: mayGainWidgets)
+        }
+        guard let subscription = subscriptions[index] else { return }
+        if mayGainWidgets { widgets.formUnion(subscription.backlog?.widgets.keys.map { $0 } ?? []) }
+        let commit = store.sequence + 1
+        for raw in widgets.sorted() {
+            let entity = EntityIndex(raw)
+            let form = widgetForm(form(of: entity, for: subscription, of: session, store))
+            guard subscriptions.looksDifferent(form, entity, to: subscription, at: time, store) else { continue }
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+        }
+        guard redrawsControls else { return }
+        for raw in subscription.allShown.keys.sorted() {
+            let entity = EntityIndex(raw)
+            guard store.isControl(entity) || shows(controlsIn: entity) else { continue }
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+        }
+    }
+
+    /// Projects each activity of a subscription to few keys by itself; if it follows one of an account, that one alone competes.
+    ///
+    /// - Returns: The widgets that it follows, if it is live.
+    private func projectFew(
+        _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
+        _ store: inout EntityStore, isSituated: Bool
+    ) -> Set<Int32> {
+        guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
+            return []
+        }
+        var widgets: Set<Int32> = []
+        var (candidates, visible): ([EntityIndex], [VisibleActivity]) = ([], [])
         for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
             guard let activity = store.activity(at: entity) else {
-                if mayGainWidgets, subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
+                if isSituated, subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
                 continue
             }
             candidates.append(entity)
@@ -313,17 +347,63 @@ extension RowRenderer {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
             subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
         }
-        for raw in widgets.sorted() {
-            let entity = EntityIndex(raw)
-            let form = widgetForm(form(of: entity, for: subscription, of: session, store))
-            guard subscriptions.looksDifferent(form, entity, to: subscription, at: time, store) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+        return widgets
+    }
+
+    /// Gives the activities in a view of an account their places.
+    ///
+    /// - Returns: Those that have one, in no order.
+    mutating func place(
+        _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
+        _ store: borrowing EntityStore
+    ) -> [EntityIndex] {
+        guard let subscription = subscriptions[index], let account = subscription.competingAccount,
+            case .surface(let surface) = subscription.terms.view
+        else { return [] }
+        let lineup = lineup(
+            for: account, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
+        let scene = Lineups.Scene(surface: surface, traits: session.traits)
+        let placed = lineup.placements(in: scene, limit: store.competition.limit) { entities in
+            let visible = entities.enumerated().compactMap { position, entity in
+                store.activity(at: entity).map {
+                    var visible = store.visibleActivity($0, at: entity)
+                    // Places break ties: the index of a key is another one on every node.
+                    visible.index = Int32(position)
+                    return visible
+                }
+            }
+            return Projection.project(
+                surface: surface, traits: session.traits, foreground: store.foreground(of: session.traits),
+                activities: visible, settings: settings, competing: true)
         }
-        guard redrawsControls else { return }
-        for raw in before.keys.sorted() {
-            let entity = EntityIndex(raw)
-            guard store.isControl(entity) || shows(controlsIn: entity) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+        subscriptions.change(index) { subscription in
+            let backlog = subscription.needBacklog()
+            (backlog.placements, backlog.placedCount) = (placed.placements, placed.count)
+        }
+        subscriptions.setDepth(lineup.depth, of: index)
+        return placed.placements.keys.map { EntityIndex($0) }
+    }
+
+    /// Places the activities in a view of an account anew, and owes it the rows that look different now.
+    private mutating func projectCompeting(
+        _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
+        _ store: inout EntityStore
+    ) {
+        let former = subscriptions[index]?.backlog?.placements ?? [:]
+        let placed = place(index, of: session, &subscriptions, store)
+        guard let subscription = subscriptions[index], let account = subscription.competingAccount,
+            let backlog = subscription.backlog
+        else { return }
+        let concerned = Set(former.keys).union(placed.map(\.rawValue)).sorted().map { EntityIndex($0) }
+        let different = concerned.filter {
+            subscription.shown($0) != backlog.placements[$0.rawValue]?.withoutAlert
+        }
+        let isSeen = Set(different.filter { store.isListed($0) && store.isVisible($0, to: account) })
+        for entity in different.filter({ isSeen.contains($0) }) + different.filter({ !isSeen.contains($0) }) {
+            if backlog.placements[entity.rawValue] == nil {
+                backlog.floor = min(backlog.floor ?? .max, subscription.toldCursor + 1)
+            }
+            subscriptions.oweSurroundings(of: entity, to: index, since: store.sequence + 1, &store)
         }
     }
 }

@@ -16,6 +16,7 @@ struct RowRenderer: ~Copyable {
     let settings: SurfaceSettings
     private var rows = RowCache()
     private var references = ControlReferences()
+    private var lineups = Lineups()
     /// Of rows of widgets that have no room for all of their entries, how many they tell.
     private var cutRows: [Int32: [(form: Int32, count: Int)]] = [:]
     let widgetForms = WidgetForms()
@@ -111,6 +112,18 @@ struct RowRenderer: ~Copyable {
         let body = writer.take()
         spareRow = consume writer
         return isWritten ? body : nil
+    }
+
+    // MARK: Competition
+
+    /// The activities that take part in a view of an account.
+    ///
+    /// - Parameter revision: Of the views that hear of changes.
+    mutating func lineup(
+        for account: String, kind: Int32?, revision: Int, _ store: borrowing EntityStore
+    ) -> Lineups.Shared {
+        lineups.expect(version: store.competition.version, revision: revision)
+        return lineups.lineup(for: account, kind: kind, store)
     }
 
     // MARK: Memory for lines

@@ -40,20 +40,29 @@ extension Hub {
         }
     }
 
-    /// How many keys compete in the view of an account's device, which is filled in one by one; `nil` where none does.
+    /// How many keys are filled in one by one for a view of an account, in which activities compete; `nil` for any other view.
     private func competitorCount(of subscribe: SubscribeCommand, from session: Session) -> Int? {
         guard case .surface = subscribe.view ?? session.defaultView,
             let account = subscribe.account ?? session.account
         else { return nil }
         switch subscribe.pattern {
         case .all:
-            return store.candidateCount(for: account, followedBy: session.showsWidgets ? .allWithWidgets : .all)
+            return filledCount(
+                for: account, followedBy: session.showsWidgets ? .allWithWidgets : .all)
         case .kind(let name):
             return store.entities.kindNumbers.known(name).map {
-                store.candidateCount(for: account, followedBy: .kind($0))
+                filledCount(for: account, followedBy: .kind($0))
             }
         case .key: return nil
         }
+    }
+
+    private func filledCount(for account: String, followedBy selector: PatternIndex.Selector) -> Int {
+        let limits = configuration.limits
+        let kindCount = if case .kind = selector { 1 } else { store.kinds.current.count }
+        return min(
+            limits.activitiesPerView * kindCount, store.competitorCount(for: account, followedBy: selector))
+            + min(limits.keysFilledAtOnce, store.otherCount(visibleTo: account, followedBy: selector))
     }
 
     private static let keysOfBoard = 64

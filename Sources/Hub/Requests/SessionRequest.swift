@@ -103,8 +103,13 @@ extension Hub {
             footprint.sessionByteCount += MemoryLayout<Subscription>.stride
             footprint.dirtyKeyCount += subscription.waitingCount
             guard let backlog = subscription.backlog else { return }
+            if let account = subscription.competingAccount, let placed = backlog.placedCount {
+                footprint.leftOutCount += max(
+                    0, store.competition.count(for: account, kind: subscription.kind) - placed)
+            }
             footprint.sessionByteCount +=
                 Backlog.byteCount + backlog.queue.byteCount + backlog.shown.byteCount
+                + 32 * backlog.placements.count
                 + (backlog.scan?.ahead.byteCount ?? 0)
         }
         sessions.forEach { session in
@@ -170,6 +175,7 @@ extension Hub {
         let footprint = footprint(at: now.monotonic)
         body.member("dirtyKeys", footprint.dirtyKeyCount)
         body.member("sessionBytes", footprint.sessionByteCount)
+        if footprint.leftOutCount > 0 { body.member("leftOut", footprint.leftOutCount) }
         body.name("sync")
         body.beginObject()
         body.member("count", statistics.syncCount)

@@ -66,7 +66,7 @@ extension Hub {
         } else if let sequence {
             subscriptions.fillResume(index, after: sequence, of: session, &store, &renderer)
         } else {
-            subscriptions.fillSnapshot(index, &store)
+            subscriptions.fillSnapshot(index, of: session, &store, &renderer)
         }
     }
 
@@ -159,6 +159,7 @@ extension Hub {
         guard isKnown else { return .selection }
         if cursor.sequence > commit.durableSequence { return .future }
         if cursor.sequence < store.resumeFloor { return .expired }
+        if subscriptions.isTooOldToResume(subscription, after: cursor.sequence, store) { return .expired }
         return nil
     }
 }

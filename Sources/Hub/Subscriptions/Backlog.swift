@@ -13,8 +13,13 @@ final class Backlog {
     var scan: TableScan?
     /// The placement that the subscriber holds of each key; not used where it follows one.
     var shown = PlacementMap()
-    /// Of a competing one: where each activity stands now.
+    /// Of a competing one: where each activity that it shows stands now.
     var placements: [Int32: Placement] = [:]
+    /// Of a competing one to many keys: how many activities have their places, or were dismissed. The others are left out.
+    var placedCount: Int?
+    /// Of a competing one: what left the view since this commit is not known to be sent, while anything waits. Cursors stay below, so that
+    /// a resume finds it.
+    var floor: Int64?
     /// When the last row of a key left, for `rate=`.
     var lastSent: [Int32: MonotonicTime] = [:]
     /// The widgets that the subscriber holds rows of.
@@ -30,8 +35,10 @@ final class Backlog {
 
     /// The oldest commit that the subscriber lacks; `nil` = none.
     var oldestMissingCommit: Int64? {
-        guard let unread = notice?.oldest else { return queue.oldestMissingCommit }
-        return min(unread, queue.oldestMissingCommit ?? .max)
+        var oldest = queue.oldestMissingCommit
+        if let floor, queue.count > 0 { oldest = min(floor, oldest ?? .max) }
+        guard let unread = notice?.oldest else { return oldest }
+        return min(unread, oldest ?? .max)
     }
 
     /// When something that is held back may leave.
@@ -42,7 +49,7 @@ final class Backlog {
 
     var isEmpty: Bool {
         notice == nil && scan == nil && queue.count == 0 && queue.isEmpty && shown.isEmpty && placements.isEmpty
-            && lastSent.isEmpty
+            && lastSent.isEmpty && placedCount == nil
             && widgets.isEmpty && payments.isEmpty
     }
 

@@ -139,6 +139,12 @@ struct Subscription {
     /// The one key that it follows; `nil` where it follows many.
     var key: EntityIndex? { if case .key(let entity) = selector { entity } else { nil } }
 
+    /// The kind that it follows, by its number; `nil` where it follows one key, or every kind.
+    var kind: Int32? { if case .kind(let number) = selector { number } else { nil } }
+
+    /// The account in whose view of many keys activities compete; `nil` where none do.
+    var competingAccount: String? { terms.competes && key == nil ? terms.account : nil }
+
     // MARK: What its cursors are good for
 
     /// A number of what it selects: a cursor of another selection cannot resume it.
@@ -155,6 +161,8 @@ struct Subscription {
     ///
     /// - Parameter durable: The newest commit.
     func cursorSequence(durable: Int64) -> Int64 {
+        // What left the view is not known before it is projected.
+        if needsProjection, competingAccount != nil { return toldCursor }
         let missing: Int64? =
             switch debt {
             case .nothing: nil
@@ -272,12 +280,15 @@ struct Subscription {
         guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0,
             backlog.notice?.isOwed != true
         else { return }
+        backlog.floor = nil
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
     /// All that waits now is the snapshot or the resume.
-    mutating func finishFilling() {
-        needsProjection = terms.competes
+    ///
+    /// - Parameter isPlaced: Its activities have their places.
+    mutating func finishFilling(isPlaced: Bool = false) {
+        needsProjection = terms.competes && !isPlaced
         needBacklog().queue.markLive()
     }
 

@@ -48,7 +48,7 @@ extension SubscriptionRegistry {
             return []
         }
         func followed() -> [EntityIndex] {
-            store.visible(to: subscription.terms.account, followedBy: subscription.selector)
+            store.followed(by: subscription)
         }
         // One key asks for the controls in its view: many screens of one key each come back together.
         if subscription.key != nil {

@@ -4,19 +4,29 @@ internal import TelltaleModel
 
 // The debts of a subscription at its beginning, or because its device changed.
 extension SubscriptionRegistry {
-    /// Owes a new subscription everything that it follows.
-    mutating func fillSnapshot(_ index: SubscriptionIndex, _ store: inout EntityStore) {
+    /// Owes a new subscription everything that it follows; of activities that compete, those that have a place.
+    mutating func fillSnapshot(
+        _ index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
+    ) {
         guard let subscription = self[index] else { return }
         lookAtSuggestions(for: subscription, &store)
+        let account = subscription.competingAccount
+        let placed = account == nil ? [] : renderer.place(index, of: session, &self, store)
         if isFilledByScan(subscription, store) {
-            change(index) { $0.begin(TableScan(.snapshot, end: store.entities.indexCount)) }
+            let (sequence, end) = (store.sequence, store.entities.indexCount)
+            change(index) { subscription in
+                if account != nil { subscription.toldCursor = sequence }
+                subscription.begin(TableScan(.snapshot, end: end))
+            }
             return
         }
         let nextCommit = store.sequence + 1
-        for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
+        var entities = placed + store.followed(by: subscription)
+        if account != nil { entities.sort { $0.rawValue < $1.rawValue } }
+        for entity in entities {
             enqueue(entity, in: index, &store) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
-        change(index) { $0.finishFilling() }
+        change(index) { $0.finishFilling(isPlaced: account != nil) }
     }
 
     /// Owes a new subscription everything that changed after its cursor.
@@ -39,21 +49,20 @@ extension SubscriptionRegistry {
             return
         }
         let account = subscription.terms.account
-        for entity in store.changed(after: sequence, followedBy: subscription.selector)
-        where store.mayHaveKnown(entity, account: account, at: sequence) {
+        let changed = store.changed(after: sequence, followedBy: subscription.selector)
+        for entity in changed where store.mayHaveKnown(entity, account: account, at: sequence) {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
         if subscription.terms.competes || subscription.isSituated {
             // The surroundings of an unchanged activity, or the device, may have changed the way it is shown.
-            for entity in store.visible(to: account, followedBy: subscription.selector)
+            for entity in unchanged(by: changed, for: subscription, store)
             // Widgets do not compete.
             where subscription.isSituated || !store.isWidget(entity) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
         if store.kinds.hasWidgets, subscription.terms.tracksRows {
-            for entity in store.visible(to: account, followedBy: subscription.selector)
-            where store.mayBeUsedUp(entity, by: subscription) {
+            for entity in store.followed(by: subscription) where store.mayBeUsedUp(entity, by: subscription) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
@@ -67,13 +76,36 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Whether a subscription follows so many keys that it is owed a walk over the table, and not each key.
+    /// Whether a subscription follows so many keys that it is owed a walk over the table, and not each of them.
     ///
-    /// One whose activities compete is projected as a whole.
+    /// Activities that compete do not count: a view shows few of them.
     private func isFilledByScan(_ subscription: Subscription, _ store: borrowing EntityStore) -> Bool {
-        subscription.key == nil && !subscription.terms.competes
-            && store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
-                > limits.keysFilledAtOnce
+        guard subscription.key == nil else { return false }
+        if let account = subscription.competingAccount {
+            return store.otherCount(visibleTo: account, followedBy: subscription.selector) > limits.keysFilledAtOnce
+        }
+        return store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
+            > limits.keysFilledAtOnce
+    }
+
+    /// What a subscriber may hold that may look otherwise without having changed, in the order of the table.
+    private func unchanged(
+        by changed: [EntityIndex], for subscription: Subscription, _ store: borrowing EntityStore
+    ) -> [EntityIndex] {
+        let followed = store.followed(by: subscription)
+        guard let account = subscription.competingAccount else { return followed }
+        let competitors = store.competitors(for: account, kind: subscription.kind, unlike: changed)
+        return (followed + competitors).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// Whether so much changed since a cursor of a view of an account that what left the view is not looked for: its few rows are
+    /// sent anew.
+    func isTooOldToResume(
+        _ subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard let account = subscription.competingAccount else { return false }
+        return store.competitorCount(for: account, followedBy: subscription.selector) > limits.keysFilledAtOnce
+            && store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
     }
 
     /// Whether the projection of a subscription is due, and not put off until `LIVE`.
@@ -84,10 +116,14 @@ extension SubscriptionRegistry {
 
     /// How many keys a projection looks at.
     func projectionCost(of index: SubscriptionIndex, _ store: borrowing EntityStore) -> Int {
-        guard let subscription = self[index], subscription.key == nil, !isFilledByScan(subscription, store) else {
-            return 1
+        guard let subscription = self[index], subscription.key == nil else { return 1 }
+        let isScan = isFilledByScan(subscription, store)
+        guard let account = subscription.competingAccount else {
+            return isScan ? 1 : store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
         }
-        return store.candidateCount(for: subscription.terms.account, followedBy: subscription.selector)
+        let placed = max(limits.activitiesPerView, subscription.backlog?.placedCount ?? 0)
+        guard subscription.mayGainWidgets, !isScan else { return placed }
+        return placed + store.otherCount(visibleTo: account, followedBy: subscription.selector)
     }
 
     /// Lets a walk over the table project a subscription to many keys, from the beginning if one is under way.
@@ -111,7 +147,7 @@ extension SubscriptionRegistry {
         guard let subscription = self[index], subscription.terms.tracksRows, !subscription.isSituated else { return }
         let competes = subscription.terms.competes
         guard !competes || store.kinds.hasWidgets else { return }
-        for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector)
+        for entity in store.followed(by: subscription)
         where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
             // Its last row was of the usual situation, which is this session's still.
             let form = renderer.form(of: entity, for: subscription, of: session, store)
@@ -142,5 +178,16 @@ extension SubscriptionRegistry {
                 subscription.toldCursor = 0
             }
         }
+    }
+}
+
+extension EntityStore {
+    /// What a subscription follows and its account may be shown, in the order of the table. Activities that compete are not among it: a
+    /// view has few of them (``lineup(for:kind:more:)``).
+    func followed(by subscription: Subscription) -> [EntityIndex] {
+        guard let account = subscription.competingAccount else {
+            return visible(to: subscription.terms.account, followedBy: subscription.selector)
+        }
+        return others(visibleTo: account, followedBy: subscription.selector)
     }
 }

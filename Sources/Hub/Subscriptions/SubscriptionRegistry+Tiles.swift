@@ -94,7 +94,7 @@ extension SubscriptionRegistry {
         _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
         let followed = store.boards.items(onBoard: board).filter {
-            patterns.hasFollowers(ofWidget: $0, board) && tiles != [$0]
+            hasFollowers(ofWidget: $0, board) && tiles != [$0]
         }
         guard !followed.isEmpty || !store.suggestions.keys(onBoard: board).isEmpty else { return }
         let stacked = store.neighbours(ofTiles: tiles, onBoard: board)

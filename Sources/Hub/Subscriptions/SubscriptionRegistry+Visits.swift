@@ -55,7 +55,7 @@ extension SubscriptionRegistry {
 
     /// Whether a subscription follows a board, or a key of it, whatever stands there.
     func isFollowed(board number: Int32) -> Bool {
-        tileFollowers[number] != nil || patterns.hasFollowers(ofBoard: number)
+        tileFollowers[number] != nil || hasFollowers(ofBoard: number)
     }
 
     /// Goes on looking at the boards that wait for it, as far as a batch does that.
@@ -117,7 +117,7 @@ extension SubscriptionRegistry {
     mutating func isFollowedByWatch(
         _ entity: EntityIndex, onBoard number: Int32, _ store: borrowing EntityStore
     ) -> Bool {
-        guard patterns.hasFollowers(ofWidget: entity, number) else { return false }
+        guard hasFollowers(ofWidget: entity, number) else { return false }
         var followers = takeFollowers(of: entity, kind: number, isWidget: true)
         var isFollowed = false
         for index in followers where !isFollowed {

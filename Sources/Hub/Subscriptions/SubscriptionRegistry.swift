@@ -7,14 +7,16 @@ internal import TelltaleWire
 /// Every subscription, the index of the followers of each key, and what each subscription is still owed.
 ///
 /// Invariants:
-/// - A subscription stands in the index of its selector exactly as long as it is in the table.
+/// - A subscription stands in the index of its selector, or among the competitors, exactly as long as it is in the table.
 /// - A key that waits for a subscription to many keys is held in the store until its row has left; a subscription to one
 ///   key holds that key for as long as it is there.
 /// - A subscription that is owed a row has its session in the ready queue, or blocked, or the row is held back by a rate.
 struct SubscriptionRegistry: ~Copyable {
     private let addressOnly = AddressOnly()
     private var table = SubscriptionTable()
-    private(set) var patterns = PatternIndex()
+    /// Of those that do not stand among ``competitors``.
+    private var patterns = PatternIndex()
+    private var competitors = Competitors()
     /// Subscriptions whose resume is a walk that may be under way.
     private var resuming: Set<SubscriptionIndex> = []
     /// The terms of the newest subscription: the next one's are alike more often than not.
@@ -99,13 +101,21 @@ struct SubscriptionRegistry: ~Copyable {
             store.retain(entity)
             countTileFollower(of: entity, by: 1, store)
         }
-        patterns.insert(index, subscription.selector)
+        if let account = subscription.competingAccount {
+            competitors.insert(index, subscription.selector, account: account)
+        } else {
+            patterns.insert(index, subscription.selector)
+        }
         return index
     }
 
     mutating func remove(_ index: SubscriptionIndex, _ store: inout EntityStore) {
         guard let subscription = table.remove(index) else { return }
-        patterns.remove(index, subscription.selector)
+        if let account = subscription.competingAccount {
+            competitors.remove(index, subscription.selector, account: account)
+        } else {
+            patterns.remove(index, subscription.selector)
+        }
         switch subscription.selector {
         case .all, .allWithWidgets: break
         case .kind(let number): store.releaseKind(number)
@@ -143,6 +153,26 @@ struct SubscriptionRegistry: ~Copyable {
         }
     }
 
+    /// Whether any subscription follows a widget, or a tile, of `kind`.
+    func hasFollowers(ofWidget entity: EntityIndex, _ kind: Int32) -> Bool {
+        patterns.hasFollowers(ofWidget: entity, kind) || competitors.hasFollowers(ofWidget: entity, kind)
+    }
+
+    /// Whether any subscription follows all of a board, whose name has this number.
+    func hasFollowers(ofBoard number: Int32) -> Bool {
+        patterns.hasFollowers(ofBoard: number) || competitors.hasFollowers(ofBoard: number)
+    }
+
+    /// Other changes than before may concern a view of an account when it differs.
+    var competitorRevision: Int { competitors.revision }
+
+    /// What a subscription shows follows from so many of a kind's first activities.
+    mutating func setDepth(_ depth: Int, of index: SubscriptionIndex) {
+        guard let subscription = table[index] else { return }
+        competitors.setDepth(depth, limit: limits.activitiesPerView, of: index, subscription.selector)
+    }
+
+    /// Two of those that are shown the same rows. Those in which activities compete are not.
     func hasSeveralFollowers(of entity: EntityIndex, kind: Int32) -> Bool {
         patterns.hasSeveralFollowers(of: entity, kind)
     }
@@ -225,12 +255,13 @@ struct SubscriptionRegistry: ~Copyable {
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             renderer.invalidate(entity)
-            store.touch(entity)
+            let reach = store.touch(entity, within: competitors.depth(limit: limits.activitiesPerView))
             var followers = takeFollowers(
-                of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget)
+                of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget, reach)
             // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
             if !followers.isEmpty {
-                let change = changes[position]
+                var change = changes[position]
+                change.isReordered = reach?.isReordered != false
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
@@ -248,12 +279,19 @@ struct SubscriptionRegistry: ~Copyable {
         if boardWalk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
     }
 
+    /// - Parameter reach: Of a change of an activity: those that it does not concern are left out.
     mutating func takeFollowers(
-        of entity: EntityIndex, kind: Int32, isWidget: Bool
+        of entity: EntityIndex, kind: Int32, isWidget: Bool, _ reach: Competition.Reach? = nil
     ) -> [SubscriptionIndex] {
         var followers: [SubscriptionIndex] = []
         swap(&followers, &followerBuffer)
         patterns.appendFollowers(of: entity, kind, isWidget: isWidget, to: &followers)
+        if let reach {
+            competitors.appendFollowers(
+                of: entity, kind, within: reach, limit: limits.activitiesPerView, to: &followers)
+        } else {
+            competitors.appendFollowers(of: entity, kind, isWidget: isWidget, to: &followers)
+        }
         return followers
     }
 
@@ -298,8 +336,11 @@ struct SubscriptionRegistry: ~Copyable {
             return true
         }
         if terms.competes, !change.isWidget, sees || change.isAddressed(to: terms.account) {
-            // Even one that was not shown may have kept others from their places, and leave now.
-            table.change(index) { $0.needsProjection = true }
+            // Even one that was not shown may have kept others from their places, and leave now. One that is shown, and stays where
+            // it is, changes nothing beside its own row.
+            if change.isReordered || !sees || table[index]?.shown(entity) == nil {
+                table.change(index) { $0.needsProjection = true }
+            }
         } else if owes != true {
             return
         }

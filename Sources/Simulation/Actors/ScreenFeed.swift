@@ -175,7 +175,12 @@ struct ScreenFeed {
         let why = line["why"] ?? ""
         // The journal is whole, so only a cursor of another epoch or of a pruned history is reset.
         let isExpired = why == "expired" && cursorSequence < world.chronicle?.resumeFloor ?? .max
-        if isForeign ? why != "epoch" : !isExpired {
+        // What left a view of an account is not known any more when too much changed since.
+        let changeCount = world.durableSequence - cursorSequence
+        let isTooOld =
+            why == "expired" && account != nil && view != "full"
+            && changeCount > (world as? World)?.keysFilledAtOnce ?? .max
+        if isForeign ? why != "epoch" : !isExpired && !isTooOld {
             world.violated("P5", "\(name) resumes from \(cursor ?? "") and is reset: \(why)")
         }
         fill()

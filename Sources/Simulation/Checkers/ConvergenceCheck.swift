@@ -11,7 +11,8 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkWidgets, checkBoards, checkVisits, checkNotices, checkAsks, checkAnnouncements,
+            checkScreens, checkLeftOut, checkWidgets, checkBoards, checkVisits, checkNotices, checkAsks,
+            checkAnnouncements,
             checkAcknowledged,
             checkFullView, checkDeadlines, checkHistories, checkRecovery, checkPushes,
         ]
@@ -55,6 +56,22 @@ struct ConvergenceCheck {
         if let fault { world.violated(fault) }
     }
 
+    /// A watch and a dashboard of an account show the activities that the reference gives a place, in its order.
+    private func checkLeftOut() {
+        for case let screen as Screen in world.clients where screen.account != nil && !screen.isBoard {
+            guard screen.view == "watch" || screen.view == "carplay" else { continue }
+            // LIST shows each as if it were alone.
+            let alone = ask(screen.introduction + ["LIST \(screen.pattern) view=\(screen.view)"])
+            let full = ask(screen.introduction + ["LIST \(screen.pattern) view=full"])
+            let candidates = Set(Verdicts.snapshot(in: alone).keys)
+            let rows = Verdicts.snapshot(in: full).filter { candidates.contains($0.key) }
+            let wanted = ReferenceCompetition.order(of: rows, limit: world.activitiesPerView)
+            let shown = ReferenceCompetition.shown(in: screen.table)
+            guard shown != wanted else { continue }
+            return world.violated("C10", "\(screen.name) (\(screen.view)) shows \(shown), and not \(wanted)")
+        }
+    }
+
     /// A screen that was live all the time was sent every milestone, and every alert that its surface draws.
     private func checkAnnouncements() {
         for case let screen as Screen in world.clients {
@@ -84,7 +101,9 @@ struct ConvergenceCheck {
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
                 }
             }
-            if screen.drawsEveryAlert {
+            // An activity that a view leaves out does not alert there.
+            let leavesOut = screen.account != nil && world.activitiesPerView < Limits().activitiesPerView
+            if screen.drawsEveryAlert, !leavesOut {
                 let due = told(world.records.alerts).filter(isDue).map(\.place)
                 // At most 64 alerts wait for a blocked reader; the oldest are dropped.
                 let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due

@@ -26,9 +26,20 @@ extension World {
         return try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? widgets : nil)
     }
 
+    /// In worlds of small steps, views of accounts leave activities out.
+    var activitiesPerView: Int { hasSmallSteps ? 3 : Limits().activitiesPerView }
+
+    /// Of a view of an account with more activities, a cursor from before more changes than these is not resumed.
+    var keysFilledAtOnce: Int {
+        var limits = Limits()
+        if hasSmallSteps { limits.makeSmallSteps() }
+        return limits.keysFilledAtOnce
+    }
+
     /// The number of keys that a batch takes of a walk differs from world to world: a run has few keys.
     func setSteps(of limits: inout Limits) {
         if hasSmallSteps { limits.makeSmallSteps() }
+        limits.activitiesPerView = activitiesPerView
         guard hasVisits else { return }
         limits.keysPerWalk = 1 + Int(climate.seed % 8)
         limits.boardsPerBatch = 1 + Int(climate.seed % 2)

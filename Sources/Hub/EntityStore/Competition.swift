@@ -1,0 +1,243 @@
+internal import FanOut
+internal import Kinds
+internal import Machines
+internal import TelltaleModel
+
+/// What of an activity decides its place among others in the view of an account (Protocols/Surfaces/rules.md C10).
+struct Contender: Equatable, Sendable {
+    enum Tier: UInt8, Comparable, Sendable {
+        /// Active or stale.
+        case live
+        case ended
+        /// It exists, and no view shows it: it is pending, or was stale from its start and is hidden for that.
+        case unseen
+        case absent
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Live before ended, then by relevance score, then by start; the bytes of the key break ties.
+    struct Rank: Equatable, Sendable {
+        var tier = Tier.absent
+        var score = 0.0
+        var startedAt = Timestamp.distantPast
+    }
+
+    var rank = Rank()
+    var key = ""
+    /// Of whom it is; empty = of everybody.
+    var accounts: [String] = []
+    var kind: Int32 = -1
+    var app: Int32 = -1
+    /// `distantPast` = never.
+    var lastAlertAt = Timestamp.distantPast
+    var isAlerting = false
+    var hasSmallFamily = false
+
+    /// A view may show it.
+    var isSeen: Bool { rank.tier <= .ended }
+
+    /// `nil` on a tie.
+    static func precedes(_ left: Rank, _ right: Rank) -> Bool? {
+        if left.tier != right.tier { return left.tier < right.tier }
+        if left.score != right.score { return left.score > right.score }
+        if left.startedAt != right.startedAt { return left.startedAt < right.startedAt }
+        return nil
+    }
+
+    static func precedes(key left: String, _ right: String) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
+}
+
+extension ActivityBox {
+    func contender(key: String, kind: Int32, app: Int32, hidesStaleFromStart: Bool) -> Contender {
+        let isHidden = value.isWithheld && hidesStaleFromStart
+        let tier: Contender.Tier =
+            switch value.lifecycle {
+            case .pending: .unseen
+            case .active, .stale: isHidden ? .unseen : .live
+            case .ended: isHidden ? .unseen : .ended
+            case .dismissed: .absent
+            }
+        var contender = Contender()
+        contender.rank = Contender.Rank(tier: tier, score: value.score ?? 0, startedAt: value.startedAt)
+        (contender.key, contender.kind, contender.app) = (key, kind, app)
+        contender.accounts = value.accounts
+        if contender.accounts.count > 1 { contender.accounts = Set(contender.accounts).sorted() }
+        contender.lastAlertAt = value.lastAlertAt ?? .distantPast
+        contender.isAlerting = value.isAlerting
+        contender.hasSmallFamily = value.kind.hasSmallFamily
+        return contender
+    }
+}
+
+/// The order of the activities of each kind: those of everybody, and those of each account.
+///
+/// Of each kind, the first ``limit`` that an account sees take part in its views; what is behind them is as if it were not there.
+/// So a change costs O(log n), and one behind the first ``limit`` of its kind concerns no view.
+///
+/// It follows from the entities: it is in no snapshot, and changes with what is committed alone.
+struct Competition: Sendable {
+    /// Whom a change concerns.
+    struct Reach: Equatable, Sendable {
+        /// The best place that it had or has among everybody's of its kind, from 0; `nil` if that is deeper than was asked for, or it is
+        /// and was nobody's but the accounts'.
+        var position: Int?
+        /// Of whom it was or is.
+        var accounts: [String] = []
+        /// Something beside its content changed: it may stand elsewhere, and so may others.
+        var isReordered = false
+    }
+
+    /// The activities that take part in the views of an account, best first.
+    struct Lineup: Equatable, Sendable {
+        var entities: [EntityIndex] = []
+        /// So many of everybody's of a kind decided, at most: changes behind them concern no view of this lineup.
+        var depth = 0
+        /// How many were looked at: what takes part, and what the account dismissed.
+        var lookedAtCount = 0
+    }
+
+    private typealias Line = SortedChunks<Int32>
+
+    /// How many activities of a kind take part in a view, and how many a view shows.
+    let limit: Int
+    /// By the index of the entity.
+    private var contenders: [Contender] = []
+    private var shared: [Int32: Line] = [:]
+    private var personal: [String: [Int32: Line]] = [:]
+    private(set) var sharedCount = 0
+    /// Goes up with every change that may concern a view.
+    private(set) var version = 0
+
+    init(limit: Int = Limits().activitiesPerView) { self.limit = max(1, limit) }
+
+    func hasOwn(_ account: String) -> Bool { personal[account] != nil }
+
+    /// How many activities could be shown to an account, whatever it dismissed.
+    ///
+    /// - Parameter kind: `nil` = of all kinds.
+    func count(for account: String, kind: Int32?) -> Int {
+        let own = personal[account]
+        if let kind { return (shared[kind]?.count ?? 0) + (own?[kind]?.count ?? 0) }
+        return sharedCount + (own?.values.reduce(0) { $0 + $1.count } ?? 0)
+    }
+
+    // MARK: Changes
+
+    /// Takes over what an activity is now.
+    ///
+    /// - Parameter depth: The deepest place among everybody's of a kind that concerns a view; 0 = there is no view.
+    mutating func update(_ entity: EntityIndex, to contender: Contender, within depth: Int) -> Reach {
+        let index = Int(entity.rawValue)
+        while contenders.count <= index { contenders.append(Contender()) }
+        let former = contenders[index]
+        var reach = Reach(position: position(of: entity, former, within: depth), accounts: former.accounts)
+        if former != contender {
+            reach.isReordered = true
+            if former.isSeen { remove(entity, former) }
+            // Of one that is gone, nothing is kept.
+            contenders[index] = contender.rank.tier == .absent ? Contender() : contender
+            if contender.isSeen { insert(entity, contender) }
+            if let position = position(of: entity, contender, within: depth) {
+                reach.position = min(reach.position ?? position, position)
+            }
+            for account in contender.accounts where !reach.accounts.contains(account) { reach.accounts.append(account) }
+        }
+        if depth == 0 || reach.position != nil || !reach.accounts.isEmpty { version += 1 }
+        return reach
+    }
+
+    /// What stands at an index is no activity any more.
+    mutating func forget(_ entity: EntityIndex) {
+        let index = Int(entity.rawValue)
+        guard contenders.indices.contains(index), contenders[index].rank.tier != .absent else { return }
+        _ = update(entity, to: Contender(), within: 0)
+    }
+
+    /// - Returns: For one that no view shows, the place behind all others.
+    private func position(of entity: EntityIndex, _ contender: Contender, within depth: Int) -> Int? {
+        guard depth > 0, contender.kind >= 0, contender.accounts.isEmpty else { return nil }
+        guard contender.isSeen else {
+            let count = shared[contender.kind]?.count ?? 0
+            return count < depth ? count : nil
+        }
+        return shared[contender.kind]?.position(of: entity.rawValue, within: depth, by: order)
+    }
+
+    private var order: (Int32, Int32) -> Bool {
+        { [contenders] left, right in
+            let (left, right) = (Int(left), Int(right))
+            return Contender.precedes(contenders[left].rank, contenders[right].rank)
+                ?? Contender.precedes(key: contenders[left].key, contenders[right].key)
+        }
+    }
+
+    private mutating func insert(_ entity: EntityIndex, _ contender: Contender) {
+        let order = order
+        if contender.accounts.isEmpty {
+            sharedCount += 1
+            shared[contender.kind, default: Line()].insert(entity.rawValue, by: order)
+        }
+        for account in contender.accounts {
+            personal[account, default: [:]][contender.kind, default: Line()].insert(entity.rawValue, by: order)
+        }
+    }
+
+    private mutating func remove(_ entity: EntityIndex, _ contender: Contender) {
+        let order = order
+        if contender.accounts.isEmpty {
+            sharedCount -= 1
+            shared[contender.kind]?.remove(entity.rawValue, by: order)
+            if shared[contender.kind]?.isEmpty == true { shared[contender.kind] = nil }
+        }
+        for account in contender.accounts {
+            personal[account]?[contender.kind]?.remove(entity.rawValue, by: order)
+            if personal[account]?[contender.kind]?.isEmpty == true { personal[account]?[contender.kind] = nil }
+            if personal[account]?.isEmpty == true { personal[account] = nil }
+        }
+    }
+
+    // MARK: Views
+
+    /// What takes part in the views of an account.
+    ///
+    /// - Parameters:
+    ///   - account: `nil` = one that has no activities of its own.
+    ///   - kind: `nil` = of all kinds.
+    ///   - more: How many beyond ``limit`` of a kind are looked at too, because they may have taken part before.
+    ///   - isVisible: Whether the account sees an activity, which it may have dismissed.
+    func lineup(
+        for account: String?, kind: Int32?, more: [Int32: Int] = [:], where isVisible: (EntityIndex) -> Bool
+    ) -> Lineup {
+        let own = account.flatMap { personal[$0] } ?? [:]
+        let kinds = kind.map { [$0] } ?? Array(Set(shared.keys).union(own.keys))
+        var lineup = Lineup(depth: limit)
+        let order = order
+        for kind in kinds {
+            let limit = limit + more[kind, default: 0]
+            let (shared, sharedSkips) = first(limit, of: shared[kind], isVisible)
+            let (own, ownSkips) = first(limit, of: own[kind], isVisible)
+            var both = shared + own
+            if !own.isEmpty, !shared.isEmpty { both.sort(by: order) }
+            lineup.entities += both.prefix(limit).map { EntityIndex($0) }
+            lineup.depth = max(lineup.depth, limit + sharedSkips)
+            lineup.lookedAtCount += min(both.count, limit) + sharedSkips + ownSkips
+        }
+        if kinds.count > 1 { lineup.entities.sort { order($0.rawValue, $1.rawValue) } }
+        return lineup
+    }
+
+    private func first(
+        _ limit: Int, of line: Line?, _ isVisible: (EntityIndex) -> Bool
+    ) -> (found: [Int32], skipCount: Int) {
+        var (found, skipCount): ([Int32], Int) = ([], 0)
+        guard let line else { return (found, skipCount) }
+        for raw in line.elements {
+            guard found.count < limit else { break }
+            if isVisible(EntityIndex(raw)) { found.append(raw) } else { skipCount += 1 }
+        }
+        return (found, skipCount)
+    }
+}

@@ -1,0 +1,196 @@
+import FanOut
+import TelltaleModel
+import Testing
+
+@testable import Hub
+
+/// A view of an account shows so many activities at most: what it leaves out, and what that costs.
+struct LeftOutTests {
+    private func house(limit: Int = 64, filled: Int = 1_024) throws -> HubHarness {
+        var configuration = HubConfiguration()
+        configuration.limits.activitiesPerView = limit
+        configuration.limits.keysFilledAtOnce = filled
+        return try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+    }
+
+    /// Starts so many errands of everybody, the first ones with the best scores.
+    private func begin(_ count: Int, in house: HubHarness) -> HubHarness.Client {
+        let shop = house.connect()
+        for number in 0..<count {
+            house.post(
+                "EVT errand/\(number) type=start {\"relevance-score\":\(1_000_000 - number)}", from: shop)
+            if number % 500 == 499 { house.turn() }
+        }
+        house.turn()
+        _ = house.lines(of: shop)
+        return shop
+    }
+
+    private func statistic(_ name: String, _ house: HubHarness) throws -> Int64? {
+        try HubHarness.tail(house.send("STATS", from: house.connect()).last)[name]?.integer
+    }
+
+    @Test func `what is left out has no row until it rises, and STATS counts it`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(4, in: house)
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        #expect(watch.rows.keys.sorted() == ["errand/0", "errand/1"])
+        #expect(try statistic("leftOut", house) == 2)
+        let (own, all) = (house.connect(), try Screen("watch", account: nil, in: house).connect())
+        #expect(all.rows.count == 4 && own.id != watch.client?.id)
+        // Behind the last place nothing is told.
+        for words in ["type=update", "type=update {\"relevance-score\":5,\"alert\":{\"title\":\"t\",\"body\":\"b\"}}"] {
+            try house.event("errand/3", words, from: shop)
+            #expect(house.lines(of: try #require(watch.client)) == [])
+        }
+        try house.event("errand/3", "type=update {\"relevance-score\":2000000}", from: shop)
+        try watch.look()
+        #expect(watch.rows.keys.sorted() == ["errand/0", "errand/3"] && watch.order(of: "errand/3") == 1)
+        #expect(watch.deletions == ["errand/1 hidden"])
+        // The place of one that the person dismisses goes to the next.
+        try watch.say("DISMISS errand/0")
+        #expect(watch.rows.keys.sorted() == ["errand/1", "errand/3"] && watch.faults == [])
+        #expect(try statistic("leftOut", house) == 1)
+        try house.event("errand/1", "type=end {\"dismissal-date\":1}", from: shop)
+        try watch.look()
+        #expect(watch.rows.keys.sorted() == ["errand/2", "errand/3"])
+        #expect(try statistic("leftOut", house) == nil)
+    }
+
+    @Test func `an account that dismissed the first ones is told of those that took their places`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(12, in: house)
+        let phone = try Screen("phone", account: "alice", in: house).connect()
+        let other = try Screen("phone", account: "bob", in: house).connect()
+        for number in 0..<6 { try phone.say("DISMISS errand/\(number)") }
+        #expect(phone.rows.keys.sorted() == ["errand/6", "errand/7"])
+        try other.look()
+        #expect(other.rows.keys.sorted() == ["errand/0", "errand/1"])
+        let before = try #require(phone.rows["errand/7"]?.rev)
+        try house.event(
+            "errand/7", "type=update {\"relevance-score\":999993,\"content-state\":{\"eta\":1}}", from: shop)
+        try phone.look()
+        #expect(try #require(phone.rows["errand/7"]?.rev) > before)
+        #expect(house.lines(of: try #require(other.client)) == [])
+        try house.event("errand/11", "type=update {\"relevance-score\":999993.5}", from: shop)
+        try phone.look()
+        #expect(phone.rows.keys.sorted() == ["errand/11", "errand/6"])
+    }
+
+    @Test func `an activity of the account's own takes its place among those of everybody`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(3, in: house)
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        let other = try Screen("watch", account: "bob", in: house).connect()
+        try house.event("errand/mine", "type=start for=alice {\"relevance-score\":2000000}", from: shop)
+        try watch.look()
+        try other.look()
+        #expect(watch.rows.keys.sorted() == ["errand/0", "errand/mine"])
+        #expect(other.rows.keys.sorted() == ["errand/0", "errand/1"])
+    }
+
+    @Test func `each kind has room of its own, and a desktop shows the apps of all of them`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(5, in: house)
+        try house.event("taxi/1", "type=start", from: shop)
+        let desktop = try Screen("desktop", account: "alice", in: house).connect()
+        #expect(desktop.rows.keys.sorted() == ["errand/0", "taxi/1"])
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        #expect(watch.rows.keys.sorted() == ["errand/0", "errand/1"])
+    }
+
+    @Test func `ties go by the key, whatever came first`() throws {
+        let house = try house(limit: 2)
+        let shop = house.connect()
+        for name in ["c", "b", "a"] { house.post("EVT errand/\(name) type=start", from: shop) }
+        house.turn()
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        #expect(watch.order(of: "errand/a") == 1 && watch.order(of: "errand/b") == 2 && watch.rows.count == 2)
+    }
+
+    @Test func `a resume tells what left the view; after too many changes the view is sent anew`() throws {
+        let house = try house(limit: 2, filled: 4)
+        let shop = begin(12, in: house)
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        watch.disconnect()
+        try house.event("errand/11", "type=update {\"relevance-score\":2000000}", from: shop)
+        try house.event("errand/10", "type=update {\"relevance-score\":3000000}", from: shop)
+        let device = house.connect(as: "alice")
+        let resumed = house.send("SUB * view=watch from=\(try #require(watch.cursor))", from: device)
+        #expect(!resumed.contains { $0.hasPrefix("RESET") })
+        #expect(resumed.count { $0.hasPrefix("DEL") && $0.hasSuffix("why=hidden") } == 2)
+        try watch.connect()
+        #expect(watch.rows.keys.sorted() == ["errand/10", "errand/11"] && watch.faults == [])
+        watch.disconnect()
+        for number in 4..<9 {
+            try house.event("errand/\(number)", "type=update {\"relevance-score\":\(4_000_000 + number)}", from: shop)
+        }
+        let lines = house.send("SUB * view=watch from=\(try #require(watch.cursor))", from: house.connect(as: "alice"))
+        #expect(lines.contains("RESET sub=1 why=expired"))
+        #expect(lines.count { $0.hasPrefix("SNAP") } == 2)
+        try watch.connect()
+        #expect(watch.rows.keys.sorted() == ["errand/7", "errand/8"])
+    }
+
+    @Test func `while a row that left the view waits, cursors stay below the commit that it left with`() throws {
+        let house = try house(limit: 2, filled: 4)
+        let shop = begin(12, in: house)
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        try house.event("errand/11", "type=update {\"relevance-score\":2000000}", from: shop)
+        let lines = house.lines(of: try #require(watch.client))
+        #expect(lines.count == 3 && lines.last?.hasPrefix("DEL sub=1 key=errand/1 ") == true, "\(lines)")
+        // One that reads no further than the first row comes back with the cursor of before, and is told of both.
+        #expect(lines.first.flatMap { HubHarness.attribute("cur", of: $0) } == nil)
+        let cursor = try #require(watch.cursor)
+        let resumed = house.send("SUB * view=watch from=\(cursor)", from: house.connect(as: "alice"))
+        #expect(resumed.contains { $0.hasPrefix("DEL sub=1 key=errand/1 ") }, "\(resumed)")
+        let whole = try #require(lines.last.flatMap { HubHarness.attribute("cur", of: $0) })
+        let later = house.send("SUB * view=watch from=\(whole)", from: house.connect(as: "alice"))
+        #expect(!later.contains { $0.hasPrefix("DEL") || $0.hasPrefix("RESET") }, "\(later)")
+    }
+
+    /// B1, B2: what one subscription of an account holds and does, whatever there is of everybody's.
+    @Test func `subscriptions of accounts hold little, and a change behind the first ones makes no session ready`()
+        throws
+    {
+        let house = try house()
+        let shop = begin(3_000, in: house)
+        let reader = house.connect()
+        for number in 0..<256 {
+            house.post("SUB * view=watch for=z\(number)", from: reader)
+            if number % 16 == 15 { house.commit() }
+        }
+        for _ in 0..<8 { house.commit() }
+        #expect(house.hub.subscriptions.count == 256)
+        // Nothing has been read. Each waits for the rows that it shows.
+        var (waiting, byteCount) = (0, 0)
+        house.hub.subscriptions.forEach { subscription in
+            waiting += subscription.waitingCount
+            guard let backlog = subscription.backlog else { return }
+            byteCount += backlog.queue.byteCount + backlog.shown.byteCount + 32 * backlog.placements.count
+        }
+        #expect(waiting == 256 * 64)
+        #expect(byteCount < 256 * 8_192, "\(byteCount)")
+        // A turn's share is counted by these as well.
+        let last = house.hub.store.lineup(for: "z0", kind: nil)
+        #expect(last.lookedAtCount == 64 && last.entities.count == 64)
+        house.turn()
+        #expect(house.lines(of: reader).count { $0.hasPrefix("SNAP") } == 256 * 64)
+        let version = house.hub.store.competition.version
+        house.post("EVT errand/2999 type=update {\"relevance-score\":7}", from: shop)
+        house.commit()
+        #expect(!house.readySessions().contains(reader.id))
+        #expect(house.hub.store.competition.version == version, "a class of screens is computed again")
+        house.post("EVT errand/63 type=update", from: shop)
+        house.commit()
+        #expect(house.readySessions().contains(reader.id))
+    }
+}
+
+extension HubHarness {
+    fileprivate func readySessions() -> [SessionID] {
+        var ready: [SessionID] = []
+        while let id = hub.nextReady() { ready.append(id) }
+        return ready
+    }
+}
