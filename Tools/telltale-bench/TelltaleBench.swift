@@ -7,7 +7,8 @@ struct TelltaleBench: ParsableCommand {
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         version: Release.version,
         subcommands: [
-            ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self, HostileCommand.self,
+            AccountsCommand.self, ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self,
+            HostileCommand.self,
             HubCommand.self, IdleCommand.self,
             IngestCommand.self, JournalBench.self, LogCommand.self, PeersCommand.self, ProjectionCommand.self,
             RecoveryCommand.self,
