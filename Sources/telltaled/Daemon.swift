@@ -6,7 +6,8 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// Performs the actions of a ``Server/Server`` on libuv and a journal. It decides nothing.
+/// Performs the actions of a ``Server/Server`` on libuv and a journal. It decides about the machine alone: which
+/// blocked sockets made progress, when to read a certificate again, how often to complain about a disk.
 ///
 /// Everything here runs on the loop's thread. Callbacks tell the server what happened; at the end of each turn of the loop
 /// (ARCHITECTURE.md, *A turn*) the server says what is to be done.

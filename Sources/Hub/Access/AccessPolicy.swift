@@ -82,9 +82,9 @@ struct AccessPolicy: ~Copyable {
     private(set) var isEnforced = false
     /// Whether a request may be refused before it is decided. Stored for the same reason.
     private(set) var mayRefuse = false
-    /// The place of this server in its cluster: a standby refuses most requests.
     /// See ``Hub/takeHandover()``.
     var handover: Handover?
+    /// The role of this server in its cluster: a standby refuses most requests.
     var standing: ClusterStanding? {
         didSet { mayRefuse = isEnforced || standing?.role == .standby }
     }

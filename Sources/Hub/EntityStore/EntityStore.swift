@@ -4,7 +4,8 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Everything that a replay of the journal computes again: kinds, settings, activities, controls, ids, deadlines.
+/// Everything that a replay of the journal computes again: kinds, settings, activities, controls, ids, deadlines; and
+/// ``suggestions``, which are not replayed: the keys of widgets that boards show without a tile.
 ///
 /// Every verb that changes what is replayable notes in the undo log how to take the change back. So a batch that the
 /// journal refuses leaves no trace, however many keys it touched.
@@ -15,7 +16,8 @@ internal import TelltaleWire
 /// - ``time`` and ``wall`` never go back.
 /// - A key is listed, counted and armed exactly as its state says.
 ///
-/// It has no notion of connections: it names no session, no subscription and no line.
+/// It has no notion of connections: it names no session and no subscription. It knows which boards are read, because
+/// suggestions have keys only then.
 struct EntityStore: ~Copyable {
     private let addressOnly = AddressOnly()
     /// The lineage of this history.

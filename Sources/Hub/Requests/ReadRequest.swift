@@ -7,8 +7,8 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that change nothing. They are carried out after the commit
-// of those before them.
+// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that make no record. They are carried out after the commit
+// of those before them. A read of a board may give keys to its suggestions and visits (SuggestionLook.swift).
 extension Hub {
     /// Bytes of replies that leave together, a fraction of what leaves in one write.
     private static let replyPieceLength = 16_384
