@@ -1,16 +1,16 @@
 internal import Journal
 internal import Replication
 
-/// Records on their way to the local copy.
+/// Records on their way to the local journal.
 ///
-/// They are kept together with the place of the log up to which they go, and never without it: a start trusts what the copy
-/// has.
+/// They are stored together with the log position that they reach, and never without it: a start trusts what the local
+/// journal says.
 struct CopyQueue: Sendable {
     private var records: [JournalRecord] = []
-    /// So many of ``records`` go up to ``next``.
+    /// How many of ``records`` reach ``next``.
     private var count = 0
     private var next: LogReader?
-    /// As the copy has it, with what was taken for it.
+    /// As the local journal has it, with the records that were already taken.
     private(set) var reader: LogReader
 
     init(_ reader: LogReader) {
@@ -19,14 +19,14 @@ struct CopyQueue: Sendable {
 
     mutating func append(_ more: [JournalRecord]) { if records.isEmpty { records = more } else { records += more } }
 
-    /// The records so far go up to here.
+    /// Marks that the records so far reach this position.
     mutating func note(_ reader: LogReader) {
         guard reader.position > self.reader.position else { return }
         next = reader
         count = records.count
     }
 
-    /// The records that can be kept; `nil` = nothing new.
+    /// The records that can be stored; `nil` = there is nothing new.
     mutating func take() -> (records: [JournalRecord], reader: LogReader)? {
         guard let next = next.take() else { return nil }
         let kept = count == records.count ? records : Array(records.prefix(count))

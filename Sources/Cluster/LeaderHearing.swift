@@ -1,13 +1,13 @@
 internal import Replication
 internal import TelltaleModel
 
-/// How a node that does not lead hears the leader: by its beats, and by terms and records that come while the node is at the end of the
-/// log.
+/// Whether a node that does not lead still hears from the leader: by its beats (heartbeats), and by terms and records
+/// that arrive while the node is at the end of the log.
 ///
-/// A message of the past is no word of the leader, however new it is to a node.
+/// An old message is no sign of life, even if this node reads it only now.
 struct LeaderHearing {
     private var last: MonotonicTime?
-    /// No pause since then was longer than a lease.
+    /// The beginning of the present period without a pause longer than a lease.
     private var since: MonotonicTime?
     private var lastRead: MonotonicTime?
     private let lease: Milliseconds
@@ -19,9 +19,10 @@ struct LeaderHearing {
         last = now
     }
 
-    /// The log is read. What comes behind a gap may be of the gap: a node that was cut off was at the end of the log before.
+    /// Notes a read of the log. A message that arrives after a gap may be from the gap: a node that was cut off was at
+    /// the end of the log before.
     ///
-    /// - Returns: Whether the read before this one is no longer ago than a lease.
+    /// - Returns: Whether the previous read is at most a lease ago.
     mutating func noteRead(at now: MonotonicTime) -> Bool {
         defer { lastRead = now }
         return lastRead.map { now.milliseconds(since: $0) <= lease } ?? false
@@ -32,8 +33,8 @@ struct LeaderHearing {
     /// The leader was heard within a lease.
     func isFresh(at now: MonotonicTime) -> Bool { last.map { now.milliseconds(since: $0) <= lease } ?? false }
 
-    /// The leader has been heard for longer than a lease: what comes now was appended now. A node that was away, and is back, reads first
-    /// what it missed.
+    /// Whether the leader has been heard for longer than a lease: what arrives now was appended now. A node that was
+    /// away reads first what it missed.
     func isSteady(at now: MonotonicTime) -> Bool {
         isFresh(at: now) && since.map { now.milliseconds(since: $0) > lease } == true
     }

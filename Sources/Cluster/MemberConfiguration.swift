@@ -8,14 +8,14 @@ internal import TelltaleWire
 public struct MemberConfiguration: Sendable {
     public var hub: HubConfiguration
     public var server: ServerConfiguration
-    /// Of its folder: the kinds of a history that has none yet.
+    /// The kinds of this node's folder, for a history that has none yet.
     public var kinds: [Kind]
-    /// Milliseconds from which clients pick a random point before they go to the next leader.
+    /// The range, in milliseconds, from which clients pick a random delay before they connect to the next leader.
     public var reconnectPause = 0...500
 
     public var bases = BaseSettings()
-    /// So many steps of a base may be on their way to the local copy before more of it is asked for. A step is a chunk of about
-    /// half a megabyte.
+    /// How many steps of a base (checkpoint) may wait for the local journal before more is read. A step is a chunk of
+    /// about half a megabyte.
     public var baseStepLimit = 16
 
     public init(hub: HubConfiguration, server: ServerConfiguration, kinds: [Kind]) {
@@ -23,7 +23,7 @@ public struct MemberConfiguration: Sendable {
     }
 }
 
-/// The last line to connections of a server that serves no more.
+/// The last line to the connections of a server that is being replaced.
 enum Farewell {
     static func bytes(wait: ClosedRange<Int>, leader: String?) -> [UInt8] {
         var writer = LineWriter()

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
 extension Beat {
-    /// The form of a beat that this release writes. A later release adds fields behind those of this one.
+    /// The form of a beat that this release writes. A later release appends fields.
     private static let version: UInt8 = 3
 
-    /// The bytes of the beat, for an engine to keep.
+    /// The bytes of the beat, for the engine to store.
     public func encoded() -> [UInt8] {
         var writer = BinaryWriter()
         writer.write(Self.version)
@@ -20,7 +20,7 @@ extension Beat {
         return writer.take()
     }
 
-    /// Reads what ``encoded()`` wrote, and what a later release wrote behind it.
+    /// Reads what ``encoded()`` wrote, and ignores the fields of a later release.
     ///
     /// - Throws: For any other bytes. No input traps.
     public init(decoding bytes: [UInt8]) throws(BinaryError) {

@@ -9,7 +9,7 @@ extension HistoryMove {
         var chain: RecordChain
     }
 
-    /// The snapshot behind which all records of the folder are there; `nil` where all records are.
+    /// The snapshot after which the folder has all records; `nil` where it has every record.
     static func beginning(of journal: any Journal) throws(Refusal) -> Beginning? {
         guard journal.prunedThrough > 0 else { return nil }
         let found: Beginning?
@@ -38,7 +38,7 @@ extension HistoryMove {
             snapshot: snapshot, chain: RecordChain(sequence: snapshot.sequence, link: link, time: time))
     }
 
-    /// The newest term of the logs that the folder was a copy of; 0 = none.
+    /// The newest term of the logs that this folder was a copy of; 0 = none.
     static func newestTerm(of journal: any Journal) throws(Refusal) -> Int64 {
         var term: Int64 = 0
         for mark in [journal.mark, journal.formerMark] {
@@ -74,7 +74,7 @@ extension HistoryMove {
         return reader
     }
 
-    /// Why a log is not that of the folder, or not any more; `nil` = it may be.
+    /// Why a log cannot be that of the folder, or is no longer; `nil` = it may be.
     static func shortage(_ end: Int64, _ reader: LogReader) -> String? {
         guard end < reader.position else { return nil }
         return

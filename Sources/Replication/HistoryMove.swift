@@ -1,25 +1,25 @@
 public import Journal
 public import TelltaleModel
 
-/// An operator moves a history while no node of the cluster runs: from a folder into an empty log, or out of the log into one
-/// folder.
+/// An operator moves a history while no node of the cluster runs: from a folder into an empty log, or out of the log
+/// into one folder.
 ///
-/// It takes part as a node that leads a term of its own. So a node that runs after all takes the log from it, or it waits in
-/// vain: neither overwrites what the other has written. The folder changes last. What was begun and not ended goes on when
-/// it is run again.
+/// It takes part as a node that leads a term. If another node runs after all, it either takes the log away from the
+/// move or waits in vain: neither overwrites what the other has written. The folder changes last. An interrupted move
+/// is resumed by running it again.
 ///
-/// A folder of which records were pruned cannot give the log its first record. Its log begins behind the record of the folder's
-/// snapshot, which becomes the base of the log before any record goes in.
+/// A folder whose first records were pruned cannot give them to the log. Its log begins after the record of the
+/// folder's snapshot, and the snapshot becomes the base (checkpoint) of the log before any record is appended.
 ///
-/// A performer passes on the words of the log (``take(_:at:)``) and the time (``tick(at:)`` at ``deadline``), and carries out
-/// what ``nextAction()`` gives. Nothing follows ``Action/done`` and ``Action/refuse(_:)``.
+/// A performer passes on the events of the log (``take(_:at:)``) and the time (``tick(at:)`` at ``deadline``), and
+/// carries out what ``nextAction()`` returns. Nothing follows ``Action/done`` and ``Action/refuse(_:)``.
 public struct HistoryMove {
     public enum Direction: Hashable, Sendable {
         /// The log gets the folder's records, under this epoch, and the folder becomes a copy of the log.
         case intoLog(epoch: UInt64)
-        /// The same, of a history that begins anew: it gets this epoch, or the one that an interrupted run has given it.
+        /// The same, as a new history: under this epoch, or the one that an interrupted run has begun.
         case anew(epoch: UInt64)
-        /// The folder gets what it does not have, the log is sealed, and the folder is a copy no more.
+        /// The folder gets the records that it lacks, the log is sealed, and the folder is no longer a copy of it.
         case outOfLog
     }
 
@@ -28,7 +28,7 @@ public struct HistoryMove {
         case read(from: Int64)
         case beat(Beat)
         case ask(BaseRequest)
-        /// So much is moved: chunks of the snapshot, then records into the log, or messages out of it.
+        /// The progress: chunks of the snapshot, then records into the log, or messages out of it.
         case progress(Int64, of: Int64)
         /// An operator should know.
         case warn(String)
@@ -36,10 +36,10 @@ public struct HistoryMove {
         case refuse(Refusal)
     }
 
-    /// The end of a move that does not come to its end.
+    /// Why a move failed.
     public struct Refusal: Error, Hashable, Sendable {
         public enum Kind: Hashable, Sendable {
-            /// It cannot be done so, and nothing was changed.
+            /// It is not possible, and nothing was changed.
             case configuration
             /// The engine does not answer, and nothing was changed.
             case unavailable
@@ -142,7 +142,7 @@ public struct HistoryMove {
         settle(at: now)
     }
 
-    /// Time goes on.
+    /// Time has passed.
     public mutating func tick(at now: MonotonicTime) {
         guard phase != .over else { return }
         replica.tick(at: now)
@@ -272,7 +272,7 @@ public struct HistoryMove {
         let first = records.first?.sequence ?? 1
         do throws(JournalError) {
             let own = try journal.readRecords(after: first - 1, limit: records.count)
-            // One that has more is told of in words of its own.
+            // A folder that has more than the log gets its own error text.
             if own != records.filter({ $0.sequence <= journal.lastSequence }) {
                 refuse(.configuration, "the log has another history: \(Self.emptying)")
             }

@@ -1,6 +1,6 @@
-/// A replicated log in memory, for tests: ``node()`` gives each node its way to it.
+/// A replicated log in memory, for tests: ``node()`` gives each node its connection to it.
 ///
-/// It stores at once and tells the truth. What it says waits in each node's ``InMemoryLogNode/deliver()``.
+/// It stores at once and never lies. Its events wait until ``InMemoryLogNode/deliver()``.
 public final class InMemoryLog {
     /// The stored messages; number 1 first.
     public private(set) var messages: [[UInt8]] = []
@@ -88,7 +88,7 @@ public final class InMemoryLog {
     }
 }
 
-/// The way of one node to an ``InMemoryLog``.
+/// The connection of one node to an ``InMemoryLog``.
 public final class InMemoryLogNode: ReplicatedLog {
     private let log: InMemoryLog
     private var events: [LogEvent] = []
@@ -96,13 +96,13 @@ public final class InMemoryLogNode: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)?
     /// Called when something begins to wait for ``deliver()``.
     public var onWaiting: (() -> Void)?
-    /// Cut off from the log: nothing goes either way, and what would have is lost.
+    /// Cut off from the log: nothing passes in either direction, and it is lost.
     public var isCutOff = false
     /// A message that it appends is stored. Nothing else arrives, and no answer comes back.
     public var isDeaf = false
 
     private var isHeld = false
-    /// From where it reads when it goes on.
+    /// The position from which it reads when it resumes.
     private var held: Int64?
 
     fileprivate init(_ log: InMemoryLog) {
@@ -157,7 +157,7 @@ public final class InMemoryLogNode: ReplicatedLog {
         events = []
     }
 
-    /// Tells what waits, and what comes to wait meanwhile.
+    /// Delivers what waits, and what is added meanwhile.
     public func deliver() {
         guard let onEvent else { return }
         while !events.isEmpty { onEvent(events.removeFirst()) }

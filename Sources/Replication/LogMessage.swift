@@ -1,7 +1,8 @@
 public import Journal
 public import TelltaleModel
 
-/// One message of the replicated log: one batch of a leader, whole or not at all, or a word about leadership.
+/// One message of the replicated log: a batch of the leader, which counts as a whole or not at all, or a change of
+/// leadership.
 public struct LogMessage: Hashable, Sendable {
     /// The content of a message.
     public enum Body: Hashable, Sendable {
@@ -10,17 +11,17 @@ public struct LogMessage: Hashable, Sendable {
         /// One of `count` pieces of the records of a batch that is too long for one message. `number` counts from 1.
         /// `count` is at most ``MessageLimits/partCount``.
         case part(number: Int, count: Int, bytes: [UInt8])
-        /// A node begins to lead; under the term that it has already, it shows that it still does.
+        /// A node begins to lead. Under the term that it has already, it proves that it still does.
         case term(address: String, release: String)
         /// The leader leads no more, and its last batch is stored.
         case resign
-        /// The same, and this node is to lead next. A wish: the next term record decides.
+        /// The same, naming the node that should lead next. A hint: the next term record decides.
         case handOver(to: String)
-        /// Nothing follows: the history goes on elsewhere.
+        /// The end of this log: the history continues elsewhere.
         case seal
     }
 
-    /// The name of the cluster: a stranger's message has another one.
+    /// The name of the cluster. A message of another cluster is ignored.
     public var cluster: String
     /// The lineage of the history.
     public var epoch: UInt64
@@ -28,10 +29,10 @@ public struct LogMessage: Hashable, Sendable {
     public var term: Int64
     /// The name of the node that wrote it.
     public var node: String
-    /// Of the process that wrote it, a number that no other process has: a node that was restarted must not take a message
-    /// of its life before for its own.
+    /// A number that is unique to the process that wrote it: a restarted node must not mistake a message of its
+    /// predecessor for its own.
     public var instance: UInt64
-    /// The record behind which it was written, and the checksum of that record; 0 for none.
+    /// The record that it follows, and the checksum of that record; 0 for none.
     public var sequence: Int64
     public var link: UInt64
     public var body: Body
@@ -88,7 +89,7 @@ extension LogMessage {
         return Self.withChecksum(writer.take())
     }
 
-    /// The content of a message with its checksum behind it.
+    /// The content of a message, followed by its checksum.
     static func withChecksum(_ content: [UInt8]) -> [UInt8] {
         var checksum = checksum(content.span)
         var bytes = content
@@ -155,7 +156,7 @@ extension LogMessage {
 
     /// Reads the records of a batch.
     ///
-    /// - Throws: For bytes that end within a record, or are none.
+    /// - Throws: For bytes that end within a record, or hold none.
     public static func records(in bytes: [UInt8]) throws(BinaryError) -> [JournalRecord] {
         var reader = BinaryReader(bytes)
         return try records(in: &reader, through: bytes.count)
@@ -183,16 +184,16 @@ public struct MessageLimits: Hashable, Sendable {
     public var recordCount = 8_192
     /// In bytes of the records, so that a message with its head fits the engine's default of 1 MiB.
     public var byteCount = 917_504
-    /// A reader takes no more parts for one batch, whatever a message says: 224 MiB at the default ``byteCount``.
+    /// A reader accepts no more parts for one batch, whatever a message says: 224 MiB at the default ``byteCount``.
     public static let partCount = 256
-    /// What a message has beside its records is shorter.
+    /// The limit for everything in a message beside its records.
     public static let headByteCount = 1_024
-    /// An engine whose messages are shorter is of no use: so long a message leaves 3.75 MiB for a batch in parts.
+    /// An engine with a lower message limit cannot be used: this leaves 3.75 MiB for a batch in parts.
     public static let leastByteCount = 16_384
 
     public init() {}
 
-    /// The same, over an engine that takes no longer messages than these.
+    /// These limits, for an engine whose messages are at most this long.
     func limited(to byteCount: Int) -> MessageLimits {
         var limits = self
         limits.byteCount = min(limits.byteCount, max(1, byteCount - Self.headByteCount))

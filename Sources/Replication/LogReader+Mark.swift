@@ -1,11 +1,11 @@
 public import TelltaleModel
 
-// The part of a reader that a local copy keeps, so that a node that is started again goes on where it was.
+// The part of a reader that the local journal stores, so that a restarted node continues where it was.
 extension LogReader {
-    /// Since 2 a mark tells where the copy begins, and since 3 why its node stopped.
+    /// Since form 2 a mark says where the local journal begins, since form 3 why its node stopped.
     private static let version: UInt8 = 3
 
-    /// Everything but the parts of a batch that is not whole.
+    /// Everything but the parts of an incomplete batch.
     ///
     /// - Precondition: Not ``isInBatch``.
     public var mark: [UInt8] {

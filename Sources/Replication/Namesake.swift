@@ -1,25 +1,25 @@
 import TelltaleModel
 
-/// Another process that has the name of this node, as its beats tell.
+/// Detects another process with the name of this node, by its beats.
 struct Namesake: Hashable, Sendable {
-    /// A beat of this name, to this process.
+    /// What a beat with this name says about the other process.
     enum Word: Hashable, Sendable {
-        /// Nothing that proves that it runs.
+        /// It does not prove that the other process runs.
         case none
         case runs
-        /// It runs, and has beaten more often than this process: this one is the later. Of two with
-        /// equally many beats, the one with the higher instance counts as the later.
+        /// It runs, and has sent more beats: this process is the later one. With equal counts, the higher instance
+        /// counts as the later.
         case isEarlier
     }
 
     private var process = RunningProcess()
 
-    /// A beat of this node's name, of another process.
+    /// A beat with this node's name arrived from another process.
     ///
     /// - Parameters:
     ///   - beatCount: Of this process.
     ///   - instance: Of this process.
-    ///   - span: Beats of a process that runs are at least so far apart.
+    ///   - span: The least time between two beats of a running process.
     mutating func heard(
         _ beat: Beat, beatCount: Int64, instance: UInt64, apart span: Milliseconds, at now: MonotonicTime
     ) -> Word {

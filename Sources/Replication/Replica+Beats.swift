@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-// Beats, and other hints of which node lives.
+// Beats, and other hints about which node lives.
 extension Replica {
     /// An own beat is acknowledged.
     public mutating func beatAcknowledged(number: Int64, at now: MonotonicTime) {
@@ -10,7 +10,7 @@ extension Replica {
         if role == .leading, mayShow(at: now) { lastProof = max(lastProof, sent) }
     }
 
-    /// Every beat of another node that was stored before this own one is told.
+    /// Every beat of another node that was stored before this own one has been delivered.
     public mutating func beatsShown(through number: Int64, at now: MonotonicTime) {
         guard role != .stopped, number > shownBeat, let sent = beatsSent[number] else { return }
         shownBeat = number
@@ -31,15 +31,16 @@ extension Replica {
         }
     }
 
-    /// A release that does not tell its process is known by its node.
+    /// An older release sends no instance, and is identified by its node.
     private func isOfLeader(_ beat: Beat) -> Bool {
         guard let leader = reader.leader, leader.node == beat.node else { return false }
         return beat.instance == leader.instance || beat.instance == 0 || leader.instance == 0
     }
 
-    /// Another node says this now: no beat that is kept, and maybe none that ever will be.
+    /// A beat of another node arrived that is not stored yet, and may never be.
     ///
-    /// A leader whose beats are not stored gives no sign of life by it. But a process that took its place tells that it is gone.
+    /// It does not count as a sign of life of a leader. But a process that replaced the leader's shows by it that the
+    /// leader is gone.
     public mutating func overheard(_ beat: Beat, at now: MonotonicTime) {
         guard role != .stopped, beat.node != node else { return }
         let span = settings.beat + Milliseconds(settings.beat.count / 2)

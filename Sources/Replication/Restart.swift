@@ -1,28 +1,28 @@
 import TelltaleModel
 
-/// Whether the process that led is gone: another one of its node runs, and it says nothing itself.
+/// Whether the process that led is gone: another process of its node runs, and the leader is silent.
 ///
-/// Behind the end of all processes a node would else wait for a lease that no process holds. It is a hint, as each beat is: the log
-/// says which node leads. Two processes of one name are a mistake, and the leader is not deposed for it where it lives: its own word
-/// comes within the span. What is kept of a life before is no word.
+/// Without this, a restart of all processes would wait for a lease that nobody holds. It is a hint, as each beat is:
+/// the log decides which node leads. Two processes with one name are a mistake, and do not depose a leader that lives,
+/// because its own beat arrives within the span. A beat that was stored by an earlier process does not count.
 struct Restart: Hashable, Sendable {
-    /// A word of a node, to one that follows the leader.
+    /// What a beat means to a node that follows the leader.
     enum Meaning: Hashable, Sendable {
         case none
-        /// The process that leads says it.
+        /// It is from the process that leads.
         case leaderLives
-        /// Another process of its node says it, and has said another one a span ago.
+        /// It is from another process of the leader's node, whose previous beat is at least a span old.
         case leaderGone
     }
 
-    /// The other process, since a word of the leader.
+    /// The other process, since the leader's last beat.
     private var process = RunningProcess()
 
-    /// A node says this now.
+    /// A beat of a node arrived.
     ///
     /// - Parameters:
-    ///   - term: The newest one that was read.
-    ///   - span: Words of a process that runs are never so far apart.
+    ///   - term: The newest term that was read.
+    ///   - span: The least time between two beats of a running process.
     mutating func overheard(
         _ beat: Beat, leader: LogReader.Leader?, term: Int64, apart span: Milliseconds, at now: MonotonicTime
     ) -> Meaning {
@@ -31,7 +31,7 @@ struct Restart: Hashable, Sendable {
             self = Restart()
             return .leaderLives
         }
-        // One that leads, or knows more, has led in a term that was not read yet.
+        // A process that leads, or knows a newer term, has led in a term that was not read yet.
         guard beat.role != .leading, beat.term <= term else { return .none }
         return process.isProven(by: beat, apart: span, at: now) ? .leaderGone : .none
     }

@@ -2,9 +2,10 @@ public import Hub
 public import Journal
 public import TelltaleModel
 
-/// One thing that the performer is to do. The set is closed: a performer that carries out each of these is a whole daemon.
+/// One thing that the performer has to do. The set is closed: a performer that carries out each of these is a complete
+/// daemon.
 public enum Action: Sendable {
-    /// Give the journal these records. Behind the last part it answers (``Server/synced(_:at:)``).
+    /// Give the journal these records. After the last part it answers with ``Server/synced(_:at:)``.
     case append([JournalRecord], isLast: Bool)
     /// Write to every session that ``Server/nextReady(at:)`` names, then say ``Server/flushed(at:)``.
     case flush
@@ -24,15 +25,15 @@ public enum Action: Sendable {
     case writeSnapshot(Pruning)
     /// Close the journal; answer with ``Server/journalClosed(_:)``.
     case closeJournal
-    /// Call ``Server/turn(at:)`` at this moment, if nothing happens before. The last of a turn.
+    /// Call ``Server/turn(at:)`` at this moment, unless something happens earlier. The last action of a turn.
     case wake(Wake)
     /// Check these signed tokens, not on the loop's thread; answer each with ``Server/tokenChecked(_:)``.
     case checkTokens([TokenCheck])
     /// Faults of machines, for a log.
     case report([String])
-    /// Lead the cluster no more: an operator wants it.
+    /// An operator asked this node to stop leading the cluster.
     case handOver(Handover)
-    /// End the process with this status. The last of all.
+    /// End the process with this status. The last action of all.
     case exit(Int32)
 }
 
@@ -42,7 +43,7 @@ public enum SyncOutcome: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - duration: Of the sync.
-    ///   - wait: From the moment at which the journal had all of the batch to that at which it was durable.
+    ///   - wait: From the moment at which the journal had the whole batch until it was durable.
     case durable(duration: Duration, wait: Duration)
     /// The disk has no room for it, and nothing of it was written.
     case full
@@ -50,10 +51,10 @@ public enum SyncOutcome: Hashable, Sendable {
     case failed
 }
 
-/// When the server wants its next turn, if nothing happens before.
+/// When the server needs its next turn, unless something happens earlier.
 public struct Wake: Hashable, Sendable {
     /// Within a millisecond or so; `nil` = there is nothing to wait for.
     public var at: MonotonicTime?
-    /// As precisely as the machine can: the pace allows the next flush.
+    /// As precisely as the machine can: when the pace allows the next flush.
     public var flush: MonotonicTime?
 }

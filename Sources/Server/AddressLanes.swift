@@ -1,7 +1,6 @@
 internal import DequeModule
 
-/// Work that waits for a thread, in turn by the addresses that made it necessary: whoever makes much of it waits behind
-/// his own.
+/// Work for a thread, taken in turn by the addresses that caused it: an address with much work delays only its own.
 ///
 /// Invariants:
 /// - At most ``limitForAddress`` pieces of an address are under way, and ``limit`` in all.
@@ -18,12 +17,12 @@ public struct AddressLanes<Address: Hashable & Sendable, Work: Sendable>: Sendab
     }
 
     private var lanes: [Address: Lane] = [:]
-    /// Addresses of which a piece may begin, each once.
+    /// Addresses that may begin a piece, each once.
     private var turns: Deque<Address> = []
     private var underWayCount = 0
 
     public static var limitForAddress: Int { 4 }
-    /// So many are done in a few milliseconds: an address that comes waits no longer.
+    /// So many take a few milliseconds, which is the longest that a new address waits.
     public static var limit: Int { 64 }
 
     public init() {}
@@ -32,7 +31,7 @@ public struct AddressLanes<Address: Hashable & Sendable, Work: Sendable>: Sendab
         change(address) { $0.waiting.append(work) }
     }
 
-    /// The piece that begins now; `nil` = none may. Say ``ended(of:)`` behind it.
+    /// The piece to begin now; `nil` = none may. Call ``ended(of:)`` when it is done.
     public mutating func next() -> (work: Work, address: Address)? {
         guard underWayCount < Self.limit, let address = turns.popFirst() else { return nil }
         var work: Work?

@@ -1,29 +1,29 @@
-/// How many of the requests that wait go into the next batch: all of them, or two thirds.
+/// How many of the waiting requests go into the next batch: all of them, or two thirds.
 ///
-/// While a batch is on its way to the disk nothing is decided, but what the replies of the one before brought is read.
-/// If every batch took everything, a long one would leave its senders nothing to send meanwhile: from then on the hub
-/// would wait for the disk, and the disk for the senders. A batch of two thirds leaves some. Wherever that starts, it
-/// comes to two fifths of all that is in flight in the batch, two fifths on the way and being read, and one fifth
-/// waiting.
+/// While a batch is being synced, nothing is decided, but requests are read: those that clients send after the replies
+/// of the batch before. If every batch took everything, a long one would leave its senders nothing to send meanwhile.
+/// The hub would then wait for the disk, and the disk for the senders. A batch of two thirds leaves some. Wherever that
+/// starts, it settles at two fifths of all requests in flight in the batch, two fifths being synced and read, and one
+/// fifth waiting.
 ///
-/// It pays where the disk takes less time than half of what deciding all of them would: then the hub is what others
-/// wait for. For a slower disk, or a few requests, a commit is to carry all that there is; and so where deciding all of
-/// them takes less than a millisecond: so short a batch is not worth a sync of its own.
+/// It pays where a sync takes less than half of the time that deciding everything takes: then the hub is the
+/// bottleneck. With a slower disk, or few requests, a commit carries all that there is; likewise where deciding
+/// everything takes less than a millisecond, which is too short a batch to be worth a sync.
 public struct BatchLimiter: Sendable {
-    /// From which on a batch is divided.
+    /// Where a batch begins to be divided.
     public struct Settings: Hashable, Sendable {
-        /// Of fewer requests nothing is left over, and the time that one takes cannot be told.
+        /// With fewer requests nothing is left over, and the time of one request cannot be measured.
         public var leastCount = 64
-        /// Of deciding all of them: a batch of so little time is not worth a sync of its own.
+        /// The time to decide all of them: a shorter batch is not worth a sync.
         public var leastDuration = Duration.milliseconds(1)
 
         public init() {}
     }
 
     private let settings: Settings
-    /// Of deciding one request, lately.
+    /// The recent time to decide one request.
     private var costOfRequest = Duration.zero
-    /// For how long the last batch was waited for.
+    /// How long the last batch was waited for.
     private var wait: Duration?
 
     public init(_ settings: Settings = Settings()) {
@@ -51,11 +51,11 @@ public struct BatchLimiter: Sendable {
         return Self.twoThirds(of: count)
     }
 
-    /// How many records are worth giving to the journal at once: a quarter of the requests that are still to be decided,
-    /// but 32 to 256.
+    /// How many records the journal should get at once: a quarter of the requests still to be decided, at least 32 and
+    /// at most 256.
     ///
-    /// Every client waits for the last part of a batch, so it is to be short. Each part wakes the journal's thread, so
-    /// they are to be few.
+    /// Every client waits for the last part of a batch, so that part should be short. Each part wakes the journal's
+    /// thread, so there should be few.
     ///
     /// - Parameters:
     ///   - count: Of the requests that wait.

@@ -1,15 +1,14 @@
-/// When the next flush may be: at once while there is time to spare, and so much behind the flush before as the load needs.
+/// When the next flush may begin: at once while there is time to spare, else after a pause as long as the load needs.
 ///
-/// Batching is worth more than any other trick while much goes on: what gathers meanwhile goes to each screen in one
-/// write. So the pause is counted from the end of a flush. From its beginning it would be over when the flush is,
-/// before audiences that take as long as that to write to, and they are the ones that gain most. A wait for the disk is
-/// part of the pause: what is decided is committed, and shown when it is durable.
+/// Under load, batching saves more than anything else: the changes of a pause go to each screen in one write. The pause
+/// is counted from the end of a flush. Counted from its beginning, it would be over when a flush to a large audience
+/// ends, and large audiences gain most. A wait for the disk is part of the pause: what is decided is committed, and
+/// sent when it is durable.
 ///
-/// But a tap on an idle server takes three flushes in a row (its pending row, the provider's answer, the settled row),
-/// and none of them should wait for the one before: pauses that nobody needed are saved up. And where much has gathered
-/// there is nothing to wait for: a write to who follows all of it then costs less than the rows in it, and producers
-/// that wait for their replies send nothing more. An asker that is alone sends nothing more either, so an adaptive pace
-/// holds no lone request back.
+/// A tap on an idle server takes three flushes in a row (its pending row, the provider's answer, the settled row), and
+/// none of them should wait for the one before: unused pauses are saved up. Nor is there a reason to wait when much has
+/// accumulated: a write to a subscriber of everything then costs less than its rows, and producers that wait for
+/// replies send nothing more. A lone client sends nothing more either, so an adaptive pace delays no lone request.
 public struct FlushPacer: Sendable {
     private let pace: Pace
     /// Nanoseconds; of an adaptive pace the most.
@@ -22,7 +21,7 @@ public struct FlushPacer: Sendable {
 
     /// Flushes that a pause saves up.
     private static let burst: Int64 = 4
-    /// Requests that are not kept waiting for more: a screen's send costs about as much as 25 rows.
+    /// With so many requests none waits for more: a send to a screen costs about as much as 25 rows.
     private static let enough = 32
 
     public init(_ pace: Pace) {
@@ -41,8 +40,8 @@ public struct FlushPacer: Sendable {
     }
 
     /// - Parameters:
-    ///   - start: The moment of the monotonic clock at which everybody began to be written to, in nanoseconds.
-    ///   - end: The same, of its end.
+    ///   - start: When the flush began, in nanoseconds of the monotonic clock.
+    ///   - end: When it ended, likewise.
     ///   - work: The writes of the flush, and the work of the loop since the flush before.
     public mutating func flushed(from start: Int64, to end: Int64, _ work: FlushWork = FlushWork()) {
         var interval = bound
@@ -52,7 +51,7 @@ public struct FlushPacer: Sendable {
             interval = Int64(Double(bound) * meter.need)
         }
         let saved = max(nextFlush, start - (Self.burst - 1) * interval)
-        // One that came before its time puts off the next by no more than a pause.
+        // A flush before its time postpones the next by one pause at most.
         nextFlush = min(saved + end - start, end) + interval
     }
 }

@@ -1,28 +1,29 @@
 public import TelltaleModel
 
-/// Wall time that goes on, whatever the machine's clock does.
+/// Wall time that always advances, whatever the machine's clock does.
 ///
-/// Deadlines, time-outs and the age of event ids go by it. A clock that is put back must not let them sleep; and one
-/// wrong reading of the future must not be the end of them all, for what has fired, and what was forgotten, does not come
-/// back when the clock does.
+/// Deadlines, timeouts and the age of event ids use it. A clock that is set back must not delay them, and a single
+/// wrong reading from the future must not fire them all: what has fired, and what was forgotten, does not come back
+/// when the clock does.
 public struct HybridClock: Sendable {
     private var time: Timestamp
     /// The moment of that time, by the monotonic clock.
     private var monotonic: MonotonicTime
-    /// The moment since which the clock has been further ahead than a clock gets by itself.
+    /// Since when the clock has been further ahead than drift explains.
     private var aheadSince: MonotonicTime?
-    /// The time that the readings have leapt ahead of the monotonic clock since the start; less than zero while time
-    /// waits for a clock that was put back.
+    /// How far the readings are ahead of the monotonic clock since the start; negative while time waits for a clock
+    /// that was set back.
     public private(set) var leap = Milliseconds.zero
 
-    /// How far the clock may be set ahead at once, and for how long it must say so when it is set ahead further: a virtual
-    /// machine that was halted comes back to another time.
+    /// How far the clock may jump ahead at once, and how long it must keep a longer jump before that is believed: a
+    /// virtual machine that was paused resumes at another time.
     public static let trustedSpan = Milliseconds.minutes(1)
-    /// How far it may be put back for time to wait until it comes here again. Beyond that, time goes on without it.
+    /// How far the clock may be set back for time to wait until it catches up. After a longer step, time continues
+    /// without waiting.
     public static let patience = Milliseconds.seconds(1)
 
-    /// How far the clock may be ahead of the newest record at a start to be believed at once. Beyond that it must say so
-    /// for ``trustedSpan``, as when it is set ahead by much: what is decided under a wrong clock stays.
+    /// How far the clock may be ahead of the newest record at a start to be believed at once. A larger lead must last
+    /// for ``trustedSpan``, because decisions made under a wrong clock are permanent.
     public static let trustedAbsence = Milliseconds.days(7)
 
     /// The clock of a process that starts.
@@ -40,7 +41,7 @@ public struct HybridClock: Sendable {
 
     /// - Parameters:
     ///   - time: Now, or the time of the newest record where that is later.
-    ///   - monotonic: A clock that never jumps, and goes on while the machine sleeps.
+    ///   - monotonic: A clock that never jumps, and that advances while the machine sleeps.
     public init(_ time: Timestamp, monotonic: MonotonicTime) {
         self.time = time
         self.monotonic = monotonic
@@ -62,7 +63,7 @@ public struct HybridClock: Sendable {
         } else if ahead >= .zero {
             time = wall
         } else if steady - wall <= Self.patience {
-            // A clock that is kept right is put back by little: the next readings are those of others again.
+            // A synchronised clock is set back by little, and soon catches up.
             time = max(time, wall)
         } else {
             time = steady

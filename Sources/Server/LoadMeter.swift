@@ -17,22 +17,22 @@ public struct FlushWork: Hashable, Sendable {
     }
 }
 
-/// How much of the loop's time the load would take if no flush waited.
+/// The share of the loop's time that the load would take if no flush waited.
 ///
-/// It is the time at work, and the writes that were saved because requests shared them. Without the latter a pause would
-/// lower the load that it is there for: it would go up and down, or stay long because it once was. So the load that is
-/// told hangs on the requests alone, and not on the pause.
+/// It counts the time at work and the writes that requests saved by sharing a flush. Without the savings, a pause would
+/// lower the load that justifies it, and would oscillate or stay long. So the measured load depends on the requests
+/// alone, and not on the pause.
 struct LoadMeter {
     /// 1 = all of the loop's time; 0 = none. A moving average.
     private(set) var load = 0.0
     /// Nanoseconds of the monotonic clock, at the end of the last flush.
     private var last: Int64?
 
-    /// The average goes by what the last hundredth of a second was like. A burst is over before it counts.
+    /// The average covers about the last hundredth of a second. A shorter burst does not count.
     private static let span = 10_000_000.0
-    /// Of the loop's time: below this there is time to spare, and nothing waits.
+    /// Below this share of the loop's time there is time to spare, and nothing waits.
     private static let spare = 0.6
-    /// A load that is higher is not remembered longer.
+    /// A higher load counts as this one, so that it is forgotten as fast.
     private static let most = 1.25
     /// Rows that cost as much as a write.
     private static let rowsOfWrite = 25.0

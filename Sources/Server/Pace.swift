@@ -1,8 +1,8 @@
-/// How long a flush waits behind the one before.
+/// The pause between two flushes.
 public enum Pace: Hashable, Sendable {
-    /// While busy, as long as this; zero = never.
+    /// This long while busy; zero = no pause.
     case fixed(Duration)
-    /// Not at all while the loop has time to spare, and longer the less it has: up to this.
+    /// None while the loop has time to spare, and longer the less it has, up to this.
     case adaptive(upTo: Duration)
 
     /// The longest that a flush waits.

@@ -1,4 +1,4 @@
-/// Reloads of a process, one at a time: all that are asked for during one are a single one behind it.
+/// Reloads of a process, one at a time. All that are requested during one become a single reload after it.
 public struct ReloadTurns: Sendable {
     private var isUnderWay = false
     private var isAskedAgain = false

@@ -2,8 +2,8 @@ public import TelltaleModel
 
 /// The kinds' clock of a daemon with `--clock-speed`: it runs that many times as fast as real time, from its start on.
 ///
-/// A change of the machine's date is nothing to it: a correction by seconds would be one by hours, as many
-/// times as long as the clock is fast, and timers that fire are not taken back.
+/// Changes of the machine's date do not affect it: a correction by seconds would be multiplied into hours, and timers
+/// that have fired cannot be undone.
 public struct ScaledClock: Sendable {
     public let speed: Double
     private let start: Timestamp
@@ -12,7 +12,7 @@ public struct ScaledClock: Sendable {
 
     /// - Parameters:
     ///   - start: Now, or the time of the newest record where that is later.
-    ///   - monotonic: A clock that never jumps, and goes on while the machine sleeps.
+    ///   - monotonic: A clock that never jumps, and that advances while the machine sleeps.
     public init(_ start: Timestamp, monotonic: MonotonicTime, speed: Double) {
         self.speed = speed
         self.start = start

@@ -11,8 +11,8 @@ public struct ServerConfiguration: Sendable {
     /// How many records the journal gets at a time; `nil` = ``BatchLimiter/partLength(waiting:room:)``.
     public var recordsPerPart: Int?
     public var batches = BatchLimiter.Settings()
-    /// Rows of a flush that take longer end: those of the other screens wait until requests have had their turn. It is far above what
-    /// ten thousand rows of one change take, because a row that waits may be folded into the next one.
+    /// A flush whose rows take longer ends, and the rest waits until requests have had their turn. The span is far
+    /// above what ten thousand rows of one change take: a row that waits may be folded into the next one.
     public var flushSpan = Milliseconds(100)
     public var shutdown = ShutdownLimits()
     /// The spans, in milliseconds, from which clients pick a random one before they reconnect after a stop.
@@ -23,19 +23,20 @@ public struct ServerConfiguration: Sendable {
 
 /// How long each part of a stop may take.
 public struct ShutdownLimits: Hashable, Sendable {
-    /// How long requests are still read after a stop is requested. Producers that never pause would keep it for ever.
+    /// How long requests are still read after a stop is requested. Without a limit, producers that never pause would
+    /// prevent it.
     public var listening = Milliseconds.seconds(1)
     /// How long requests are still decided, and deadlines with them.
     public var answering = Milliseconds.seconds(3)
-    /// How long readers have to take their last bytes, behind that.
+    /// How long readers then have to take their last bytes.
     public var draining = Milliseconds.seconds(4)
 
     public init() {}
 }
 
 extension ServerConfiguration {
-    /// Of a server whose records go nowhere, or into memory: each flush is at once, no batch is divided, and no snapshot
-    /// is due.
+    /// For a server that keeps its records in memory or drops them: flushes are not paced, batches are not divided, and
+    /// no snapshot is due.
     public static var withoutDisk: ServerConfiguration {
         var configuration = ServerConfiguration()
         configuration.pace = .fixed(.zero)

@@ -1,6 +1,7 @@
 internal import TelltaleModel
 
-/// The stop machine: what was received is answered, what is due leaves, then the last snapshot, then the journal is closed.
+/// The stages of a stop: received requests are answered, pending output leaves, the last snapshot is written, the
+/// journal is closed.
 struct Shutdown: Sendable {
     enum Phase: Hashable, Sendable {
         case running
@@ -27,13 +28,13 @@ struct Shutdown: Sendable {
 
     var isRunning: Bool { phase == .running }
 
-    /// Whether requests and deadlines may still be decided. What is decided after the last snapshot was begun would not be
-    /// in it.
+    /// Whether requests and deadlines may still be decided. A decision after the last snapshot began would not be in
+    /// it.
     func mayDecide(at now: MonotonicTime) -> Bool {
         switch phase {
         case .running: true
         case .answering(let start): now < start + limits.answering
-        // Timers that are always due would keep it for ever.
+        // Without a limit, timers that are always due would prevent the stop.
         case .draining(let start): now < start + limits.draining
         case .writingSnapshot, .closingJournal, .ended: false
         }

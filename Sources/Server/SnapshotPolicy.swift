@@ -7,14 +7,14 @@ struct SnapshotPolicy: Sendable {
     /// The newest record of the newest snapshot, written or under way.
     private(set) var sequence: Int64
     private(set) var isWriting = false
-    /// Of the newest snapshot that is written, and when the next one may be tried behind one that failed.
+    /// The newest record of the last written snapshot, and the record at which to retry after a failed one.
     private var written: Int64
     private var retry: Int64 = 0
-    /// The pruning that goes with a snapshot that is not finished.
+    /// The pruning that belongs to a snapshot in progress.
     private var pruning = Pruning()
 
-    /// - Parameter sequence: Of the snapshot that the journal has; 0 = none. After a crash the records behind it are
-    ///   replayed again and again until a snapshot has them.
+    /// - Parameter sequence: The newest record of the journal's snapshot; 0 = there is none. After a crash, the records
+    ///   after it are replayed at every start until a snapshot contains them.
     init(recordsBetween: Int64, sequence: Int64) {
         self.recordsBetween = recordsBetween
         self.sequence = sequence

@@ -1,11 +1,12 @@
 public import Journal
 
-/// The snapshots of a process, one at a time: a journal has one draft, and a node of a cluster has several servers in turn.
+/// The snapshots of a process, one at a time: a journal has one draft, and a node of a cluster runs several servers in
+/// turn.
 ///
-/// At most one waits for the one that is being written. That of a server comes before that of a standby, because a process that
-/// ends writes its last snapshot for its server. A newer one takes the place of an older one that waits.
+/// At most one waits for the snapshot that is being written. A server's goes before a standby's, because a process that
+/// ends writes its last snapshot for its server. A newer request replaces an older one that waits.
 public struct SnapshotTurns<Content: Sendable>: Sendable {
-    /// The part of the process that asks for a snapshot and is told of its end.
+    /// The part of the process that asks for a snapshot and is notified of its end.
     public enum Asker: Hashable, Sendable {
         /// One of the servers that the process has in turn, by its number.
         case server(Int)
@@ -33,8 +34,8 @@ public struct SnapshotTurns<Content: Sendable>: Sendable {
 
     /// Asks for a snapshot.
     ///
-    /// - Returns: The one to write now; `nil` where it waits or is given up. And the asker of one that is given up, which is to
-    ///   be told that it is not written.
+    /// - Returns: The snapshot to write now; `nil` where it waits or is dropped. And the requester of a dropped one,
+    ///   which must be notified that it is not written.
     public mutating func ask(_ request: Request) -> (begins: Request?, refused: Asker?) {
         guard current != nil else {
             current = request.asker

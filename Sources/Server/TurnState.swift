@@ -11,28 +11,28 @@ struct Decision {
     var start = HubTime(time: .distantPast, wall: .distantPast, monotonic: MonotonicTime(nanoseconds: 0))
     var batchLimit = Int.max
     var hasRecords = false
-    /// How many requests were decided, once the time that it took can be told.
+    /// How many requests were decided, until the time that it took is measured.
     var requestCount: Int?
 }
 
 struct Flush {
-    /// One follows, paced or not: what became durable is shown at once.
+    /// A flush is due, paced or not: what became durable is sent at once.
     var isOwed = false
-    /// One of this turn ended early: what is left comes behind what clients have sent meanwhile.
+    /// A flush of this turn ended early: the rest waits until the requests that arrived meanwhile are decided.
     private(set) var wasCut = false
     private(set) var start: MonotonicTime?
-    /// The first session that is owed rows alone was served then.
+    /// When the flush began to serve sessions that have only rows pending.
     private var rowsStart: MonotonicTime?
-    /// Sessions that were ready when it began: one that has more to say goes on with the next turn.
+    /// How many sessions were ready when it began. One that has more to send continues in the next turn.
     private(set) var rest = 0
     private var sessionCount = 0
-    /// Rows that were ever written, when it began.
+    /// The number of rows written since the start, when it began.
     private var rowsBefore = 0
     /// Requests that were decided since the flush before.
     var requestCount = 0
-    /// The loop is at work since then; `Int64.max` = it rests.
+    /// When the loop began to work; `Int64.max` = it rests.
     private var workStart = Int64.max
-    /// Nanoseconds of work since the flush before, but for that which is under way.
+    /// Nanoseconds of work since the flush before, without the work in progress.
     private var work: Int64 = 0
 
     /// A turn begins.
@@ -57,8 +57,8 @@ struct Flush {
         (rest, sessionCount, rowsBefore) = (sessions, sessions, rows)
     }
 
-    /// - Parameter span: How long sessions that are owed rows may take; `nil` = this one is owed an answer, or there is no bound. Each
-    ///   flush serves one of them at least, however long its answers took.
+    /// - Parameter span: How long rows may take; `nil` = the next session has an answer pending, or there is no limit.
+    ///   Each flush serves at least one session with rows, however long its answers took.
     /// - Returns: Whether there was another session to write to.
     mutating func takeSession(at now: MonotonicTime, within span: Milliseconds?) -> Bool {
         guard rest > 0 else { return false }

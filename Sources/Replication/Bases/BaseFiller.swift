@@ -1,10 +1,11 @@
 internal import Journal
 internal import TelltaleModel
 
-/// Stores the snapshot of a folder as the base of a log that begins with it: the records before the snapshot are pruned, so the
-/// log's first message follows the snapshot's record, and a node with an empty folder needs the base to read on.
+/// Stores the snapshot of a folder as the base (checkpoint) with which a log begins. The records before the snapshot
+/// are pruned, so the log's first message follows the snapshot's record, and a node with an empty folder needs the base
+/// first.
 ///
-/// A base that an interrupted run has stored is used when it is whole, and removed when it is not.
+/// A base that an interrupted run has stored is used if it is whole, and removed if it is not.
 struct BaseFiller {
     enum Action {
         case ask(BaseRequest)
@@ -17,7 +18,7 @@ struct BaseFiller {
     }
 
     private enum Phase {
-        /// The first message of the log is asked for: the base stands behind it.
+        /// The first message of the log was requested: the base follows it.
         case reading
         case listing(LogReader)
         case storing
@@ -48,7 +49,7 @@ struct BaseFiller {
     ///   - chain: The history up to the record of the snapshot.
     ///   - instance: A number that no other process has.
     ///   - pieceLength: The longest piece that the engine takes, in bytes.
-    ///   - patience: For how long an answer is waited for.
+    ///   - patience: How long to wait for an answer.
     init(
         _ snapshot: JournalSnapshot, of journal: any Journal, chain: RecordChain, cluster: String, instance: UInt64,
         pieceLength: Int, patience: Milliseconds, wall: Timestamp, at now: MonotonicTime
@@ -61,7 +62,7 @@ struct BaseFiller {
         tick(at: now)
     }
 
-    /// Of the message behind which the base stands: the first term record of the log.
+    /// The message that the base follows: the first term record of the log.
     private static let position: Int64 = 1
 
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
@@ -72,7 +73,7 @@ struct BaseFiller {
         return min(nextQuestion, lastAnswer + patience + Milliseconds(1))
     }
 
-    /// Time goes on.
+    /// Time has passed.
     mutating func tick(at now: MonotonicTime) {
         if case .over = phase { return }
         guard now.milliseconds(since: lastAnswer) <= patience else {
@@ -125,7 +126,7 @@ struct BaseFiller {
         tick(at: now)
     }
 
-    /// The next piece, or the head behind the last one.
+    /// The next piece, or the manifest after the last one.
     private mutating func store() {
         guard var next = manifest else { return }
         do throws(JournalError) {

@@ -1,29 +1,29 @@
 public import TelltaleModel
 
-/// When bases are made, and how much of the log stays.
+/// When bases (checkpoints) are made, and how much of the log is kept.
 public struct BaseSettings: Hashable, Sendable {
     /// The age of the newest base at which another one is due.
     public var every = Milliseconds.minutes(60)
-    /// So many bytes of log behind the newest base make one due as well.
+    /// So many bytes of log after the newest base make another one due as well.
     public var logBytes: Int64 = 2 << 30
     /// Messages that are younger stay in the log…
     public var retention = Milliseconds.minutes(7 * 24 * 60)
     /// …unless the log is longer, in bytes.
     public var logLimit = Int64.max
-    /// Between two looks at the bases that the engine has.
+    /// The pause between two checks of the engine's bases.
     public var look = Milliseconds.seconds(10)
-    /// Between the first node that may make a base and the next one.
+    /// The delay between the first node that may make a base and the next one.
     public var turn = Milliseconds.seconds(60)
-    /// For how long the engine's answer is waited for.
+    /// How long to wait for an answer of the engine.
     public var patience = Milliseconds.seconds(10)
-    /// For how long a node that needs a base looks for one.
+    /// How long a node that needs a base looks for one.
     public var longPatience = Milliseconds.seconds(30)
     public var pieceBytes = 512 << 10
 
     public init() {}
 }
 
-/// How a node stands, for its part in bases.
+/// The state of a node that decides its part in bases.
 public struct BaseSituation: Hashable, Sendable {
     public var reader: LogReader
     /// It leads, and is known to.
@@ -40,16 +40,16 @@ public struct BaseSituation: Hashable, Sendable {
     }
 }
 
-/// Makes bases, and purges the log behind them.
+/// Makes bases (checkpoints), and purges the log before them.
 ///
-/// - A standby that keeps up makes the base that is due, the first by name first; the leader does where none does.
-/// - The leader alone removes: bases but the two newest whole ones, and messages of the log that the last base but one holds and
-///   that are older than the retention. Both are safe whoever leads when the engine does it: the two newest bases are whole
-///   and synced by then, and nothing takes them away.
+/// - Of the standbys that keep up, the first by name makes the base that is due; the leader does where there is none.
+/// - The leader alone removes: all whole bases but the two newest, and messages that the second newest base contains
+///   and that are older than the retention. Both stay safe if the leader changes meanwhile: the two newest bases are
+///   whole and synced by then, and nobody removes them.
 public struct BaseKeeper: Sendable {
     public enum Action: Hashable, Sendable {
         case ask(BaseRequest)
-        /// Take the state behind the newest record as a base: answer with ``BaseKeeper/began(at:now:)``.
+        /// Take the state after the newest record as a base: answer with ``BaseKeeper/began(at:now:)``.
         case make(String)
         /// The next piece of it is wanted: answer with ``BaseKeeper/offer(_:at:)``.
         case nextPiece
@@ -62,7 +62,7 @@ public struct BaseKeeper: Sendable {
     private struct Draft: Hashable {
         var manifest: BaseManifest
         var hasBegun = false
-        /// Stored, but for the newest of them.
+        /// Pieces that were sent; all but the newest are stored.
         var count = 0
         var isEnding = false
         var deadline: MonotonicTime
@@ -106,7 +106,7 @@ public struct BaseKeeper: Sendable {
     /// So many bytes of the log were read or appended.
     public mutating func noteLog(_ count: Int) { byteCount &+= Int64(count) }
 
-    /// Time goes on.
+    /// Time has passed.
     public mutating func tick(_ situation: BaseSituation, at now: MonotonicTime) {
         if begin == nil { begin = situation.wall }
         if let draft, now >= draft.deadline { giveUp() }
@@ -169,14 +169,14 @@ public struct BaseKeeper: Sendable {
         let kept = bases.suffix(2)
         let oldest = bases[bases.count - 2].reader.position
         for base in stored where !kept.contains(where: { $0.id == base.id }) {
-            // One that another node makes now is behind them, mostly; and one that is lost so is a base less.
+            // A base that another node is making is usually newer; losing it costs one base.
             guard let position = BaseManifest.position(in: base.id), position <= oldest else { continue }
             actions.append(.ask(.remove(base.id)))
         }
     }
 
-    /// Messages that the last base but one holds. Those whose checksums it has stay, so that a node that loads it finds them
-    /// again in the log.
+    /// Messages that the second newest base contains. Those whose checksums it has stay, so that a node that loads it
+    /// finds them in the log.
     private mutating func purge(_ extent: LogExtent, _ situation: BaseSituation) {
         guard bases.count >= 2, let last = bases.last, last.reader.chain.sequence <= situation.reader.chain.sequence
         else { return }
@@ -205,7 +205,7 @@ public struct BaseKeeper: Sendable {
         let since = dueSince ?? now
         dueSince = since
         guard draft == nil, situation.isCurrent, !situation.reader.isInBatch, !situation.reader.isSealed else { return }
-        // Another node is at it.
+        // Another node is making it.
         guard now.milliseconds(since: lastGrowth) > settings.turn else { return }
         let before = situation.isLeading ? situation.standbys.count : situation.standbys.count { $0 < node }
         guard now >= since + settings.turn.multiplied(by: Int64(before)) else { return }
@@ -219,9 +219,9 @@ public struct BaseKeeper: Sendable {
         actions.append(.make(id))
     }
 
-    /// The state that the base is to hold is there.
+    /// The state for the base was taken.
     ///
-    /// - Parameter sequence: Its newest record; `nil` = it cannot be had now.
+    /// - Parameter sequence: Its newest record; `nil` = no state can be taken now.
     public mutating func began(at sequence: Int64?, now: MonotonicTime) {
         guard let open = draft, !open.hasBegun else { return }
         guard sequence == open.manifest.reader.chain.sequence else {
@@ -251,10 +251,10 @@ public struct BaseKeeper: Sendable {
         draft = open
     }
 
-    /// The node leaves, or reads the log anew; or the engine does not answer.
+    /// The node leaves or rereads the log, or the engine does not answer.
     public mutating func giveUp() {
         guard let open = draft.take() else { return }
-        // One whose head was sent may be whole by now, and a leader may have purged the log behind the one before it.
+        // A base whose manifest was sent may be whole by now, and a leader may rely on it: it stays.
         if !open.isEnding { actions.append(.ask(.remove(open.manifest.id))) }
         actions.append(.made(id: open.manifest.id, isWhole: false))
     }

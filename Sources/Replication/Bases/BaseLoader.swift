@@ -1,19 +1,20 @@
 public import TelltaleModel
 
-/// Takes a base from the engine: for a node whose folder is empty, and for one that is behind the first message of the log.
+/// Loads a base (checkpoint) from the engine: for a node with an empty folder, and for one that needs messages which
+/// the log no longer has.
 ///
-/// While it ``isLoading``, its performer gives the replica no message of the log, and reads none.
+/// While it ``isLoading``, its performer gives the replica no messages of the log, and reads none.
 public struct BaseLoader: Sendable {
     public enum Action: Hashable, Sendable {
         case ask(BaseRequest)
-        /// A base begins: what was loaded of one before is nothing.
+        /// A base begins: drop what was loaded of another one.
         case begin(BaseManifest)
         /// A chunk of its snapshot.
         case chunk([UInt8])
-        /// The base is whole. Its snapshot is to be the local copy, and the replica goes on behind it with this reader:
-        /// ``BaseLoader/installed()``.
+        /// The base is whole. Make its snapshot the local journal, and let the replica continue after it with this
+        /// reader: ``BaseLoader/installed()``.
         case install(BaseManifest, LogReader)
-        /// The replica goes on where it was.
+        /// The replica continues where it was.
         case goOn
         case warn(String)
         case stop(String)
@@ -34,7 +35,7 @@ public struct BaseLoader: Sendable {
     private var since = MonotonicTime.distantPast
     /// Bases that turned out not to be whole, or not to be of this log.
     private var refused: Set<String> = []
-    /// The warning that was told last.
+    /// The last warning.
     private var told = ""
 
     private static let refusedLimit = 64
@@ -62,13 +63,13 @@ public struct BaseLoader: Sendable {
         actions.append(.ask(.list))
     }
 
-    /// Time goes on.
+    /// Time has passed.
     public mutating func tick(_ reader: LogReader, at now: MonotonicTime) {
         guard now >= next else { return }
         switch phase {
         case .idle, .installing: next = .distantFuture
         case .asking:
-            // An engine that has a log and tells of no bases: what the log has is read.
+            // The engine has a log and does not answer about bases: read the log.
             guard reader.position == 0, now.milliseconds(since: since) > settings.longPatience else {
                 return ask(at: now)
             }
@@ -94,7 +95,7 @@ public struct BaseLoader: Sendable {
             guard id == manifest.id, from <= count else { return }
             guard !pieces.isEmpty else { return refuse(manifest, "piece \(from) is missing", at: now) }
             let new = Array(pieces.dropFirst(count - from))
-            // Behind an answer that was lost the engine gives the pieces from the first one on.
+            // After a lost answer the engine sends the pieces from the first one again.
             guard !new.isEmpty else {
                 return actions.append(.ask(.read(of: id, from: from + pieces.count)))
             }
@@ -107,7 +108,7 @@ public struct BaseLoader: Sendable {
         _ stored: [StoredBase], _ extent: LogExtent, _ reader: LogReader, at now: MonotonicTime
     ) {
         let isBehind = extent.first > reader.position + 1
-        // Behind the first message there is nothing to choose; an empty folder takes a base where it can have one.
+        // If the log lacks the next message, a base is the only way; an empty folder takes one where it can.
         guard isBehind || reader.position == 0 else { return goOn() }
         let usable = StoredBase.usable(stored, cluster: reader.cluster, epoch: reader.epoch)
         let base = usable.last { base in
@@ -188,13 +189,13 @@ public struct BaseLoader: Sendable {
         actions.append(.goOn)
     }
 
-    /// The local copy is the base, and the replica was told.
+    /// The local journal is the base, and the replica knows.
     public mutating func installed() {
         phase = .idle
         next = .distantFuture
     }
 
-    /// The local copy cannot be the base: another one is looked for.
+    /// The local journal could not become the base: look for another one.
     public mutating func failed(_ manifest: BaseManifest, _ why: String, at now: MonotonicTime) {
         // Chunks of it that wait are of no use.
         actions = []

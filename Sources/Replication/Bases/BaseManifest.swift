@@ -1,13 +1,14 @@
 public import TelltaleModel
 
-/// The head of a base: of the state behind one message of the log, in pieces that the engine keeps beside the log.
+/// The head of a base (checkpoint): of the state after one message of the log, in pieces that the engine stores beside
+/// the log.
 ///
-/// It is stored behind all pieces, so that a base which is not whole has none.
+/// It is stored after all pieces, so an incomplete base has none.
 public struct BaseManifest: Hashable, Sendable {
     /// A place in the log.
     public struct Place: Hashable, Sendable {
         public var position: Int64
-        /// When a base was taken there, on the clock of its node.
+        /// When the base there was taken, on the clock of its node.
         public var time: Timestamp
 
         public init(position: Int64, time: Timestamp) {
@@ -15,7 +16,7 @@ public struct BaseManifest: Hashable, Sendable {
         }
     }
 
-    /// The name of the base: the position, a hyphen, and what no other base has.
+    /// The name of the base: the position, a hyphen, and a unique suffix.
     public var id: String
     /// The log up to there: the position, the epoch, the records and their checksum, and the newest messages.
     public var reader: LogReader
@@ -34,7 +35,7 @@ public struct BaseManifest: Hashable, Sendable {
         (self.pieceCount, self.checksum, self.trail) = (pieceCount, checksum, trail.suffix(Self.trailCount))
     }
 
-    /// Whether the log has the message that the base follows: else it is of another history, whatever it says.
+    /// Whether the log has the message that the base follows. If not, the base belongs to another history.
     func follows(_ message: [UInt8]) -> Bool { reader.digests.last == LogReader.digest(of: message) }
 
     public var place: Place { Place(position: reader.position, time: time) }
