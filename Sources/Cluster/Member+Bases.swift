@@ -17,7 +17,7 @@ extension Member {
         keeper.take(answer, replica.situation(wall: now.wall), at: now.monotonic)
     }
 
-    /// The log begins behind what this node has.
+    /// The log begins after what this node has.
     mutating func beginLoading(at now: HubTime) {
         // A journal has one draft: that of a snapshot comes to its end before.
         guard !isLeading, !isRecovering, !isSnapshotUnderWay, !isWritingSnapshot else { return }
@@ -60,8 +60,8 @@ extension Member {
         }
     }
 
-    /// The local copy is not touched before the first chunk says that the base is of the record of which it is told to be: a copy
-    /// that was replaced is no copy of the log any more, and takes no older base.
+    /// The local journal is not changed before the first chunk proves that the base is of the record that its manifest
+    /// names: a journal that was replaced is no copy of the log any more, and accepts no older base.
     ///
     /// - Returns: `false` where it is not.
     private mutating func begin(with chunk: [UInt8]?, at now: HubTime) -> Bool {
@@ -86,7 +86,7 @@ extension Member {
         load(.abandonBase)
     }
 
-    /// Goes on with the log, when the local copy has taken all steps: a batch would overtake them.
+    /// Goes on with the log, when the local journal has taken all steps: a batch would overtake them.
     private mutating func readOn(at now: HubTime) {
         guard waitsToReadOn, baseSteps == 0 else { return }
         waitsToReadOn = false
@@ -110,7 +110,7 @@ extension Member {
         actions.append(step)
     }
 
-    /// Chunks are read no faster than the local copy takes them.
+    /// Chunks are read no faster than the local journal takes them.
     private mutating func ask(_ request: BaseRequest) {
         if case .read = request, baseSteps > configuration.baseStepLimit {
             heldRequest = request
@@ -119,7 +119,7 @@ extension Member {
         }
     }
 
-    /// The local copy has taken a step of a base.
+    /// The local journal has taken a step of a base.
     public mutating func baseStepTaken(at now: HubTime) {
         baseSteps -= 1
         guard !hasStopped else { return }
@@ -138,7 +138,7 @@ extension Member {
         settle(at: now)
     }
 
-    /// Of the pieces of a base that this node makes, in bytes: the engine may take no longer ones.
+    /// The length of a piece of this node's bases, in bytes: the engine may accept shorter ones only.
     public var pieceLength: Int { replica.pieceLength(configuration.bases.pieceBytes) }
 
     /// - Parameter piece: `nil` = that was all.
@@ -147,7 +147,7 @@ extension Member {
         settle(at: now)
     }
 
-    /// The local copy is the base: this node goes on behind it.
+    /// The local journal is the base: this node continues after it.
     public mutating func baseInstalled(_ hub: consuming Hub, at now: HubTime) {
         guard let (manifest, reader) = installing.take(), !hasStopped else { return }
         guard hub.lastRecordSequence == reader.chain.sequence else {
@@ -163,7 +163,7 @@ extension Member {
         settle(at: now)
     }
 
-    /// The local copy is as it was.
+    /// The local journal is as it was.
     public mutating func baseFailed(_ why: String, at now: HubTime) {
         guard let (manifest, _) = installing.take(), !hasStopped else { return }
         loader.failed(manifest, why, at: now.monotonic)

@@ -3,12 +3,12 @@ internal import Journal
 internal import Replication
 internal import TelltaleModel
 
-// The local copy, and a disk that does not keep up.
+// The local journal, and a disk that does not keep up.
 extension Member {
-    /// The local copy has fallen behind what it was given, or has caught up.
+    /// The local journal has fallen behind, or has caught up.
     ///
-    /// A standby reads no further meanwhile, and does not try to lead: what it reads waits in memory. A leader hands over where another
-    /// node keeps up; else it goes on.
+    /// Meanwhile a standby reads no further, and does not try to lead: what it reads waits in memory. A leader hands
+    /// over if another node keeps up; otherwise it continues.
     public mutating func copyIsBehind(_ isBehind: Bool, at now: HubTime) {
         guard !hasStopped, isBehind != replica.isHeldBack else { return }
         replica.isHeldBack = isBehind
@@ -16,7 +16,7 @@ extension Member {
         settle(at: now)
     }
 
-    /// Behind two beats of the others: where their disks are as slow, they have said so by then.
+    /// After two beats of the others, which say by then whether their disks are as slow.
     mutating func yieldBehindCopy(at now: HubTime) {
         guard replica.isHeldBack, isLeading, !isEnding, now.monotonic.milliseconds(since: hold.since) >= .seconds(2),
             !replica.situation(wall: now.wall).standbys.isEmpty
@@ -24,7 +24,7 @@ extension Member {
         handOver(at: now)
     }
 
-    /// One that tries to lead reads what becomes of its word.
+    /// A node that tries to lead still reads, to learn the fate of its term.
     mutating func holdReading() {
         let isHeld = replica.isHeldBack && !isLeading && replica.role == .standby
         guard isHeld != hold.isReading else { return }
@@ -32,7 +32,8 @@ extension Member {
         actions.append(.holdReading(isHeld))
     }
 
-    /// The folder remembers what the log has lost: a process that is started again is not to take another node's word for it.
+    /// The folder remembers that the log lost messages, so that a restarted process does not trust another node
+    /// instead.
     mutating func keepWitness(_ loss: String) {
         flushCopy()
         guard !hasStopped, copy.reader.position > 0, let epoch = copy.reader.epoch else { return }

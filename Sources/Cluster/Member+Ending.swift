@@ -6,8 +6,8 @@ internal import TelltaleModel
 extension Member {
     private static let endPatience = Milliseconds.seconds(3)
 
-    /// The leader is to lead no more: it decides nothing more, and resigns behind the batch that is under way. Where the engine
-    /// has no room for its word, it goes on.
+    /// The leader should stop leading: it decides nothing more, and resigns after the batch in progress. If the engine
+    /// has no room for the resignation, it continues to lead.
     ///
     /// - Parameter successor: The node that is to lead next; `nil` = any.
     public mutating func handOver(to successor: String? = nil, at now: HubTime) {

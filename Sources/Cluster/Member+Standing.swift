@@ -2,7 +2,7 @@ public import Hub
 public import Replication
 public import TelltaleModel
 
-// The words for clients.
+// What clients are told.
 extension Member {
     /// The leader has handed over: the process may end.
     public var hasHandedOver: Bool { handover == .done }

@@ -7,41 +7,41 @@ public import TelltaleModel
 
 /// One daemon of a cluster: its ``Replication/Replica``, what it replays, and which server its clients meet.
 ///
-/// A performer tells it what the engine says (``take(_:at:)``) and that time goes on (``tick(at:)``), then carries out what
-/// ``nextAction()`` gives until that is `nil`. It owns the server that serves: the *lobby*, which greets as a standby and
-/// answers hardly anything, or that of the leader, ``takeOver(at:)``. It asks ``mayServe(at:)`` before it takes an action of
-/// that server, and ``mayDecide`` before it begins a turn.
+/// A performer passes it the events of the log (``take(_:at:)``) and the time (``tick(at:)``), then carries out what
+/// ``nextAction()`` returns until that is `nil`. It owns the server that serves: the *lobby*, which greets as a standby
+/// and answers hardly anything, or the leader's, ``takeOver(at:)``. It asks ``mayServe(at:)`` before it performs an
+/// action of that server, and ``mayDecide`` before it begins a turn.
 ///
 /// Invariants:
 /// - A standby decides nothing and fires nothing: it has no server that could.
 /// - A batch of the leader is settled by the log alone. A leader in limbo, and one that hands over, has no turn.
-/// - The local copy gets records behind the log, with the place of the log up to which they go.
+/// - The local journal gets records after the log has them, together with the log position that they reach.
 public struct Member: ~Copyable {
     /// The next thing to do.
     public enum Action: Sendable {
         /// Append the bytes if the newest message of the log is number `after`.
         case append([UInt8], after: Int64, token: Int64)
         case read(from: Int64)
-        /// The engine is to tell no further messages, or to go on.
+        /// The engine should stop delivering messages, or resume.
         case holdReading(Bool)
         case beat(Beat)
-        /// Add these records to the local copy, and say there how far the log is in it; both or neither.
+        /// Append these records to the local journal together with the log position that they reach; both or neither.
         case keep([JournalRecord], mark: [UInt8], epoch: UInt64)
         /// Send this to every connection and close it, then serve with ``Member/takeOver(at:)``.
         ///
-        /// - Parameter wait: Since this node saw the last sign of the leader before.
+        /// - Parameter wait: The time since this node saw the previous leader's last sign of life.
         case lead(term: Int64, wait: Milliseconds, farewell: [UInt8])
-        /// Tell the server of the leader what became of its batch.
+        /// Report the outcome of its batch to the leader's server.
         case settle(SyncOutcome)
-        /// Send this to every connection and close it, serve with ``Member/lobby()``, and rebuild the hub from the local
-        /// copy as it is behind all that was to be kept: ``Member/recovered(_:snapshotSequence:at:)``. Where the process
-        /// ends, it ends now instead: with a snapshot of the server that led, if no batch is under way.
+        /// Send this to every connection and close it, serve with ``Member/lobby()``, and rebuild the hub from the
+        /// local journal, after everything that was to be stored: ``Member/recovered(_:snapshotSequence:at:)``. A
+        /// process that is ending ends now instead, with a snapshot of the server that led if no batch is in progress.
         case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
-        /// The process ends without the log's knowledge, which has not taken the leader's word in time.
+        /// The process ends although the log has not stored the leader's resignation in time.
         case abandon
         /// Another node leads.
         case follow(term: Int64, node: String)
-        /// Write ``Member/snapshot`` to the local copy, and prune with it: ``Member/snapshotWritten(isWritten:)``.
+        /// Write ``Member/snapshot`` to the local journal, and prune with it: ``Member/snapshotWritten(isWritten:)``.
         case writeSnapshot(Pruning)
         /// Ask the engine about bases.
         case askOfBases(BaseRequest)
@@ -51,13 +51,13 @@ public struct Member: ~Copyable {
         case giveBasePiece
         /// The base is stored, or given up.
         case endBase(position: String, isWhole: Bool)
-        /// A base that another node has made is to be the local copy: its chunks follow. This, each chunk and the end are
+        /// A base that another node has made is to be the local journal: its chunks follow. This, each chunk and the end are
         /// steps, and each is answered by ``Member/baseStepTaken(at:)``.
         case loadBase(sequence: Int64)
         case loadBaseChunk([UInt8])
         /// The begun base is given up, and none follows. A step, too.
         case abandonBase
-        /// That was all: make it the local copy, rebuild the hub from it, and answer with ``Member/baseInstalled(_:at:)``, or
+        /// That was all: make it the local journal, rebuild the hub from it, and answer with ``Member/baseInstalled(_:at:)``, or
         /// ``Member/baseFailed(_:at:)``. It replaces what is there, or changes nothing.
         case installBase(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
@@ -74,12 +74,12 @@ public struct Member: ~Copyable {
     var configuration: MemberConfiguration
     /// `nil` while it leads, until it is recovered, and before there is a history.
     var standby: Standby?
-    /// Its hub is being rebuilt from the local copy.
+    /// Its hub is being rebuilt from the local journal.
     var isRecovering = false
     /// Replayed when there is a standby again.
     var backlog: [JournalRecord] = []
     var isSnapshotUnderWay = false
-    /// A snapshot is being written to the local copy, whichever server or standby of the process has asked for it. Told by the
+    /// A snapshot is being written to the local journal, whichever server or standby of the process has asked for it. Told by the
     /// performer.
     public var isWritingSnapshot = false
     var hasStopped = false
@@ -98,25 +98,25 @@ public struct Member: ~Copyable {
     var hearing: LeaderHearing
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
-    /// Of the batch that is being decided.
+    /// The records of the batch that is being decided.
     var decided: [JournalRecord] = []
     var handover = Handover.none
     var successor: String?
-    /// The newest term that was told.
+    /// The newest term that was reported.
     var toldTerm: Int64
     var keeper: BaseKeeper
     var loader: BaseLoader
-    /// The base that is to become the local copy.
+    /// The base that is to become the local journal.
     var installing: (manifest: BaseManifest, reader: LogReader)?
     /// The base of which the first chunk comes next.
     var beginning: BaseManifest?
-    /// No base is looked for any more, and the local copy has steps of one to take.
+    /// No base is looked for any more, and the local journal has steps of one to take.
     var waitsToReadOn = false
     /// No message of the log is taken meanwhile.
     var isLoading: Bool { loader.isLoading || waitsToReadOn }
-    /// The local copy has the beginning of a base.
+    /// The local journal has the beginning of a base.
     var isBaseBegun = false
-    /// Steps of a base on their way to the local copy, and what is asked for when there are fewer.
+    /// Steps of a base on their way to the local journal, and what is asked for when there are fewer.
     var baseSteps = 0
     var heldRequest: BaseRequest?
     /// The process is to end, and waits for the log until then.
@@ -128,9 +128,9 @@ public struct Member: ~Copyable {
 
     private static let peerLimit = 16
     /// - Parameters:
-    ///   - replica: With the reader of the local copy's mark.
-    ///   - hub: As it was recovered from the local copy; `nil` where that has nothing of the log.
-    ///   - snapshotSequence: Of the snapshot that the local copy has; 0 = none.
+    ///   - replica: With the reader of the local journal's mark.
+    ///   - hub: As it was recovered from the local journal; `nil` where that has nothing of the log.
+    ///   - snapshotSequence: Of the snapshot that the local journal has; 0 = none.
     public init(
         _ replica: consuming Replica, hub: consuming Hub?, snapshotSequence: Int64, configuration: MemberConfiguration,
         at now: MonotonicTime
@@ -177,7 +177,7 @@ public struct Member: ~Copyable {
         settle(at: now)
     }
 
-    /// Known messages come with the first new one; then one at a time, so that the local copy has the place of each.
+    /// Known messages come with the first new one; then one at a time, so that the local journal has the place of each.
     private mutating func read(_ messages: [[UInt8]], from: Int64, end: Int64, at now: HubTime) {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
@@ -195,9 +195,10 @@ public struct Member: ~Copyable {
         lastSign = now.monotonic
         guard wasCurrent, replica.reader.position >= end else { return }
         let hasRecords = replica.reader.chain.sequence > sequence
-        // A stranger's message is no word of the leader.
+        // A message of another program is no sign of life.
         guard hasRecords || replica.reader.term > term else { return }
-        // Of records that came just now alone: a term has none, and a node that joins or comes back reads old ones.
+        // Only records that were appended just now count: a term has no record, and a node that joins or returns reads
+        // old ones.
         if hasRecords, hearing.isSteady(at: now.monotonic), replica.reader.position >= leadersPosition,
             configuration.hub.decisions.clockSpeed == 1
         {
@@ -237,7 +238,7 @@ public struct Member: ~Copyable {
         settle(at: now)
     }
 
-    /// Time goes on: to be called at ``deadline``.
+    /// Time has passed; call this at ``deadline``.
     public mutating func tick(at now: HubTime) {
         guard !hasStopped else { return }
         replica.tick(at: now.monotonic)
@@ -272,7 +273,7 @@ public struct Member: ~Copyable {
         settle(at: now)
     }
 
-    /// Whether actions of the server may be performed: the first question of each turn, and behind each wait.
+    /// Whether actions of the server may be performed: ask first in each turn, and after each wait.
     public mutating func mayServe(at now: HubTime) -> Bool {
         guard isLeading else { return true }
         let isAllowed = replica.mayShow(at: now.monotonic)
@@ -283,7 +284,7 @@ public struct Member: ~Copyable {
     /// Whether a turn of the server may begin, where it may serve.
     public var mayDecide: Bool { !isLeading || handover == .none }
 
-    /// The hub is rebuilt from the local copy.
+    /// The hub is rebuilt from the local journal.
     public mutating func recovered(_ hub: consuming Hub, snapshotSequence: Int64, at now: HubTime) {
         guard isRecovering, !hasStopped else { return }
         isRecovering = false
@@ -298,7 +299,8 @@ public struct Member: ~Copyable {
     // MARK: Outputs
     public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    /// The server of a leader, which goes on where the standby stands. To be called once for each ``Action/lead(term:wait:farewell:)``.
+    /// The leader's server, which continues from the standby's state. Call it once for each
+    /// ``Action/lead(term:wait:farewell:)``.
     ///
     /// Kinds and settings in force are those of the log, and not its own.
     ///
@@ -318,7 +320,7 @@ public struct Member: ~Copyable {
     /// The kinds of this node's folder were read again. Those in force are the log's.
     public mutating func kindsRead(_ kinds: [Kind]) { configuration.kinds = kinds }
 
-    /// The newest times of the history, on the kinds' clock and on the real one, for a clock that goes on from there.
+    /// The newest times of the history, on the kinds' clock and on the real one, for a clock that continues from there.
     public var lastTimes: (record: Timestamp, wall: Timestamp) {
         mutating get { (standby?.time ?? .distantPast, standby?.wall ?? .distantPast) }
     }
@@ -333,10 +335,10 @@ public struct Member: ~Copyable {
         return server
     }
 
-    /// The state of the standby; `nil` while there is none, and while a newer one takes its place in the local copy.
+    /// The state of the standby; `nil` while there is none, and while a newer one takes its place in the local journal.
     public var snapshot: HubSnapshot? { mutating get { installing == nil ? standby?.snapshot : nil } }
 
-    /// A hash of the state of the standby, the same on every node behind the same record; `nil` while there is none.
+    /// A hash of the standby's state, the same on every node after the same record; `nil` while there is none.
     public var stateHash: UInt64? { mutating get { standby?.stateHash } }
 
     /// - Parameter isWritten: `false` where there was no room.

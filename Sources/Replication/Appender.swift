@@ -3,11 +3,11 @@ public import TelltaleModel
 /// Appends one message so that its fate is known: the rules one to four, as a machine.
 ///
 /// - One message is in flight, and it expects a position that was read or acknowledged.
-/// - Only an acknowledgement of its own token, at the position behind the expected one, proves that it is stored.
-/// - Neither a refusal nor silence proves anything. The message that stands at that position does.
+/// - Only an acknowledgement of its own token, at the position after the expected one, proves that it is stored.
+/// - Neither a refusal nor silence proves anything. The message at that position does.
 /// - A message of unknown fate is sent again: the same bytes, the same condition.
 public struct Appender: Hashable, Sendable {
-    /// How long an acknowledgement is waited for before the log is read, and how often the message is sent again then.
+    /// How long to wait for an acknowledgement before the log is read, and how often the message is then sent again.
     public struct Pace: Hashable, Sendable {
         public var patience = Milliseconds(250)
         public var interval = Milliseconds(50)
@@ -17,7 +17,7 @@ public struct Appender: Hashable, Sendable {
 
     public enum Phase: Hashable, Sendable {
         case idle
-        /// Sent, with nothing heard yet.
+        /// Sent, without an answer so far.
         case sent
         /// Refused, or not answered in time: its fate is not known.
         case unknown
@@ -25,7 +25,7 @@ public struct Appender: Hashable, Sendable {
 
     /// The fate of the message.
     public enum Outcome: Hashable, Sendable {
-        /// It stands behind the position that it expected.
+        /// It is stored at the position after the expected one.
         case stored(position: Int64)
         /// The engine has no room, and nothing was stored.
         case full
@@ -36,7 +36,7 @@ public struct Appender: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         /// Append the bytes if the newest message of the log is number `after`.
         case append([UInt8], after: Int64, token: Int64)
-        /// Read the log behind this position.
+        /// Read the log after this position.
         case read(from: Int64)
     }
 
@@ -44,7 +44,7 @@ public struct Appender: Hashable, Sendable {
     public private(set) var bytes: [UInt8] = []
     /// The position that the message expects.
     public private(set) var expected: Int64 = 0
-    /// Of the message: each has another one, and keeps it when it is sent again.
+    /// The token of the message: each has another one, and keeps it when it is sent again.
     public private(set) var token: Int64 = 0
     private var isSentAgain = false
     private var next = MonotonicTime.distantFuture
@@ -110,7 +110,7 @@ public struct Appender: Hashable, Sendable {
         return .tooLong
     }
 
-    /// Time goes on.
+    /// Time has passed.
     public mutating func tick(at now: MonotonicTime) -> [Action] {
         guard phase != .idle, now >= next else { return [] }
         next = now + pace.interval
@@ -119,17 +119,17 @@ public struct Appender: Hashable, Sendable {
         return [.append(bytes, after: expected, token: token), .read(from: readPosition)]
     }
 
-    /// The message behind the expected position was read, and it is this one.
+    /// The message after the expected position was read, and it is this one.
     public mutating func foundOwn() -> Outcome {
         phase = .idle
         return .stored(position: expected + 1)
     }
 
-    /// The message behind the expected position was read, and it is void: the position moves on.
+    /// The message after the expected position was read, and it is void: the position advances.
     public mutating func foundVoid(at now: MonotonicTime) -> Action {
         expected += 1
         token += 1
-        // Under the condition before nothing can be stored any more.
+        // Under the former condition nothing can be stored any more.
         phase = .sent
         isSentAgain = false
         next = now + pace.patience

@@ -1,6 +1,7 @@
 public import TelltaleModel
 
-/// The word of a node to the others, once a second. A hint: it decides when a node tries to lead, never which node leads.
+/// What a node sends to the others once a second, a heartbeat. It is a hint: it decides when a node tries to lead,
+/// never which node leads.
 public struct Beat: Hashable, Sendable {
     public var node: String
     public var role: Replica.Role
@@ -11,9 +12,9 @@ public struct Beat: Hashable, Sendable {
     public var release: String
     /// Counts the beats of the process, so that each differs from the one before.
     public var number: Int64
-    /// Of the process, a number that no other one has: ``LogMessage/instance``; 0 = a release that does not tell it.
+    /// A number that is unique to the process: ``LogMessage/instance``; 0 = a release that does not send it.
     public var instance: UInt64
-    /// It does not try to lead: its local copy cannot take more yet, or the engine does not let it append.
+    /// It does not try to lead: its local journal cannot take more yet, or the engine does not let it append.
     public var isHeldBack = false
 
     public init(
@@ -33,9 +34,9 @@ public struct Beat: Hashable, Sendable {
 
 /// The spans that decide when a node tries to lead, and when a leader falls silent.
 public struct ReplicaSettings: Hashable, Sendable {
-    /// A leader that proves nothing for so long is in limbo, and a standby that sees no new beat for so long tries to lead.
+    /// A leader without a proof for so long is in limbo, and a standby without a new beat of it tries to lead.
     public var lease = Milliseconds.seconds(3)
-    /// A leader that proves nothing for so long stands down. Longer than the engine's own failover.
+    /// A leader without a proof for so long stands down. Longer than the engine's own failover.
     public var giveUp = Milliseconds.seconds(12)
     /// Between two beats.
     public var beat = Milliseconds.seconds(1)
@@ -43,7 +44,7 @@ public struct ReplicaSettings: Hashable, Sendable {
     public var stagger = Milliseconds(200)
     /// By how much a node that the leader has named goes before the others.
     public var headStart = Milliseconds.seconds(1)
-    /// A log that is shorter than the local copy is believed after so long. Longer than a server that is cut off answers.
+    /// A log that is shorter than the local journal is believed after so long. Longer than a server that is cut off answers.
     public var shortLogPatience = Milliseconds.seconds(30)
     /// A clock that is further off what the records say does not volunteer while another node can.
     public var trustedSkew = Milliseconds.minutes(1)
@@ -53,7 +54,7 @@ public struct ReplicaSettings: Hashable, Sendable {
     public init() {}
 }
 
-/// When a standby tries to lead. All times are its own, of what it saw change, so the clocks of others mean nothing.
+/// When a standby tries to lead. All times are when this node saw a change, so the clocks of others do not matter.
 public struct Election: Hashable, Sendable {
     private let node: String
     private let settings: ReplicaSettings
@@ -68,7 +69,7 @@ public struct Election: Hashable, Sendable {
     private var leaderNumber = Int64.min
     /// The leader resigned, or its machine refuses connections.
     private var isLeaderGone = false
-    /// Another process of its node runs, and it says nothing.
+    /// Another process of the leader's node runs, and the leader is silent.
     private var isLeaderReplaced = false
     /// The node that the leader named when it resigned.
     private var successor: String?
@@ -88,10 +89,10 @@ public struct Election: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// Every beat is told that was stored before an own one.
+    /// Every beat that was stored before an own one has been delivered.
     ///
-    /// A lease ages only by what such views show. So an election inside the engine deposes no leader, and neither does a
-    /// replica of the beats that is behind: it has the leader's newest beats as little as this node's own.
+    /// A lease ages only by such views. So an election inside the engine deposes no leader, and neither does a replica
+    /// of the beats that lags: it lacks the leader's newest beats as much as this node's own.
     ///
     /// - Parameter sent: When that own beat was sent.
     public mutating func viewed(sentAt sent: MonotonicTime, at now: MonotonicTime) {
@@ -104,8 +105,8 @@ public struct Election: Hashable, Sendable {
 
     /// Another node's newest beat, as this node sees it.
     ///
-    /// The first view, and all that is heard before it, may be what the engine kept of a time long ago: it is no sign of life. Nor is
-    /// a beat that is no newer than another one of its process, as a replica that is behind tells it.
+    /// The first view, and all that is heard before it, may be beats that the engine stored long ago: they are no sign
+    /// of life. Nor is a beat that is no newer than another one of its process, which a lagging replica may deliver.
     ///
     /// - Parameter isOfLeader: It is of the process that leads.
     public mutating func heard(_ beat: Beat, isOfLeader: Bool, at now: MonotonicTime) {
@@ -162,7 +163,7 @@ public struct Election: Hashable, Sendable {
     /// A view is current for so long.
     private var viewSpan: Milliseconds { settings.beat.multiplied(by: 2) }
 
-    /// Time goes on: a lease that ran out in a view of long ago is no reason to try now.
+    /// Time has passed: a lease that ran out in an old view is no reason to try now.
     public mutating func passed(to now: MonotonicTime) {
         guard !isLeaderGone, !isLeaderReplaced, let lastView, now.milliseconds(since: lastView) > viewSpan else {
             return
@@ -175,7 +176,7 @@ public struct Election: Hashable, Sendable {
         dueSince = isDue ? dueSince ?? now : nil
     }
 
-    /// The standbys that live, and are no more than some messages behind.
+    /// The standbys that live and lag by at most some messages.
     func standbys(near position: Int64) -> [String] {
         beats.values.filter { heard in
             heard.beat.role == .standby && !heard.beat.isHeldBack

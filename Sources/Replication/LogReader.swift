@@ -18,9 +18,9 @@ public struct LogReader: Hashable, Sendable {
         case renewal
         /// The leader leads no more.
         case resigned
-        /// The history goes on elsewhere.
+        /// The history continues elsewhere.
         case sealed
-        /// Means nothing, for every node, and an operator should know of it.
+        /// Ignored by every node; an operator should know of it.
         case void(String)
         /// The log is not the one that was read so far: go no further.
         case broken(String)
@@ -38,7 +38,7 @@ public struct LogReader: Hashable, Sendable {
     public struct Leader: Hashable, Sendable {
         public var term: Int64
         public var node: String
-        /// Of the process that began it.
+        /// The instance of the process that began the term.
         public var instance: UInt64
         public var address: String
 
@@ -48,13 +48,13 @@ public struct LogReader: Hashable, Sendable {
     }
 
     public let cluster: String
-    /// The lineage; `nil` until the first term record of an empty log tells it.
+    /// The lineage; `nil` until the first term record of an empty log sets it.
     public private(set) var epoch: UInt64?
     /// How many messages were read.
     public private(set) var position: Int64
     /// Checksums of the newest messages that were read, the newest last: by them a log that was set back and went on is
     /// noticed.
-    /// At most ``digestCount``; a local copy keeps them all.
+    /// At most ``digestCount``; a local journal keeps them all.
     public private(set) var digests: [UInt64]
     /// The history as of ``position``.
     public private(set) var chain: RecordChain
@@ -62,14 +62,14 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var leader: Leader?
     /// Whether the newest term has ended in order.
     public private(set) var hasResigned: Bool
-    /// The node that is to lead next, as the leader wished when it resigned; `nil` = any. No local copy keeps it.
+    /// The node that is to lead next, as the leader wished when it resigned; `nil` = any. No local journal keeps it.
     public private(set) var successor: String?
     /// Whether nothing may follow.
     public private(set) var isSealed: Bool
-    /// The record behind which the local copy begins, because it began with a base; `nil` = it has the first record.
+    /// The record after which the local journal begins, because it began with a base; `nil` = it has the first record.
     public private(set) var origin: RecordChain?
-    /// Why the node of the local copy stopped, where the log was not the one that it had read: the folder is the witness of that, also
-    /// when the log does not show it any more. `nil` = it was, or is again.
+    /// Why this node stopped when the log was not the one that it had read. The folder keeps it as evidence, even when
+    /// the log no longer shows it. `nil` = the log was, or is again, the one that was read.
     public internal(set) var loss: String?
     private var parts: Parts?
 
@@ -79,10 +79,10 @@ public struct LogReader: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - epoch: Of the local copy; `nil` where there is none.
-    ///   - position: Of the message up to which the local copy has the log. It ends no batch in the middle of its parts.
+    ///   - epoch: Of the local journal; `nil` where there is none.
+    ///   - position: Of the message up to which the local journal has the log. It ends no batch in the middle of its parts.
     ///   - digests: ``digests`` as of that message.
-    ///   - chain: The records of the local copy.
+    ///   - chain: The records of the local journal.
     ///   - leader: The newest term as of that message; `hasResigned` and `isSealed` likewise.
     public init(
         cluster: String, epoch: UInt64?, position: Int64 = 0, digests: [UInt64] = [],
@@ -100,7 +100,7 @@ public struct LogReader: Hashable, Sendable {
         self.loss = loss
     }
 
-    /// The same, of a local copy whose node has stopped.
+    /// The same, of a local journal whose node has stopped.
     ///
     /// - Parameter loss: Why; at most 400 characters are kept.
     public func witnessing(_ loss: String?) -> LogReader {
@@ -111,7 +111,7 @@ public struct LogReader: Hashable, Sendable {
 
     private static let lossLength = 400
 
-    /// The same, of a local copy that begins here.
+    /// The same, of a local journal that begins here.
     var beginningHere: LogReader {
         var reader = self
         reader.origin = chain
@@ -128,17 +128,17 @@ public struct LogReader: Hashable, Sendable {
 
     /// Whether a message that was read before is another one now.
     ///
-    /// - Parameter position: Of the message. `false` beyond the newest ones that are remembered.
+    /// - Parameter position: The message's. `false` for messages older than the remembered ones.
     func isOther(_ bytes: [UInt8], at position: Int64) -> Bool {
         let back = self.position - position
         guard back >= 0, back < digests.count else { return false }
         return digests[digests.count - 1 - Int(back)] != Self.digest(of: bytes)
     }
 
-    /// Whether parts were read of which the rest did not come yet.
+    /// Whether a batch is incomplete: some of its parts were read.
     public var isInBatch: Bool { parts != nil }
 
-    /// Reads the message behind ``position``.
+    /// Reads the message after ``position``.
     public mutating func read(_ bytes: [UInt8]) -> Reading {
         position += 1
         digests.append(Self.digest(of: bytes))
@@ -192,8 +192,8 @@ public struct LogReader: Hashable, Sendable {
                 return .broken(
                     "message \(position): \(shown(message.node)) takes term \(term), which another node has")
             }
-            // A node takes the term behind the newest that it has read. The first term of a log follows those of the log that its
-            // history was in before.
+            // A node takes the term after the newest that it has read. The first term of a log follows those of the log
+            // that its history was in before.
             guard leader == nil ? message.term <= Self.highestTerm : message.term - 1 == term else {
                 return .broken(
                     "message \(position) begins term \(message.term), and the history here is in term \(term)")
@@ -241,7 +241,7 @@ public struct LogReader: Hashable, Sendable {
         return .records(records)
     }
 
-    /// Parts of a batch stand one after another. A first part begins anew: its leader gave the batch before up.
+    /// Parts of a batch follow each other. A first part starts over: its leader gave up the previous attempt.
     private mutating func read(part number: Int, of count: Int, _ bytes: [UInt8]) -> Reading {
         guard count <= MessageLimits.partCount else {
             parts = nil

@@ -9,8 +9,8 @@ extension Replica {
         let isAtOwn = appender.phase != .idle && reader.position == appender.expected
         if isAtOwn, bytes == appender.bytes { return settle(appender.foundOwn(), at: now) }
         let reading = reader.read(bytes)
-        // The leader of this term is this process: what is not void is a word of its own, which it was told there was no room for.
-        // A batch that it has decided since follows another record.
+        // The leader of this term is this process: a message that is not void is its own, which the engine had refused
+        // for want of room. A batch that it has decided since follows another record.
         let wasLeading = role == .leading
         if wasLeading, reading.isOfLeader {
             standDown("the log has a message that the engine had refused for want of room", at: now)
@@ -173,7 +173,7 @@ extension Replica {
     /// The leader hands over: it stands down when the log has the message that says so.
     ///
     /// - Parameter successor: The node that is to lead next; `nil` = any.
-    /// - Returns: `false` where it does not lead, or where a message is being appended: ask again behind that.
+    /// - Returns: `false` where it does not lead, or where a message is being appended: ask again after that.
     @discardableResult
     public mutating func resign(to successor: String? = nil, at now: MonotonicTime) -> Bool {
         guard role == .leading, batch.isEmpty, appender.phase == .idle else { return false }
@@ -181,7 +181,7 @@ extension Replica {
         return true
     }
 
-    /// The leader ends the log: the history goes on elsewhere. It is stopped when the log has the message that says so.
+    /// The leader ends the log: the history continues elsewhere. It stops when the log has stored the seal.
     ///
     /// - Returns: `false` as ``resign(at:)``.
     @discardableResult
@@ -223,10 +223,10 @@ extension Replica {
         send(message(.term(address: address, release: release), term: newest + 1).encoded(), at: now)
     }
 
-    /// A server of the engine says that it does not sync before it acknowledges, or all say again that they do.
+    /// A server of the engine reports that it does not sync before it acknowledges, or all report again that they do.
     ///
-    /// An `OK` is to mean that a majority has synced. Where one of three does not, it may mean one disk; so a leader stands down,
-    /// and no node leads until the server is mended. A server that says nothing changes nothing.
+    /// An `OK` must mean that a majority has synced. If one of three does not, it may mean one disk. So a leader stands
+    /// down, and no node leads until the server is repaired. A server that does not answer changes nothing.
     public mutating func syncChanged(isRefuted: Bool, at now: MonotonicTime) {
         guard role != .stopped else { return }
         isSyncRefuted = isRefuted

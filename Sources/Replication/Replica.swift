@@ -10,7 +10,7 @@ public struct Replica: Sendable {
     public enum Role: String, Hashable, Sendable {
         /// Replays what the leader decides.
         case standby
-        /// Has sent a term record, and does not know its fate; or has not yet read it behind the message that it follows.
+        /// Has sent a term record and does not know its fate, or has yet to read it after the message that it follows.
         case campaigning
         case leading
         /// The log is not the one that it knows; an operator decides.
@@ -20,19 +20,19 @@ public struct Replica: Sendable {
     public enum Action: Hashable, Sendable {
         /// Append the bytes if the newest message of the log is number `after`; answer with the same token.
         case append([UInt8], after: Int64, token: Int64)
-        /// Read the log behind this position; answer with ``Replica/read(_:from:end:at:)``.
+        /// Read the log after this position; answer with ``Replica/read(_:from:end:at:)``.
         case read(from: Int64)
         /// Tell the other nodes; answer with ``Replica/beatAcknowledged(number:at:)``.
         case beat(Beat)
-        /// Replay these records, and add them to the local copy.
+        /// Replay these records, and add them to the local journal.
         case replay([JournalRecord])
         /// Begin to decide: everything in the log is replayed.
         case lead(term: Int64)
-        /// The batch of the leader is stored: add it to the local copy, and settle it.
+        /// The batch of the leader is stored: add it to the local journal, and settle it.
         case stored([JournalRecord])
         /// The engine has no room for the batch.
         case full
-        /// Close all connections, drop what was decided, and go on from the local copy.
+        /// Close all connections, drop what was decided, and continue from the local journal.
         case standDown(String)
         /// Decide and replay nothing more.
         ///
@@ -40,7 +40,7 @@ public struct Replica: Sendable {
         case stop(String, isLoss: Bool)
         /// An operator should know.
         case warn(String)
-        /// The log begins behind what this node has read, with this message or a later one: a base is needed.
+        /// The log begins after what this node has read, with this message or a later one: a base is needed.
         case beginsLater(first: Int64)
         /// Another process, which began before this one, has the name of this node: decide and replay nothing more, and end.
         case refuse(namesake: String)
@@ -55,7 +55,7 @@ public struct Replica: Sendable {
     var appender: Appender
     var election: Election
     var actions: [Action] = []
-    /// Messages of the batch that is being appended, behind the one in flight.
+    /// The remaining messages of the batch, after the one in flight.
     var rest: [[UInt8]] = []
     /// The batch that is being appended.
     var batch: [JournalRecord] = []
@@ -68,22 +68,22 @@ public struct Replica: Sendable {
     var lastStored = MonotonicTime.distantPast
     /// When what the engine acknowledged last was sent: until then this node is known to have led.
     var lastProof = MonotonicTime.distantPast
-    /// When the engine acknowledged something last.
+    /// When the engine last acknowledged something.
     var lastAnswer = MonotonicTime.distantPast
     /// When the message in flight was sent first.
     var sentAt = MonotonicTime.distantPast
-    /// Of the messages of a batch: those of the settings, or less where the engine takes no messages that long.
+    /// The limits for the messages of a batch: those of the settings, or lower where the engine requires it.
     var limits: MessageLimits
-    /// The longest message that the engine takes; `nil` = it has not told.
+    /// The longest message that the engine takes; `nil` = it has not said.
     var longest: Int?
     /// Why the engine does not take the message in flight, in its own words.
     var decline: String?
-    /// The silence about the message in flight was told.
+    /// The silence about the message in flight was reported.
     var isSilenceTold = false
     /// The engine does not let this node append or beat, and so it does not lead.
     var isBarred = false
     var beatsSent: [Int64: MonotonicTime] = [:]
-    /// The newest beat that is acknowledged, and the newest one that was seen together with those of the others.
+    /// The newest acknowledged beat, and the newest one whose view of the others is complete.
     var acknowledgedBeat: Int64 = 0
     var shownBeat: Int64 = 0
     var namesake = Namesake()
@@ -95,26 +95,26 @@ public struct Replica: Sendable {
     private var lastBeat = MonotonicTime.distantPast
     /// The newest message at the last beat.
     private var lastBeatPosition: Int64
-    /// A leader in limbo shows nothing. It leaves limbo by an append alone, because a beat proves nothing.
+    /// A leader in limbo sends nothing. Only an append ends limbo, because a beat proves nothing.
     public internal(set) var isInLimbo = false
-    /// Its local copy cannot take more yet: it does not try to lead.
+    /// Its local journal lags: it does not try to lead.
     public var isHeldBack = false
-    /// The end of the log that the last read saw is that of the local copy.
+    /// The local journal reaches the end of the log that the last read saw.
     public internal(set) var hasReadToEnd = false
     /// Since when the log seems shorter than what was read, and what was read then.
     private var short: (since: MonotonicTime, position: Int64)?
     /// By how much this node's clock is ahead of the times of new records.
     public var skew = Milliseconds.zero
-    /// A new history needs a name: told by the performer, from a random source.
+    /// The lineage of a history that begins with this node, from a random source.
     let newEpoch: UInt64
-    /// The newest term of a log that the history was in before: terms count on, and clients take a lower one for that of a leader
-    /// that was deposed.
+    /// The newest term of the log that the history was in before. Terms continue from it, because clients take a lower
+    /// one for that of a deposed leader.
     let formerTerm: Int64
-    /// Of this process: see ``LogMessage/instance``.
+    /// The instance of this process: see ``LogMessage/instance``.
     public let instance: UInt64
 
     /// - Parameters:
-    ///   - reader: As the local copy has it.
+    ///   - reader: As the local journal has it.
     ///   - newEpoch: The lineage of a history that begins with this node, where the log is empty.
     ///   - formerTerm: The newest term of a log that the history was in before; 0 = none.
     ///   - instance: A number that no other process has, from a random source.
@@ -135,10 +135,11 @@ public struct Replica: Sendable {
         election = Election(node: node, settings: settings)
         nextBeat = now
         lastBeatPosition = reader.position
-        // The local copy ends with a word of farewell. Where this node led before it was restarted, it waits as the others do:
+        // The local journal ends with a resignation. Where this node led before its restart, it waits as the others do:
         // another process may have its name.
         if reader.hasResigned { election.leaderGone(at: now) }
-        // All that is remembered: a node that was stopped by a log that was set back may have read on behind it before.
+        // Everything remembered is read again: a node that was stopped because the log was set back may have read
+        // further before.
         actions = [.read(from: max(0, reader.position - Int64(max(1, reader.digests.count))))]
         if reader.isSealed { stop(Self.sealed, isLoss: false) }
     }
@@ -154,9 +155,10 @@ public struct Replica: Sendable {
         actions.isEmpty ? nil : actions.removeFirst()
     }
 
-    /// Whether the local copy may go up to ``reader``: a restart trusts what the copy has.
+    /// Whether the local journal may advance to ``reader``: a restart trusts what it says.
     ///
-    /// `false` while an own term record may stand in a log that was set back, and behind a log that is not the one it knows.
+    /// `false` while an own term record may stand in a log that was set back, and after a log turned out to be another
+    /// one.
     public var mayKeep: Bool { unconfirmedTerm == nil && role != .stopped }
 
     /// A node that is not heard for so long is taken for gone.
@@ -186,7 +188,7 @@ public struct Replica: Sendable {
         return time
     }
 
-    /// Time goes on.
+    /// Time has passed.
     public mutating func tick(at now: MonotonicTime) {
         guard role != .stopped else { return }
         _ = mayShow(at: now)
@@ -202,8 +204,8 @@ public struct Replica: Sendable {
         volunteer(at: now)
     }
 
-    /// Beats that are acknowledged say nothing of a message that is not: an engine that refuses one in silence would keep its leader in
-    /// office, and everybody waiting.
+    /// Acknowledged beats prove nothing about an unacknowledged message: an engine that drops one silently would keep
+    /// its leader in office while everybody waits.
     private mutating func noteSilence(at now: MonotonicTime) {
         guard isAppending, !isSilenceTold, now.milliseconds(since: sentAt) > settings.giveUp else { return }
         isSilenceTold = true
@@ -270,7 +272,7 @@ public struct Replica: Sendable {
     /// The longest piece of a base that this engine takes, where one of `length` is wanted.
     public func pieceLength(_ length: Int) -> Int { longest.map { max(1, min(length, $0)) } ?? length }
 
-    /// The engine says that it does not take a message, for a reason of its own.
+    /// The engine rejects a message for another reason.
     ///
     /// - Parameter token: `nil` = a piece of a base.
     public mutating func declined(token: Int64?, because reason: String) {
@@ -290,8 +292,8 @@ public struct Replica: Sendable {
         noteEnd(max(0, end), at: now)
         guard role != .stopped, from >= 0 else { return }
         guard from <= reader.position else {
-            // A later message alone proves nothing: what is between may have been told already, or be told yet.
-            // A leader that is deposed so finds out by what it appends.
+            // A later message alone proves nothing: the messages before it may have been delivered, or may still be. A
+            // leader that was deposed that way finds out when it appends.
             guard role != .leading else { return }
             hasReadToEnd = false
             // A base of a log that was set back holds what replaced the messages that this node has read.
@@ -331,25 +333,25 @@ public struct Replica: Sendable {
         )
     }
 
-    /// Reads on where it is: what was told meanwhile was not heard.
+    /// Resumes reading: what was delivered meanwhile was dropped.
     public mutating func readOn() {
         guard role != .stopped else { return }
         actions.append(.read(from: max(0, reader.position - Int64(max(1, reader.digests.count)))))
     }
 
-    /// Goes on behind a base. The log has to have the messages that the base remembers, where it has them, before this node leads.
+    /// Continues after a base. Before this node leads, the log must contain the messages whose checksums the base has.
     public mutating func goOn(behind base: LogReader, at now: MonotonicTime) {
         guard role == .standby || role == .campaigning else { return }
         (role, reader, short, hasReadToEnd) = (.standby, base, nil, false)
         appender.deposed()
         lastBeatPosition = base.position
-        // A leader that the node did not know of has given no sign so far.
+        // A leader that this node did not know has given no sign of life so far.
         election.leaderBegan(at: now)
         if base.leader?.node == node || base.hasResigned { election.leaderGone(at: now) }
         readOn()
     }
 
-    /// How it stands, for its part in bases.
+    /// The state that decides its part in bases.
     public func situation(wall: Timestamp) -> BaseSituation {
         let isLeading = role == .leading && !isInLimbo
         return BaseSituation(

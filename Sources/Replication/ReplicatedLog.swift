@@ -1,17 +1,15 @@
 public import TelltaleModel
 
-/// The way of one node to the log that all nodes append to: an engine outside, such as NATS JetStream.
+/// One node's connection to the log that all nodes append to: an engine outside, such as NATS JetStream.
 ///
-/// Its verbs: append on a condition, read, the newest position that a reader sees, beat, the beats of the others, and what concerns
-/// bases.
-/// A ``Replica`` decides when to call them, and takes the ``LogEvent``s.
+/// A ``Replica`` decides when to append, read, beat and ask about bases, and takes the ``LogEvent``s.
 ///
-/// All calls come from the thread of the event loop, return at once and fail silently: an engine that does not answer is an
-/// event that does not come. An engine that says more than it should, or rubbish, makes events that a replica ignores.
+/// All calls come from the thread of the event loop, return at once and fail silently: where an engine does not answer,
+/// no event comes. What an engine should not say makes events that a replica ignores.
 public protocol ReplicatedLog: AnyObject {
     /// Called on the thread of the event loop, and never from within another call of this protocol.
     ///
-    /// Events of before it is set wait.
+    /// Events wait until it is set.
     var onEvent: ((LogEvent) -> Void)? { get set }
 
     /// Appends a message if the newest of the log is number `position`.
@@ -23,27 +21,27 @@ public protocol ReplicatedLog: AnyObject {
     /// - Parameter bytes: At most ``MessageLimits/byteCount`` and a head of less than ``MessageLimits/headByteCount``.
     func append(_ bytes: [UInt8], after position: Int64, token: Int64)
 
-    /// Reads the messages behind this position.
+    /// Reads the messages after this position.
     ///
-    /// Answered by ``LogEvent/read(_:from:end:)``, several times where there is much to tell, each beginning where the one
-    /// before ended; once with no messages where there are none; or not at all. Messages that are stored later are told without
-    /// being asked for, mostly.
+    /// Answered by ``LogEvent/read(_:from:end:)``: several times where there are many, each beginning where the one
+    /// before ended; once without messages where there are none; or not at all. Messages that are stored later are
+    /// usually delivered without a request.
     ///
-    /// A read that is asked for while one is under way is done behind it; several of them as one, from the lowest position.
+    /// A read that is requested during another one follows it; several become one, from the lowest position.
     func read(from position: Int64)
 
-    /// Reads nothing on, or goes on: a node that cannot take more yet is told no messages, but for those that are on their way.
+    /// Stops delivering messages, or resumes: a node that cannot take more is sent none, except those on their way.
     ///
-    /// A read that is asked for meanwhile is done when it goes on.
+    /// A read that is requested meanwhile happens on resuming.
     func hold(_ isHeld: Bool)
 
-    /// Tells the other nodes. Answered by ``LogEvent/beatStored(number:)``, or not at all.
+    /// Sends a beat to the other nodes. Answered by ``LogEvent/beatStored(number:)``, or not at all.
     ///
     /// Beats of the others come as ``LogEvent/heard(_:)``. Those that were stored before this one come before
     /// ``LogEvent/beatsShown(through:)``.
     func beat(_ beat: Beat)
 
-    /// Keeps, gives or removes bases, or purges the log: answered by ``LogEvent/base(_:)``, or not at all.
+    /// Stores, reads or removes bases, or purges the log: answered by ``LogEvent/base(_:)``, or not at all.
     func ask(_ request: BaseRequest)
 
     /// The state of the engine, for people: `STATS` and the log.
@@ -53,19 +51,20 @@ public protocol ReplicatedLog: AnyObject {
     func close()
 }
 
-/// A word of the engine.
+/// An event of the engine.
 public enum LogEvent: Hashable, Sendable {
-    /// A message is stored, and a majority has synced it. It may be an acknowledgement that another one has come for before.
+    /// A message is stored, and a majority has synced it. The acknowledgement may be a repeated one.
     case stored(token: Int64, position: Int64)
-    /// The engine says that the condition does not hold. It may be wrong.
+    /// The engine reports that the condition does not hold. It may be wrong.
     case refused(token: Int64)
-    /// The engine has no room, and says so before anything is stored.
+    /// The engine has no room, and stored nothing.
     case full(token: Int64)
-    /// The engine takes no messages that are longer, head and all. Told before the first connection is, and where it changes.
+    /// The engine takes no longer messages, head included. Comes before the first connection is reported, and when it
+    /// changes.
     case limited(byteCount: Int)
     /// A message is longer, and was not sent this time. It may have been sent before.
     case tooLong(token: Int64)
-    /// The engine says that it does not take a message, for a reason of its own. It may be stored all the same.
+    /// The engine rejects a message for another reason. It may be stored all the same.
     ///
     /// - Parameter token: `nil` = a piece of a base.
     case declined(token: Int64?, reason: String)
@@ -75,39 +74,40 @@ public enum LogEvent: Hashable, Sendable {
     case denied([String], mayLead: Bool)
     /// Messages of the log, in its order and without a gap, the first of them number `from + 1`.
     ///
-    /// `from` is behind the position that was asked for where the messages before it were purged, and before it where a
-    /// reader goes back. `end` is the newest message that the reader saw; it may be an old one. At most 8 MiB of messages.
+    /// `from` is after the requested position where the messages before it were purged, and before it where a reader
+    /// goes back. `end` is the newest message that the reader saw; it may be an old one. At most 8 MiB of messages.
     case read([[UInt8]], from: Int64, end: Int64)
     /// An own beat is acknowledged.
     case beatStored(number: Int64)
-    /// The newest beat of another node. It may come more than once, and is not told where a view was had that is newer.
+    /// The newest beat of another node. It may come more than once, and is left out where a newer view was delivered.
     case heard(Beat)
-    /// Another node beats now. It is not stored yet, and counts as no sign of life; but nothing that is kept from before is told so.
+    /// A beat that another node has just sent. It is not stored yet, and is no sign of life; but it cannot be an old
+    /// one.
     case overheard(Beat)
-    /// Every beat of another node that was stored before this own one is told, or a newer one of that node. A reader of a
-    /// replica that is behind does not say so.
+    /// Every beat of another node that was stored before this own one has been delivered, or a newer one of that node.
+    /// A lagging replica does not report it.
     case beatsShown(through: Int64)
     /// An answer about bases.
     case base(BaseAnswer)
-    /// The connection began or ended, or why it has not begun yet. Nothing is decided by it; people should know.
+    /// The connection began or ended, or why it has not begun yet. Nothing depends on it; operators should know.
     case connection(isUp: Bool, text: String)
     /// Whether the engine's servers sync before they acknowledge, where that has changed, with the reasons, for people: each
     /// server that does not, and each that has not said so.
     case sync(EngineSync, [String])
-    /// The engine cannot be used as it is configured, and nothing more comes: each fault, one line. A daemon that starts exits
-    /// with it.
+    /// The engine cannot be used as it is configured, and no more events come: each fault in one line. A daemon that is
+    /// starting exits with it.
     case unusable([String])
 }
 
-/// Whether the servers of an engine sync before they acknowledge, by their own words when they were asked last.
+/// Whether the servers of an engine sync before they acknowledge, as they last reported.
 public enum EngineSync: String, Hashable, Sendable {
-    /// They are not asked, or an operator answers for them.
+    /// They are not asked, or an operator vouches for them.
     case trusted
-    /// Each one does.
+    /// Every server does.
     case proven
-    /// None says that it does not, and not each one has said that it does.
+    /// No server denies it, and not every server has confirmed it.
     case unknown
-    /// One does not: its acknowledgement is a promise about memory.
+    /// One does not: its acknowledgement covers memory only.
     case refuted
 }
 
@@ -115,11 +115,11 @@ public enum EngineSync: String, Hashable, Sendable {
 public struct EngineStatus: Hashable, Sendable {
     /// Such as `nats`.
     public var name: String
-    /// Of the server that the node is connected to; empty before the first connection.
+    /// The version of the server that the node is connected to; empty before the first connection.
     public var version = ""
     public var sync = EngineSync.trusted
     public var isConnected = false
-    /// From an append to its acknowledgement, the newest one.
+    /// The time from the newest acknowledged append to its acknowledgement.
     public var roundTrip = Duration.zero
     /// Appends that took longer than ``stallLimit``, or were never acknowledged.
     public var stalls = 0
@@ -136,10 +136,10 @@ public struct EngineStatus: Hashable, Sendable {
 }
 
 extension Replica {
-    /// Takes a word of the engine.
+    /// Takes an event of the engine.
     ///
-    /// A performer that keeps a local copy calls ``read(_:from:end:at:)`` by itself, message by message, so that the copy has
-    /// the position of each.
+    /// A performer with a local journal calls ``read(_:from:end:at:)`` itself, message by message, so that the journal
+    /// gets the position of each.
     public mutating func take(_ event: LogEvent, at now: MonotonicTime) {
         switch event {
         case .stored(let token, let position): acknowledged(token: token, position: position, at: now)

@@ -10,7 +10,7 @@ extension Server {
 
     /// There was no room for a connection.
     ///
-    /// - Returns: What it is told before it is closed.
+    /// - Returns: What to send before it is closed.
     public mutating func refusedConnection() -> [UInt8] { hub.refusedConnection() }
 
     /// The client has shut its side. That is no disconnect: what is due is still sent.
@@ -61,7 +61,7 @@ extension Server {
     /// The certificate of the encrypted listeners ends then, which `STATS` tells.
     public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
 
-    /// Where this server stands in its cluster is told to clients from now on.
+    /// From now on clients are told this role in the cluster.
     public mutating func stands(_ standing: ClusterStanding) { hub.standing = standing }
 
     /// The lineage of this history.
@@ -70,8 +70,8 @@ extension Server {
     public var entityCount: Int { hub.entityCount }
     public var statistics: Statistics { hub.statistics }
 
-    /// Whether the next turn looks at sessions. Tell it before that which blocked sockets took something: a reader that
-    /// took bytes a moment ago is not cut for those that it did not take.
+    /// Whether the next turn inspects sessions. Report before it which blocked sockets took bytes, so that a reader
+    /// that made progress a moment ago is not cut.
     public func isSessionDeadlineDue(at now: HubTime) -> Bool {
         hub.nextSessionDeadline.map { $0 <= now.monotonic } ?? false
     }
@@ -83,7 +83,7 @@ extension Server {
     /// When a session must be looked at.
     public var nextSessionDeadline: MonotonicTime? { hub.nextSessionDeadline }
 
-    /// Tells when the hub has something to do by itself.
+    /// Reports when the hub has something to do on its own.
     func considerDeadlines(at now: HubTime, _ consider: (MonotonicTime) -> Void) {
         // Deadlines that are due wait with the rest after a full disk.
         guard now.monotonic >= hub.decisionsPausedUntil else { return consider(hub.decisionsPausedUntil) }

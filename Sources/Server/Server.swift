@@ -12,8 +12,8 @@ internal import TelltaleModel
 ///
 /// Invariants:
 /// - Nothing is decided while a batch is committing, after a failed sync, or once the last snapshot has begun.
-/// - A flush follows a commit at once; the pace delays a decision, and so a row, by no more than its bound behind the flush
-///   before.
+/// - A flush follows a commit at once. The pace delays a decision, and so a row, by no more than its bound after the
+///   previous flush.
 /// - A connection with more requests than its limit is not read from until some of them are answered.
 /// - A stop ends within ``ShutdownLimits``, with everything acknowledged on the disk.
 /// - A turn gives a bounded number of actions.
@@ -33,7 +33,7 @@ public struct Server: ~Copyable {
     private var decisionsLeft = 0
     private var decision = Decision()
     private var flush = Flush()
-    /// The journal failed: the process ends behind the batch that is under way.
+    /// The journal failed: the process ends after the batch in progress.
     private var hasLostJournal = false
     /// The process ends with this status, once what is due has left.
     private var exitStatus: Int32?
@@ -62,7 +62,7 @@ public struct Server: ~Copyable {
 
     // MARK: A turn
 
-    /// Begins a turn: the performer has told everything that happened until `now`.
+    /// Begins a turn: the performer has reported everything that happened until `now`.
     public mutating func turn(at now: HubTime) {
         flush.turned(at: now)
         if hub.beginTurn() { resumeReading() }
@@ -71,9 +71,9 @@ public struct Server: ~Copyable {
         step = .deciding
     }
 
-    /// The next thing to do; `nil` = nothing, until something happens or the moment of ``Action/wake(_:)`` comes.
+    /// The next action; `nil` = none, until something happens or the moment of ``Action/wake(_:)`` comes.
     ///
-    /// - Parameter now: Read anew for every call: it tells how long the last action took.
+    /// - Parameter now: Read again for every call: it shows how long the last action took.
     public mutating func nextAction(at now: HubTime) -> Action? {
         noteDecisionTime(at: now)
         while true {
@@ -201,12 +201,12 @@ public struct Server: ~Copyable {
         return .flush
     }
 
-    /// The next session to write to during a flush: ask its ``output(for:at:to:)``. `nil` = the flush is over. Rows of all screens may
-    /// take long, so they end with ``ServerConfiguration/flushSpan`` behind the first of them.
+    /// The next session to write to during a flush: ask for its ``output(for:at:to:)``. `nil` = the flush is over. Rows
+    /// for all screens may take long, so they end ``ServerConfiguration/flushSpan`` after the first of them.
     ///
-    /// - Parameter now: About now: it tells how long the flush has taken.
+    /// - Parameter now: About now: it shows how long the flush has taken.
     public mutating func nextReady(at now: HubTime) -> SessionID? {
-        // Behind the last flush of a process there is none that would go on.
+        // No flush follows the last one of a process.
         let isBounded = !hub.hasReadyAnswers && shutdown.isRunning && exitStatus == nil && !hasLostJournal
         return flush.takeSession(at: now.monotonic, within: isBounded ? configuration.flushSpan : nil)
             ? hub.nextReady() : nil
@@ -225,7 +225,7 @@ public struct Server: ~Copyable {
 
     private mutating func resumeReading() {
         guard !paused.isEmpty, !shutdown.isDeaf else { return }
-        // By the age of the connections: a set has an order of its own in each process.
+        // In the order in which they connected: the order of a set differs in each process.
         for id in paused.filter({ hub.wantsInput($0) }).sorted(by: { $0.number < $1.number }) {
             paused.remove(id)
             actions.append(.resumeReading(id))
@@ -349,7 +349,7 @@ public struct Server: ~Copyable {
     /// - Parameter isInOrder: Everything in it is durable.
     public mutating func journalClosed(isInOrder: Bool) { end(isInOrder ? 0 : 1) }
 
-    /// Nothing is decided any more. What is due to be told leaves before.
+    /// Nothing more is decided. Pending output leaves first.
     private mutating func end(_ status: Int32) {
         guard shutdown.phase != .ended else { return }
         shutdown.end()

@@ -13,8 +13,8 @@ public struct Standby: ~Copyable {
     private var snapshots: SnapshotPolicy
 
     /// - Parameters:
-    ///   - hub: As it was recovered from the local copy.
-    ///   - snapshotSequence: Of the snapshot that the local copy has; 0 = none.
+    ///   - hub: As it was recovered from the local journal.
+    ///   - snapshotSequence: Of the snapshot that the local journal has; 0 = none.
     ///   - recordsBetweenSnapshots: See ``ServerConfiguration``.
     public init(
         _ hub: consuming Hub, snapshotSequence: Int64 = 0, recordsBetweenSnapshots: Int64 = .max
@@ -31,9 +31,9 @@ public struct Standby: ~Copyable {
     public var wall: Timestamp { hub.lastRecordWall }
     /// The edition of the rules by which the newest record was decided.
     public var rules: Int64 { hub.rules }
-    /// A hash of everything that a recovery rebuilds: the same on every node behind the same record.
+    /// A hash of everything that a recovery rebuilds: the same on every node after the same record.
     public var stateHash: UInt64 { hub.stateHash }
-    /// The state behind the newest record, for a snapshot of the local copy.
+    /// The state after the newest record, for a snapshot of the local journal.
     public var snapshot: HubSnapshot { hub.snapshot() }
 
     /// Begins a snapshot of ``snapshot``, if one is due.
@@ -49,8 +49,8 @@ public struct Standby: ~Copyable {
 
     /// Does again what the leader decided.
     ///
-    /// - Throws: For a record that gives another result here than it gave there. The standby then stops, and the leader
-    ///   goes on.
+    /// - Throws: For a record that gives another result here than on the leader. The standby then stops; the leader
+    ///   continues.
     public mutating func replay(_ records: [JournalRecord]) throws(RecoveryError) {
         for record in records { try hub.replay(record) }
     }
@@ -65,7 +65,7 @@ public struct Standby: ~Copyable {
     /// Ends the replay and begins to decide: connections of before are gone, so pending operations end or are asked for
     /// again, as their kinds say. Kinds and settings in force stay those of the log.
     ///
-    /// - Parameter kinds: What begins a history that has none yet. Ignored behind the first record.
+    /// - Parameter kinds: The kinds of a history that has none yet. Ignored once there is a record.
     public consuming func takeOver(
         beginningWith kinds: [Kind], settings: DecisionSettings, configuration: ServerConfiguration
     ) throws -> Server {
