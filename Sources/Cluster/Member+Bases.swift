@@ -86,7 +86,7 @@ extension Member {
         load(.abandonBase)
     }
 
-    /// Goes on with the log, when the local journal has taken all steps: a batch would overtake them.
+    /// Continues with the log, when the local journal has taken all steps: a batch would overtake them.
     private mutating func readOn(at now: HubTime) {
         guard waitsToReadOn, baseSteps == 0 else { return }
         waitsToReadOn = false

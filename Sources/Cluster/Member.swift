@@ -51,14 +51,14 @@ public struct Member: ~Copyable {
         case giveBasePiece
         /// The base is stored, or given up.
         case endBase(position: String, isWhole: Bool)
-        /// A base that another node has made is to be the local journal: its chunks follow. This, each chunk and the end are
-        /// steps, and each is answered by ``Member/baseStepTaken(at:)``.
+        /// Make a base of another node the local journal: its chunks follow. This, each chunk and the end are steps, and
+        /// each is answered by ``Member/baseStepTaken(at:)``.
         case loadBase(sequence: Int64)
         case loadBaseChunk([UInt8])
         /// The begun base is given up, and none follows. A step, too.
         case abandonBase
-        /// That was all: make it the local journal, rebuild the hub from it, and answer with ``Member/baseInstalled(_:at:)``, or
-        /// ``Member/baseFailed(_:at:)``. It replaces what is there, or changes nothing.
+        /// The base is complete: make it the local journal, rebuild the hub from it, and answer with
+        /// ``Member/baseInstalled(_:at:)``, or ``Member/baseFailed(_:at:)``. It replaces what is there, or changes nothing.
         case installBase(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
         case warn(String)
@@ -79,8 +79,7 @@ public struct Member: ~Copyable {
     /// Replayed when there is a standby again.
     var backlog: [JournalRecord] = []
     var isSnapshotUnderWay = false
-    /// A snapshot is being written to the local journal, whichever server or standby of the process has asked for it. Told by the
-    /// performer.
+    /// A snapshot is being written to the local journal, for any server or standby of the process. Set by the performer.
     public var isWritingSnapshot = false
     var hasStopped = false
     /// The term that is to be led once there is a standby.
@@ -110,13 +109,13 @@ public struct Member: ~Copyable {
     var installing: (manifest: BaseManifest, reader: LogReader)?
     /// The base of which the first chunk comes next.
     var beginning: BaseManifest?
-    /// No base is looked for any more, and the local journal has steps of one to take.
+    /// The search for a base is over, but the local journal still has steps to take.
     var waitsToReadOn = false
     /// No message of the log is taken meanwhile.
     var isLoading: Bool { loader.isLoading || waitsToReadOn }
     /// The local journal has the beginning of a base.
     var isBaseBegun = false
-    /// Steps of a base on their way to the local journal, and what is asked for when there are fewer.
+    /// Steps of a base that wait for the local journal, and the request that is held until there are fewer.
     var baseSteps = 0
     var heldRequest: BaseRequest?
     /// The process is to end, and waits for the log until then.

@@ -44,7 +44,8 @@ public struct ReplicaSettings: Hashable, Sendable {
     public var stagger = Milliseconds(200)
     /// By how much a node that the leader has named goes before the others.
     public var headStart = Milliseconds.seconds(1)
-    /// A log that is shorter than the local journal is believed after so long. Longer than a server that is cut off answers.
+    /// A log that is shorter than the local journal is believed after this time, in which a server that is cut off
+    /// stops answering.
     public var shortLogPatience = Milliseconds.seconds(30)
     /// A clock that is further off what the records say does not volunteer while another node can.
     public var trustedSkew = Milliseconds.minutes(1)

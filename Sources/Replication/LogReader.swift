@@ -52,8 +52,8 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var epoch: UInt64?
     /// How many messages were read.
     public private(set) var position: Int64
-    /// Checksums of the newest messages that were read, the newest last: by them a log that was set back and went on is
-    /// noticed.
+    /// Checksums of the newest messages that were read, the newest last: they reveal a log that was set back and
+    /// continued.
     /// At most ``digestCount``; a local journal keeps them all.
     public private(set) var digests: [UInt64]
     /// The history as of ``position``.
@@ -62,7 +62,7 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var leader: Leader?
     /// Whether the newest term has ended in order.
     public private(set) var hasResigned: Bool
-    /// The node that is to lead next, as the leader wished when it resigned; `nil` = any. No local journal keeps it.
+    /// The node that is to lead next, named by the leader when it resigned; `nil` = any. No local journal stores it.
     public private(set) var successor: String?
     /// Whether nothing may follow.
     public private(set) var isSealed: Bool
