@@ -1,9 +1,9 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// Where this server stands in its cluster, as the greeting, refusals and `STATS` tell it.
+/// This server's role and view of its cluster, as reported in the greeting, in refusals and in `STATS`.
 ///
-/// The performer tells it to the hub whenever it changes. The hub decides by ``Role`` alone.
+/// The performer updates it whenever it changes. The hub's decisions depend on ``Role`` alone.
 public struct ClusterStanding: Hashable, Sendable {
     public enum Role: String, Hashable, Sendable {
         /// Requests are decided here.
@@ -12,7 +12,7 @@ public struct ClusterStanding: Hashable, Sendable {
         case standby
     }
 
-    /// Another node, as its last beat told.
+    /// Another node, as described by its last heartbeat.
     public struct Peer: Hashable, Sendable {
         public var node: String
         public var role: String
@@ -20,7 +20,7 @@ public struct ClusterStanding: Hashable, Sendable {
         public var position: Int64
         public var address: String
         public var release: String
-        /// Whether it was heard within the last lease.
+        /// Whether a heartbeat arrived within the last lease.
         public var isHeard = true
 
         public init(node: String, role: String, term: Int64, position: Int64, address: String, release: String) {
@@ -32,34 +32,34 @@ public struct ClusterStanding: Hashable, Sendable {
     /// The name of this node.
     public var node: String
     public var role: Role
-    /// The newest term that was read; 0 before the first.
+    /// The newest term read from the log; 0 before the first.
     public var term: Int64 = 0
-    /// The node that leads and its address, without `tls://`; `nil` while none is known to lead, and while the one that does is
-    /// silent.
+    /// The leader and its address, without `tls://`; `nil` while no leader is known, and while the known one is silent.
     public var leader: (node: String, address: String)? {
         get { leaderNode.flatMap { node in leaderAddress.map { (node, $0) } } }
         set { (leaderNode, leaderAddress) = (newValue?.node, newValue?.address) }
     }
     private var leaderNode: String?
     private var leaderAddress: String?
-    /// Of a standby: the history that it replays, which its hub of connections does not have.
+    /// On a standby: the epoch of the history that it replays. Its hub of connections does not have it.
     public var epoch: UInt64?
     public var sequence: Int64 = 0
-    /// Of a standby: the edition of the rules of that history.
+    /// On a standby: the edition of the rules of that history.
     public var rules: Int64?
-    /// Messages of the log that were read.
+    /// Messages read from the log.
     public var position: Int64 = 0
-    /// The record behind which `HISTORY` begins here, and its time, where this node began with a base; `nil` = the first record.
+    /// The record after which `HISTORY` begins here, and its time, if this node started from a checkpoint; `nil` = the first
+    /// record.
     public var historySince: (record: Int64, time: Timestamp)? {
         get { historyRecord.flatMap { record in historyTime.map { (record, $0) } } }
         set { (historyRecord, historyTime) = (newValue?.record, newValue?.time) }
     }
     private var historyRecord: Int64?
     private var historyTime: Timestamp?
-    /// Messages of the log that are known to be there and are not read yet.
+    /// Messages known to be in the log and not read yet.
     public var lag: Int64 = 0
     public var peers: [Peer] = []
-    /// The state of the engine, for people.
+    /// The state of the log store, for people.
     public var engine = JSONObject()
 
     public init(node: String, role: Role) {
@@ -75,7 +75,7 @@ extension ClusterStanding {
         }
     }
 
-    /// Why a request is not answered here; `nil` = it is.
+    /// The error with which a request is refused here; `nil` = it is answered.
     func refusal(of request: WaitingRequest) -> WireError? {
         guard role == .standby else { return nil }
         if case .other(let request) = request {

@@ -6,15 +6,14 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Telltale as one value: what is true of every activity and control, the subscriptions, and what each is owed.
+/// Telltale as one value: the state of every activity and control, the subscriptions, and what is pending for each.
 ///
-/// A performer tells it what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:)``), then turns it:
-/// ``decide(at:limit:batchLimit:)`` gives the records to be made durable, ``committed(at:)`` or ``refused(at:)`` says what
-/// became of them, and ``output(for:at:to:)`` renders what a writable session is due. Between a decision and its commit
-/// nothing is rendered, so no client is shown what is not durable (ARCHITECTURE.md, *A turn*).
-///
-/// It asks no clock and does no IO: the same calls give the same bytes. There is one of it at a time: a copy would share
-/// its sessions, and copying the rest would be costly by accident.
+/// A performer reports what happened (``connected(at:)``, ``received(_:from:at:)``, ``disconnected(_:)``), then runs a turn.
+/// ``decide(at:limit:batchLimit:)`` returns the records to make durable. ``committed(at:)`` or ``refused(at:)`` reports the
+/// result. ``output(for:at:to:)`` renders what is pending for a writable session. Nothing is rendered between a decision and its
+/// commit, so no client sees what is not durable (ARCHITECTURE.md, *A turn*).
+/// It reads no clock and does no IO: the same calls give the same bytes. It cannot be copied: a copy would share its sessions,
+/// and an accidental copy of the rest would be costly.
 public struct Hub: ~Copyable {
     let configuration: HubConfiguration
     var store: EntityStore
@@ -27,7 +26,7 @@ public struct Hub: ~Copyable {
     var budgets: UnitBudgets
     public var statistics = Statistics()
 
-    /// A hub with no past.
+    /// Creates a hub without history.
     ///
     /// - Parameter epoch: A number that no other history has, from a random source.
     public init(configuration: HubConfiguration, epoch: UInt64) {
@@ -43,16 +42,16 @@ public struct Hub: ~Copyable {
 
     // MARK: A turn
 
-    /// Decides what is waiting, in the order of arrival; deadlines that are due come first.
+    /// Decides what is waiting, in the order of arrival, after the deadlines that are due.
     ///
-    /// A long batch comes in parts, so that the journal can write one while the next is decided: call this again for as
-    /// long as it ``isDeciding``, at the same moment, with nothing in between.
+    /// A long batch is decided in parts, so that the journal can write one part while the next is decided. While ``isDeciding``,
+    /// call this again at the same moment with nothing in between.
     ///
     /// - Parameters:
     ///   - limit: The part ends with the entry that makes this many records.
-    ///   - batchLimit: How many requests it decides at most, all parts together; the first part says so. Others wait.
-    /// - Returns: The records to be made durable. After the last part call ``committed(at:)``, at once when there were
-    ///   none, or ``refused(at:)``.
+    ///  - batchLimit: The most requests in the batch, all parts together. The first part sets it; other requests wait.
+    /// - Returns: The records to make durable. After the last part call ``committed(at:)``, at once if there were none, or
+    ///   ``refused(at:)``.
     public mutating func decide(at now: HubTime, limit: Int = .max, batchLimit: Int = .max) -> [JournalRecord] {
         if commit.isIdle { beginBatch(limit: limit, batchLimit: batchLimit, at: now) }
         precondition(isDeciding, "the journal still has the last batch")
@@ -90,7 +89,7 @@ public struct Hub: ~Copyable {
     }
 
     private mutating func decide(_ request: WaitingRequest, from session: Session, at now: HubTime) {
-        // A timer that is due by now comes before an event of now.
+        // A timer that is due now precedes an event of now.
         fireDeadlines()
         if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
         guard !access.mayRefuse || isAllowed(request, from: session, at: now) else { return }
@@ -116,11 +115,11 @@ public struct Hub: ~Copyable {
             .open, .handover, .refused:
             if case .bye = request.command { session.hasSaidBye = true }
             stage(for: session) { $0.append(read: request) }
-        case .event: break  // Waits in a form of its own.
+        case .event: break  // Waits in a separate form.
         }
     }
 
-    /// The batch is durable: its replies leave, and the followers of its keys are owed their rows.
+    /// The batch is durable: sends its replies, and marks its rows dirty for the followers.
     public mutating func committed(at now: HubTime) {
         guard !commit.isIdle else { return }
         precondition(!isDeciding, "the end of the batch is not decided yet")
@@ -135,23 +134,23 @@ public struct Hub: ~Copyable {
         subscriptions.hold(store.forgotten, &store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
-        // Behind the answer to what made it necessary: a provider that has just come is told so first.
+        // After the reply that caused it: a provider that has just connected gets its reply first.
         for (key, call) in batch.calls { ask(call, key: key) }
         commit.keep(consume batch, undo: undo)
     }
 
-    /// The disk has no room for the batch, and nothing of it was written: it is taken back, and its senders are told.
+    /// The disk has no room for the batch, and nothing of it was written. Undoes the batch and refuses its requests.
     ///
-    /// Readers and fan-out go on. The next batch is tried as if nothing had been; so writing recovers by itself.
+    /// Readers and fan-out continue. The next batch is attempted normally, so writing recovers without intervention.
     public mutating func refused(at now: HubTime) {
         statistics.storageFullBatches += 1
         takeBatchBack(
             WireError(.storageFull, "the disk is full; free some space, and send it again later"), at: now)
     }
 
-    /// The disk failed, and whether it has the batch is not known: nothing is shown of it, its senders are told and closed.
+    /// The disk failed, and it is unknown whether it has the batch. Nothing of it is shown; its senders are notified and closed.
     ///
-    /// Decide nothing after this: the process that is started next begins with what the disk has.
+    /// Decide nothing after this. The next process starts with what is on disk.
     public mutating func failed(at now: HubTime) {
         takeBatchBack(.journalFailed, at: now)
         refuseUndecided()
@@ -165,7 +164,7 @@ public struct Hub: ~Copyable {
         for step in batch.sessionUndo.reversed() { takeBack(step, error) }
         store.rollBack(to: commit.durableSequence)
         providers.unalignAll()
-        // Durable changes are told, however long the disk is full.
+        // Durable changes are published, however long the disk is full.
         subscriptions.goOnLookingAtBoards(&store, &renderer, to: &sessions)
         for id in batch.sessions {
             guard let session = sessions[id] else { continue }
@@ -188,7 +187,7 @@ public struct Hub: ~Copyable {
 
     // MARK: What the hub originates
 
-    /// Settings, kinds, restarts and provider changes go first in a batch.
+    /// Settings, kinds, restarts and provider changes come first in a batch.
     private mutating func originate(at now: HubTime) {
         if let settings = commit.takeSettings() { _ = try? record(.settings(settings.json)) }
         let kinds = commit.takeKinds()
@@ -197,25 +196,24 @@ public struct Hub: ~Copyable {
             providers.unalignAll()
         }
         for entry in commit.takeEntries() { _ = try? record(entry) }
-        // They come of the kinds, and not again by themselves: with a batch that is taken back they would pile up.
+        // They follow from the kinds and are not retried: they would pile up with batches that are undone.
         if kinds != nil { for entry in store.consequencesOfKinds { _ = try? record(entry) } }
-        // After a full disk it is not tried again with each request: a request that needs it for its key has it done for that one.
+        // After a full disk this is not retried with every request. A request that needs it aligns its own key.
         if now.monotonic >= commit.retryTime { goOnAligning() }
     }
 
-    /// Fires what is due by the hub's clocks, in the order of its dates: after a full disk too, because an event that is
-    /// tried again must not overtake a timer that was due before it.
+    /// Fires what is due by the hub's clocks, in the order of its dates. Also after a full disk: a retried event must not
+    /// overtake a timer that was due before it.
     private mutating func fireDeadlines() {
         while commit.hasRoomForDeadlines, let entity = store.popDue() { fire(entity) }
         while commit.hasRoomForDeadlines, let entity = store.popDueOnWallClock() { fire(entity) }
     }
 
-    /// As many timers as a machine can have, and as many as their steps may set off: a kind whose timers go in a circle is
-    /// not waited for.
+    /// As many timers as a machine can have, plus as many as their steps may arm. A kind whose timers form a cycle is cut off
+    /// here.
     private static let deadlinesOfOneKey = 128
 
-    /// Fires what is due of one key, when others of the batch's had no room: a timer of its own comes before an event of
-    /// the key.
+    /// Fires what is due for one key when the batch has no room for all deadlines: a key's timer precedes its event.
     mutating func fireDeadlines(of key: Key) {
         guard let entity = store.index(of: key) else { return }
         for _ in 0..<Self.deadlinesOfOneKey {
@@ -226,22 +224,22 @@ public struct Hub: ~Copyable {
 
     private mutating func fire(_ entity: EntityIndex) {
         guard let key = store[entity].key else { return }
-        // The end of an operation may ask the provider for the next one. Another provider may be asked at another time.
+        // The end of an operation may send the next request to the provider, which may have changed.
         if providers.hasUnaligned { align(key) }
         guard let due = store.due(of: entity) else { return }
         statistics.deadlinesFired += 1
-        // One that is refused is not armed again before something changes, or it would be due for ever.
+        // A refused deadline is not armed again until something changes; otherwise it would be due forever.
         _ = try? record(store.entry(ofDeadline: due, at: entity, key))
     }
 
     // MARK: Rendering
 
-    /// Renders what a writable session is due: replies first, then rows, rendered now, from current state.
+    /// Renders what is pending for a writable session: replies first, then rows from the current state.
     ///
-    /// It is appended to `bytes`. Where it is nothing but rows that others are sent as well, it is only looked up: a
-    /// broadcast is in memory once, however many sessions it goes to, and only the system copies it.
+    /// The output is appended to `bytes`. If it is only rows that others receive too, it is looked up instead: a broadcast is in
+    /// memory once for all sessions, and only the system copies it.
     ///
-    /// At most about ``Limits/bytesPerFlush``; when more is due, the session is ready again at once.
+    /// It renders about ``Limits/bytesPerFlush`` at most. If more is pending, the session is ready again at once.
     public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
         guard commit.isIdle, let session = sessions[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
         renderer.setTime(max(store.time, now.time))
@@ -249,14 +247,14 @@ public struct Hub: ~Copyable {
         var writing = RowWriting(
             now: now.monotonic, commit: commit.durableSequence, limits: configuration.limits)
         var isDone = writeReplies(of: session, limit: writing.limit, to: &writer)
-        // A reply that waits behind a history tells a key as it was: no newer row may come before it.
+        // A reply that waits for a history shows an older state of a key, so no newer row may precede it.
         if isDone, session.outbox.count <= 1 {
             writeMark(to: session, at: now, to: &writer)
             isDone = renderer.writeRows(of: session, &writing, &subscriptions, &store, to: &writer)
             if let release = writing.nextRelease { sessions.watch(session, at: release) }
         }
         if !writer.isEmpty {
-            // One write takes bytes from one place.
+            // One write takes its bytes from one place.
             renderer.write(writing.run, to: &writer)
             writing.run = RowCache.Run()
         }
@@ -267,11 +265,11 @@ public struct Hub: ~Copyable {
         return Output(disposition: disposition(of: session, isDone: isDone), sharedRange: writing.run.range)
     }
 
-    /// Writes the sign of life that a session is owed, with every cursor that advanced.
+    /// Writes a `MARK` that is due for a session, with every cursor that advanced.
     private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
         guard session.owesMark, !session.isClosing else { return }
         if session.inputEnded {
-            // Behind the replies that are due; without a subscription they are the last of it.
+            // After the replies that are due; without a subscription they are the last output.
             guard session.inFlightCount == 0, !session.subscriptions.isEmpty else { return }
         }
         session.owesMark = false
@@ -295,7 +293,7 @@ public struct Hub: ~Copyable {
         }
         if session.ending == .leaving, !isBeginning(session) { session.isClosing = true }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
-        // After a half-close nothing can come any more but rows.
+        // After a half-close only rows can follow.
         if session.inputEnded, session.subscriptions.isEmpty, session.inFlightCount == 0 { return .finish }
         return .keep
     }

@@ -4,11 +4,11 @@ public import TelltaleModel
 /// The counters of `STATS`.
 public struct Statistics: Sendable {
     public var rows = 0
-    /// Rows that came late, by cause: folded for a slow reader, held back by a rate, sent again by a resume.
+    /// Delayed rows, by cause: folded for a slow reader, held back by a rate, sent again by a resume.
     public var foldedSlow = 0
     public var foldedRate = 0
     public var resumedRows = 0
-    /// Rows of widgets that were paid of a device's budget, and those that had to wait for one.
+    /// Rows of widgets that were charged to a device's budget, and those that had to wait for it.
     public var budgetPaid = 0
     public var budgetHeld = 0
     public var commits = 0
@@ -16,20 +16,20 @@ public struct Statistics: Sendable {
     public var refusals = 0
     public var verdicts = [Int](repeating: 0, count: Verdict.allCases.count)
     public var storageFullBatches = 0
-    /// Deadlines of activities that came as widgets had foreseen them, and deadlines that an event overtook; once for
-    /// each widget.
+    /// Deadlines of activities that widgets had predicted correctly, and deadlines that an event overtook, counted once for each
+    /// widget.
     public var foreseenKept = 0
     public var foreseenMissed = 0
 
-    /// The memory of connections and subscriptions at a moment.
+    /// The memory of connections and subscriptions at one moment.
     struct Footprint: Sendable {
-        /// As many connections and subscriptions are counted in no time.
+        /// How many connections and subscriptions can be counted without a noticeable delay.
         static let quickCount = 1_024
 
         let time: MonotonicTime
         var dirtyKeyCount = 0
         var sessionByteCount = 0
-        /// Activities that views of accounts leave out, counted once for each view.
+        /// Activities left out of views of accounts, counted once for each view.
         var leftOutCount = 0
 
         init(time: MonotonicTime) {
@@ -39,7 +39,7 @@ public struct Statistics: Sendable {
 
     var footprint: Footprint?
 
-    /// Commits that were synced, and how long that took.
+    /// Commits that were synced, and the total time that took.
     public private(set) var syncCount = 0
     public private(set) var syncMicroseconds = 0
     public private(set) var longestSyncMicroseconds = 0
@@ -48,10 +48,10 @@ public struct Statistics: Sendable {
     static let syncBounds = [
         100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
     ]
-    /// Commits by the time that their sync took: those of a bucket took longer than the bound before its own.
+    /// Commits by sync time: those of a bucket took longer than the previous bound.
     private var syncCounts = [Int](repeating: 0, count: syncBounds.count)
 
-    /// Each bound, and how many syncs took at most so long.
+    /// Each bound, and how many syncs took at most that long.
     var syncBuckets: [(microseconds: Int, count: Int)] {
         var count = 0
         return zip(Self.syncBounds, syncCounts).map { bound, own in
@@ -60,7 +60,7 @@ public struct Statistics: Sendable {
         }
     }
 
-    /// When the certificate of the encrypted listeners ends; `nil` where there is none.
+    /// When the certificate of the encrypted listeners expires; `nil` = there is none.
     public var certificateExpiry: Timestamp?
 
     public mutating func countSync(microseconds: Int) {

@@ -5,18 +5,18 @@ internal import TelltaleWire
 enum AccessNeed: Equatable {
     /// No credential: `HELLO`, `PING`, `HELP`.
     case nothing
-    /// No credential, and it does not count: `BYE`.
+    /// No credential, and the request does not count against a limit: `BYE`.
     case farewell
     /// A credential of any kind: `TRAIT`, `UNSUB`.
     case credential
     case scope(Scope)
-    /// The right, and the `src=` that an event names.
+    /// The right on these keys, and the `src=` that the event names.
     case post(KeyRange, source: String?)
-    /// The right, and the account whose rows are wanted.
+    /// The right on these keys, and the account whose rows are requested.
     case follow(KeyRange, account: String?)
     /// The right to post, or to serve the kind.
     case reload(KeyRange)
-    /// The right to act for a provider of some kind: of which one, the operation says.
+    /// The right to act for a provider. The kind follows from the operation.
     case operation
 
     init(_ event: borrowing EventCommand) {
@@ -47,13 +47,13 @@ enum AccessNeed: Equatable {
         }
     }
 
-    /// A faulty line is answered without a credential where it ends the connection or its verb needs none.
+    /// A malformed line is answered without a credential if the error ends the connection or the verb needs no credential.
     private static func need(of error: WireError) -> AccessNeed {
         let isFree = ["HELLO", "PING", "HELP", "BYE"].contains { error.message.hasPrefix("\($0):") }
         return error.isFatal || error.code == .badJSON || isFree ? .nothing : .credential
     }
 
-    /// Why `principal` may not; `nil` = it may.
+    /// The error with which `principal` is refused; `nil` = it is allowed.
     func refusal(for principal: Principal) -> WireError? {
         switch self {
         case .nothing, .farewell, .credential: return nil

@@ -9,47 +9,47 @@ internal import TelltaleWire
 /// Invariants:
 /// - A connection without a credential may say `HELLO`, `PING`, `HELP` and `BYE`, for 10 s, and has three attempts.
 /// - A request is allowed as a whole or refused as a whole; it is never narrowed.
-/// - A connection keeps its rights, or gets more, or ends: it never goes on with fewer.
+/// - A connection keeps its rights, gains rights, or ends. It never continues with fewer.
 /// - The counts of one principal do not influence those of another.
-/// - No signature is checked here: a `HELLO` with a signed token is decided when the performer has checked it.
+/// - Signatures are checked elsewhere: a `HELLO` with a signed token is decided after the performer has checked it.
 struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
     private var visitors: [SessionID: Visitor] = [:]
     private var usage = PrincipalUsage()
-    /// Of connections without a credential, and of those that end.
+    /// Deadlines of connections that are ending or have no credential.
     private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
     private var expiries = ExpiryWatch()
-    /// The directory has changed since the connections were last compared with it.
+    /// The directory has changed since the connections were last reviewed.
     private var needsReview = false
     private var notices: [String] = []
-    /// How many notices there may still be before ``noticesEnd``.
+    /// How many more notices may be logged before ``noticesEnd``.
     private var noticeRoom = 0
     private var noticesEnd = MonotonicTime.distantPast
-    /// Signed tokens that the performer is to check.
+    /// Signed tokens that the performer must check.
     private var checks: [TokenCheck] = []
-    /// How many times a token was not accepted.
+    /// How many tokens were rejected.
     private(set) var failureCount = 0
 
     private struct Visitor {
         var credential: Credential?
         var check = Check.idle
         var failureCount = 0
-        /// When the connection is looked at next; others of its entries mean nothing.
+        /// When the connection is examined next. Its other entries in the heap are stale.
         var deadline = MonotonicTime.distantFuture
-        /// When its token expires, where that is watched; others of its moments mean nothing.
+        /// When its token expires, if expiry is watched. Its other entries are stale.
         var expiry: Timestamp?
-        /// It was told that it ends.
+        /// It was notified that it will be closed.
         var isEnding = false
     }
 
-    /// How far the signed token of a connection's next `HELLO` is.
+    /// The progress of the signature check for a connection's next `HELLO`.
     private enum Check {
         case idle, underWay
         case done(TokenVerdict)
     }
 
-    /// The result of a good `HELLO`.
+    /// The result of an accepted `HELLO`.
     struct Admission {
         var principal: String
         /// `nil` = it sees every account's activities.
@@ -61,35 +61,36 @@ struct AccessPolicy: ~Copyable {
 
     /// Why a connection ends.
     enum Ending {
-        /// It has not said a good `HELLO` in time.
+        /// It sent no valid `HELLO` in time.
         case unauthenticated
         case expired
         case revoked
-        /// It has not taken its last words.
+        /// It did not read the farewell in time.
         case cut
     }
 
     /// How long a connection may be without a credential.
     private static let patience = Milliseconds.seconds(10)
-    /// How long a connection that ends has to take its last words: with the 2 s in which a file is read again, 3 s at most.
+    /// How long a closing connection has to read the farewell. With the 2 s between reads of the file, a revocation takes at most
+    /// 3 s.
     private static let farewell = Milliseconds.seconds(1)
     private static let attemptLimit = 3
-    /// Notices in a second; a flood of bad tokens must not flood the log.
+    /// Notices per second, so that a flood of bad tokens does not flood the log.
     private static let noticeLimit = 8
     private static let noticeSpan = Milliseconds.seconds(1)
 
-    /// Whether connections need a token. Stored, because each request asks, and a look at the directory would copy it.
+    /// Whether connections need a token. Stored, because every request reads it and reading the directory would copy it.
     private(set) var isEnforced = false
     /// Whether a request may be refused before it is decided. Stored for the same reason.
     private(set) var mayRefuse = false
-    /// See ``Hub/takeHandover()``.
+    /// The handover that an operator requested: ``Hub/takeHandover()``.
     var handover: Handover?
     /// The role of this server in its cluster: a standby refuses most requests.
     var standing: ClusterStanding? {
         didSet { mayRefuse = isEnforced || standing?.role == .standby }
     }
 
-    /// The principals are these from now on.
+    /// Replaces the directory of principals.
     mutating func loaded(_ directory: PrincipalDirectory) {
         self.directory = directory
         isEnforced = true
@@ -112,9 +113,9 @@ struct AccessPolicy: ~Copyable {
         usage.closed(name)
     }
 
-    /// Of principals whose connections or requests are remembered.
+    /// Principals whose usage is kept.
     var principalCount: Int { usage.count }
-    /// Of expiries that are remembered, those that mean nothing any more included.
+    /// Expiries in the heap, stale ones included.
     var expiryCount: Int { expiries.count }
 
     /// The principal that a connection speaks for.
@@ -122,7 +123,7 @@ struct AccessPolicy: ~Copyable {
 
     // MARK: HELLO
 
-    /// Whether a `HELLO` waits for its token to be checked. The first time, ``takeChecks()`` gives the check.
+    /// Whether a `HELLO` is waiting for its token to be checked. The first call queues the check for ``takeChecks()``.
     mutating func awaitsCheck(_ hello: Hello, from id: SessionID, at now: HubTime) -> Bool {
         guard let token = hello.token, let visitor = visitors[id], let issuers = directory?.checkers(of: token) else {
             return false
@@ -132,30 +133,30 @@ struct AccessPolicy: ~Copyable {
         case .done(let verdict) where verdict.token == token: return false
         case .idle, .done: break
         }
-        // One that is over its rate is refused without a check.
+        // A connection over its rate limit is refused without a check.
         if let own = visitor.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
         visitors[id]?.check = .underWay
         checks.append(TokenCheck(session: id, token: token, issuers: issuers, wall: now.wall))
         return true
     }
 
-    /// The checks that became necessary since the last call.
+    /// Returns the checks queued since the last call.
     mutating func takeChecks() -> [TokenCheck] {
         guard !checks.isEmpty else { return [] }
         defer { checks = [] }
         return checks
     }
 
-    /// A token was checked.
+    /// Records the result of a check.
     ///
-    /// - Returns: Whether its `HELLO` still waits, and can be decided now.
+    /// - Returns: Whether its `HELLO` is still waiting and can be decided now.
     mutating func checked(_ verdict: TokenVerdict) -> Bool {
         guard case .underWay? = visitors[verdict.session]?.check else { return false }
         visitors[verdict.session]?.check = .done(verdict)
         return true
     }
 
-    /// The verdict on the token of a `HELLO`, which is good for one.
+    /// Takes the verdict on a `HELLO`'s token. A verdict serves one `HELLO`.
     private mutating func takeVerdict(on token: String?, of id: SessionID) -> TokenVerdict? {
         guard case .done(let verdict)? = visitors[id]?.check else { return nil }
         visitors[id]?.check = .idle
@@ -164,14 +165,15 @@ struct AccessPolicy: ~Copyable {
 
     /// Decides on a `HELLO`.
     ///
-    /// - Parameter account: The connection's account so far.
-    /// - Throws: `auth_required`, `auth_failed`, `forbidden`, `limit_rate` or `limit_conns`; the connection keeps what it had.
+    /// - Parameter account: The connection's account before this `HELLO`.
+    /// - Throws: `auth_required`, `auth_failed`, `forbidden`, `limit_rate` or `limit_conns`; the connection keeps its former
+    ///   rights.
     mutating func admit(
         _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
     ) throws(WireError) -> Admission {
         guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
         let verdict = takeVerdict(on: hello.token, of: id)
-        // What was checked was counted when its check began.
+        // A checked `HELLO` was counted against the rate when its check began.
         if verdict == nil, let own = visitor.credential?.principal,
             let error = rateRefusal(of: own, at: now.monotonic)
         {
@@ -198,7 +200,7 @@ struct AccessPolicy: ~Copyable {
             throw WireError(
                 .forbidden, "this connection speaks for \(own.principal.name); open another one for another principal")
         }
-        // A signed token brings rights of its own, and what the connection follows already was allowed by the old one.
+        // The new token has its own rights, but existing subscriptions were allowed under the old one.
         if let own = visitor.credential, !principal.includes(own.principal) {
             throw WireError(
                 .forbidden,
@@ -258,7 +260,7 @@ struct AccessPolicy: ~Copyable {
 
     /// Decides on a request other than `HELLO`.
     ///
-    /// - Returns: Why it is refused; `nil` = it is allowed.
+    /// - Returns: The error with which it is refused; `nil` = it is allowed.
     mutating func refusal(of need: AccessNeed, from id: SessionID, at now: MonotonicTime) -> WireError? {
         guard let principal = visitors[id]?.credential?.principal else {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
@@ -276,16 +278,16 @@ struct AccessPolicy: ~Copyable {
 
     // MARK: Ends
 
-    /// When ``nextEnding(at:)`` has something to tell; `nil` = not by itself.
+    /// When ``nextEnding(at:)`` should be called next; `nil` = no deadline is set.
     var nextDeadline: MonotonicTime? {
         guard !needsReview else { return .distantPast }
         guard let look = expiries.nextLook else { return deadlines.min?.time }
         return deadlines.min.map { min($0.time, look) } ?? look
     }
 
-    /// Compares every connection with the newest principals.
+    /// Checks every connection against the current directory.
     ///
-    /// - Returns: The connections that end, in the order of their numbers.
+    /// - Returns: The connections to close, in the order of their numbers.
     mutating func review(at now: HubTime) -> [SessionID] {
         guard needsReview, let directory else { return [] }
         needsReview = false
@@ -302,7 +304,7 @@ struct AccessPolicy: ~Copyable {
         return revoked.sorted { $0.number < $1.number }
     }
 
-    /// The next connection that ends because its time is over.
+    /// The next connection whose deadline has passed.
     mutating func nextEnding(at now: HubTime) -> (SessionID, Ending)? {
         while let next = deadlines.min, next.time <= now.monotonic {
             _ = deadlines.popMin()
@@ -319,13 +321,13 @@ struct AccessPolicy: ~Copyable {
         return nil
     }
 
-    /// A connection is told its last words.
+    /// Marks a connection as closing, after its farewell has been sent.
     mutating func ending(_ id: SessionID, at now: MonotonicTime) {
         visitors[id]?.isEnding = true
         watch(id, at: now + Self.farewell)
     }
 
-    /// Lines for a log since the last call.
+    /// Returns the log lines noted since the last call.
     mutating func takeNotices() -> [String] {
         guard !notices.isEmpty else { return [] }
         defer { notices = [] }
@@ -345,7 +347,7 @@ struct AccessPolicy: ~Copyable {
         expiries.replaceAll(with: moments)
     }
 
-    /// Moments that mean nothing any more and may stay, besides one for each connection.
+    /// How many stale moments the heap may hold, besides one for each connection.
     private static let spareMomentCount = 64
 
     private mutating func watch(_ id: SessionID, at time: MonotonicTime) {

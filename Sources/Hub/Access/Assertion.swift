@@ -2,8 +2,8 @@ public import TelltaleModel
 
 /// Checks the tokens that issuers sign for devices of end users (JSON Web Tokens, RFC 7519).
 ///
-/// The performer implements it, because it takes cryptography. Both functions are pure: the same arguments give the same
-/// result for as long as the value lives.
+/// The performer implements it, because it needs cryptography. Both functions are pure: the same arguments give the same result
+/// for the lifetime of the value.
 public protocol TokenIssuers: Sendable {
     /// The claims of a token.
     ///
@@ -11,13 +11,13 @@ public protocol TokenIssuers: Sendable {
     /// - Throws: ``AssertionRefusal`` for a token that is malformed, not signed by an issuer, expired, or revoked.
     func assertion(of text: String, at wall: Timestamp) throws(AssertionRefusal) -> Assertion
 
-    /// The claims of a connection under these issuers; `nil` where its token would not be accepted any more.
+    /// The claims of a connection under these issuers; `nil` if its token would no longer be accepted.
     ///
-    /// It does not look at the time.
+    /// It ignores expiry.
     func renewed(_ assertion: Assertion) -> Assertion?
 }
 
-/// Why a signed token is not accepted, for a log. It holds no text of a token whose signature was not good.
+/// Why a signed token is rejected, for a log. It includes token text only if the signature was valid.
 public struct AssertionRefusal: Error, Hashable, Sendable {
     public let reason: String
 
@@ -26,7 +26,7 @@ public struct AssertionRefusal: Error, Hashable, Sendable {
     }
 }
 
-/// The claims of a signed token (RFC 7519 §4.1) that are looked at.
+/// The claims of a signed token (RFC 7519 §4.1) that this server reads.
 public struct SignedClaims: Hashable, Sendable {
     /// `iss`.
     public var issuer: String
@@ -36,7 +36,7 @@ public struct SignedClaims: Hashable, Sendable {
     public var audiences: [String]
     /// `jti`.
     public var tokenID: String?
-    /// The scopes that it asks for; those that this server does not know are left out.
+    /// The scopes that the token requests. Unknown scopes are left out.
     public var scopes: Set<Scope>
     public var account: String?
     /// `iat`.
@@ -58,14 +58,14 @@ public struct SignedClaims: Hashable, Sendable {
     }
 }
 
-/// A signed token that was accepted, and the principal that it makes.
+/// An accepted signed token, and the principal that it stands for.
 public struct Assertion: Hashable, Sendable {
-    /// It has those of the token's scopes that the issuer may grant.
+    /// Its scopes are those of the token that the issuer may grant.
     public var principal: Principal
     public var claims: SignedClaims
-    /// A number of the key that signed it.
+    /// The number of the key that signed it.
     public var key: Int
-    /// How much longer than it says it is accepted, for clocks that differ.
+    /// How long after its expiry it is still accepted, to allow for clock skew.
     public var leeway: Milliseconds
 
     public init(principal: Principal, claims: SignedClaims, key: Int, leeway: Milliseconds) {
@@ -82,11 +82,11 @@ struct Credential: Hashable, Sendable {
     var proof: Proof
     /// On the real clock; `nil` = it does not expire.
     var expires: Timestamp?
-    /// When a connection ends for it; later than ``expires`` where clocks may differ.
+    /// When the connection ends: ``expires`` plus the leeway for clock skew.
     var ends: Timestamp?
 
     enum Proof: Hashable {
-        /// A token of the directory, by its id, and the digest that it had.
+        /// A token of the directory, by its id, and its digest at that time.
         case token(id: String, digest: [UInt8])
         case assertion(Assertion)
     }

@@ -3,17 +3,17 @@ internal import TelltaleModel
 
 /// The moments of the real clock at which the tokens of connections expire.
 ///
-/// The real clock may be set ahead, and nothing tells of that. So the first moment is compared with it again and again, once a
-/// second for all connections together.
+/// The real clock may be set ahead without notice. So the earliest moment is compared with it once a second, for all connections
+/// together.
 struct ExpiryWatch {
     private var moments = Heap<SessionDeadline<Timestamp>>()
-    /// When ``takeDue(at:)`` is to be asked, by the monotonic clock; `nil` = there is nothing to ask for.
+    /// When ``takeDue(at:)`` should be called next, by the monotonic clock; `nil` = no moment is watched.
     private(set) var nextLook: MonotonicTime?
 
-    /// The longest time in which a clock that was set ahead is not noticed.
+    /// The longest time for which a clock that was set ahead goes unnoticed.
     private static let longestWait = Milliseconds.seconds(1)
 
-    /// Of moments, those of connections that have gone or have a newer token included.
+    /// Number of moments, including those of closed connections and replaced tokens.
     var count: Int { moments.count }
 
     mutating func insert(_ moment: Timestamp, of id: SessionID, at now: HubTime) {
@@ -22,12 +22,12 @@ struct ExpiryWatch {
         nextLook = nextLook.map { min($0, look) } ?? look
     }
 
-    /// Forgets every moment but these.
+    /// Replaces all moments.
     mutating func replaceAll(with moments: [SessionDeadline<Timestamp>]) {
         self.moments = Heap(moments)
     }
 
-    /// The next connection with a moment that has come. It may have gone, or have a newer token.
+    /// The next connection whose moment has come. It may be closed, or have a newer token.
     mutating func takeDue(at now: HubTime) -> SessionDeadline<Timestamp>? {
         if let first = moments.min, first.time <= now.wall { return moments.popMin() }
         if let nextLook, nextLook <= now.monotonic {

@@ -1,17 +1,17 @@
 public import TelltaleModel
 
-/// A program, a device or a service that has rights of its own.
+/// A program, a device or a service with its own rights.
 public struct Principal: Hashable, Sendable {
-    /// The accounts for which a principal may ask and act.
+    /// The accounts whose data a principal may read and for which it may act.
     public enum Accounts: Hashable, Sendable {
         /// No account.
         case none
         /// This account, always.
         case one(String)
-        /// Any account; every account's activities if it names none.
+        /// Any account; without a named account, the activities of all.
         case any
 
-        /// An account does not include none: a connection without one that is given `read:` would see every account's
+        /// One account does not include `none`: a connection without an account that has `read:` would see every account's
         /// activities.
         fileprivate func include(_ other: Accounts) -> Bool { self == .any || self == other }
     }
@@ -19,7 +19,7 @@ public struct Principal: Hashable, Sendable {
     public var name: String
     public var scopes: Set<Scope>
     public var accounts: Accounts
-    /// The `src=` that it may use besides its own name: texts, or prefixes that end in `*`.
+    /// The `src=` values that it may use besides its own name: exact texts, or prefixes that end in `*`.
     public var sources: [String] = []
     /// The most requests a second over all its connections, with a burst of twice as many; `nil` = unlimited.
     public var rate: Int?
@@ -35,7 +35,8 @@ public struct Principal: Hashable, Sendable {
     /// The longest ``name``, in bytes.
     public static let nameLengthLimit = 128
 
-    /// Whether `text` is 1 to 128 of `A-Z a-z 0-9 . _ ~ : @ / -`: it is a value on the line, and a source of events.
+    /// Whether `text` is 1 to 128 characters of `A-Z a-z 0-9 . _ ~ : @ / -`, so that it can be a value on the line and a source
+    /// of events.
     public static func isName(_ text: String) -> Bool {
         (1...nameLengthLimit).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -74,20 +75,20 @@ public struct Principal: Hashable, Sendable {
     /// The account of a connection that names none.
     var defaultAccount: String? { if case .one(let account) = accounts { account } else { nil } }
 
-    /// Whether a connection of `other` loses nothing, and is shown nothing new but by its own requests, when it goes on with
-    /// this one.
+    /// Whether a connection of `other` can switch to this principal: it loses no right, and its existing subscriptions show
+    /// nothing new.
     func includes(_ other: Principal) -> Bool {
         other.scopes.allSatisfy(has) && accounts.include(other.accounts)
     }
 }
 
-/// Every principal with its tokens, as the performer has read them. A token itself is never kept: only its digest is.
+/// Every principal with its tokens, as the performer has read them. Only the digest of a token is kept.
 public struct PrincipalDirectory: Sendable {
     /// The record of one token.
     public struct Token: Hashable, Sendable {
-        /// 8 of `a-z2-7`, public: logs and revocations name it.
+        /// 8 of `a-z2-7`; public, because logs and revocations name it.
         public var id: String
-        /// Of the whole text of the token.
+        /// The digest of the whole token text.
         public var digest: [UInt8]
         public var expires: Timestamp?
 
@@ -104,14 +105,14 @@ public struct PrincipalDirectory: Sendable {
     /// The issuers of accepted signed tokens; `nil` = no signed token is accepted.
     public var issuers: (any TokenIssuers)?
 
-    /// - Parameter digest: Gives the digest of a token's text: a pure function.
+    /// - Parameter digest: Computes the digest of a token's text; a pure function.
     public init(digest: @escaping @Sendable (String) -> [UInt8]) {
         self.digest = digest
     }
 
     /// Adds a principal.
     ///
-    /// - Precondition: No token has the id of another one.
+    /// - Precondition: No two tokens have the same id.
     public mutating func insert(_ principal: Principal, tokens: [Token]) {
         for token in tokens {
             precondition(self.tokens[token.id] == nil, "two tokens have the id \(token.id)")
@@ -122,7 +123,7 @@ public struct PrincipalDirectory: Sendable {
 
     public var principalCount: Int { principals.count }
 
-    /// Why a token is not accepted. A client is told the same for all of them; a log is told which.
+    /// Why a token is rejected. A client gets the same answer for every reason; the log names the reason.
     enum Refusal: Error, Hashable {
         case malformed
         case unknown(id: String)
@@ -131,10 +132,10 @@ public struct PrincipalDirectory: Sendable {
         case assertion(AssertionRefusal)
     }
 
-    /// The issuers that are to check a token before it is a credential; `nil` for a token that this directory knows by itself.
+    /// The issuers that must check a token first; `nil` for a token that this directory checks itself.
     func checkers(of text: String) -> (any TokenIssuers)? { TokenText.isSigned(text) ? issuers : nil }
 
-    /// The credential of a signed token that was checked, maybe by issuers that are replaced by now.
+    /// The credential of a checked signed token. The issuers that checked it may have been replaced since.
     func credential(of verdict: TokenVerdict) throws(Refusal) -> Credential {
         let assertion: Assertion
         do throws(AssertionRefusal) {
@@ -148,7 +149,7 @@ public struct PrincipalDirectory: Sendable {
         return credential
     }
 
-    /// The credential that a token of this directory stands for.
+    /// The credential of a token in this directory.
     func credential(of text: String, at wall: Timestamp) throws(Refusal) -> Credential {
         // Computed before the look-up, so that the time of an answer does not depend on whether the id exists.
         let given = digest(text)
@@ -164,7 +165,7 @@ public struct PrincipalDirectory: Sendable {
         switch credential.proof {
         case .assertion(let assertion): return issuers?.renewed(assertion).map { Credential($0) }
         case .token(let id, let digest):
-            // A secret that was replaced is gone, although the new one has its id.
+            // The secret may have been replaced under the same id.
             guard let (token, principal) = tokens[id], Self.isSame(digest, token.digest),
                 principals[principal].name == credential.principal.name
             else { return nil }
@@ -172,7 +173,7 @@ public struct PrincipalDirectory: Sendable {
         }
     }
 
-    /// Compares in a time that does not depend on where the first difference is.
+    /// Compares in constant time.
     private static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         var difference: UInt8 = 0
@@ -199,7 +200,7 @@ public enum TokenText {
         return id.allSatisfy(isIDByte) ? String(decoding: id, as: UTF8.self) : nil
     }
 
-    /// Whether `text` may be a token that an issuer signed: three parts with dots between them, which no other token has.
+    /// Whether `text` may be a signed token: it has dots, which no other token has.
     static func isSigned(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
     /// Whether `text` is 8 of `a-z2-7`.

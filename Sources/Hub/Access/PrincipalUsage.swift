@@ -1,14 +1,13 @@
 internal import TelltaleModel
 
-/// The connections and the requests of each principal.
+/// Counts the connections and limits the request rate of each principal.
 ///
 /// Invariants:
-/// - A bucket that is not full outlives the last connection of its principal, or reconnecting would fill it.
-/// - Principals without a connection whose buckets are full are forgotten in time: the memory follows the connections, and not
-///   every principal that ever came.
+/// - A bucket that is not full outlives the last connection of its principal; otherwise reconnecting would refill it.
+/// - Principals without a connection whose buckets are full are eventually forgotten, so memory is bounded by the connections.
 struct PrincipalUsage {
     private var entries: [String: Entry] = [:]
-    /// How many entries there may be before the next look for those that can be forgotten.
+    /// How many entries trigger the next sweep.
     private var sweepCount = Self.smallestSweep
 
     private struct Entry {
@@ -18,51 +17,48 @@ struct PrincipalUsage {
 
     private static let smallestSweep = 64
 
-    /// Of principals that are remembered.
+    /// Number of principals that are remembered.
     var count: Int { entries.count }
 
     func connectionCount(of name: String) -> Int { entries[name]?.connectionCount ?? 0 }
 
-    /// A connection speaks for a principal from now on.
     mutating func opened(_ name: String, at now: MonotonicTime) {
         if entries.count >= sweepCount { sweep(at: now) }
         entries[name, default: Entry()].connectionCount += 1
     }
 
-    /// A connection of a principal is gone.
     mutating func closed(_ name: String) {
         guard var entry = entries[name] else { return }
         entry.connectionCount -= 1
         entries[name] = entry.connectionCount == 0 && entry.bucket.isUnused ? nil : entry
     }
 
-    /// Takes one request of a principal that has a connection.
+    /// Takes one request of a connected principal.
     ///
-    /// - Returns: `nil` where it may be made; else how long until it may.
+    /// - Returns: `nil` if the request is allowed; else how long until it is.
     mutating func take(_ name: String, rate: Int, at now: MonotonicTime) -> Milliseconds? {
         entries[name]?.bucket.take(rate: rate, at: now)
     }
 
     private mutating func sweep(at now: MonotonicTime) {
         entries = entries.filter { $0.value.connectionCount > 0 || !$0.value.bucket.isFull(at: now) }
-        // Twice what is left, so that each entry is looked at a few times in all.
+        // Twice the number that is left, so the cost of sweeps is amortised.
         sweepCount = max(Self.smallestSweep, 2 * entries.count)
     }
 }
 
-/// How many requests a principal may still make: a bucket that fills by its rate, and holds twice as much.
+/// A token bucket that fills at the rate and holds twice as much.
 struct RateBucket {
-    /// Requests that were taken and have not been given back by time, in nanoseconds of the rate.
+    /// When the bucket is full again if nothing more is taken. One request costs 1 s divided by the rate.
     private var emptyUntil = MonotonicTime.distantPast
 
     var isUnused: Bool { emptyUntil == .distantPast }
 
-    /// Whether it holds no less than an unused one.
     func isFull(at now: MonotonicTime) -> Bool { emptyUntil <= now }
 
-    /// Takes one request out.
+    /// Takes one request.
     ///
-    /// - Returns: `nil` where it was there; else how long until there is one.
+    /// - Returns: `nil` if one was available; else how long until one is.
     mutating func take(rate: Int, at now: MonotonicTime) -> Milliseconds? {
         let interval = Duration.seconds(1) / max(1, rate)
         let capacity = Duration.seconds(2)

@@ -48,7 +48,7 @@ public enum Scope: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether its holder acts for an account or shows what an account may see.
+    /// Whether its holder acts for an account or sees the data of one.
     public var concernsAccounts: Bool {
         switch self {
         case .read, .act: true
@@ -56,9 +56,9 @@ public enum Scope: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The right that both allow; `nil` = they allow nothing in common.
+    /// The right that both allow; `nil` = none.
     ///
-    /// Two ranges of keys never overlap in part: one includes the other, or they have no key in common.
+    /// Two key ranges never overlap in part: one includes the other, or they are disjoint.
     public func intersection(_ other: Scope) -> Scope? {
         if covers(other) { return other }
         return other.covers(self) ? self : nil
@@ -118,7 +118,7 @@ public enum KeyRange: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The kind of all of its keys; `nil` = they are of any kind.
+    /// The kind of all its keys; `nil` = any kind.
     var kind: String? {
         switch self {
         case .all: nil

@@ -1,9 +1,8 @@
 internal import TelltaleModel
 
-/// A signed token that a connection sent, as the performer is to check it: on another thread, because a signature takes as long
-/// as many requests.
+/// A signed token for the performer to check on another thread, because verifying a signature takes as long as many requests.
 public struct TokenCheck: Sendable {
-    /// Whose `HELLO` waits for it. A connection has one check at a time.
+    /// The session whose `HELLO` is waiting. A session has at most one check at a time.
     public let session: SessionID
     let token: String
     let issuers: any TokenIssuers
@@ -21,7 +20,7 @@ public struct TokenCheck: Sendable {
     }
 }
 
-/// What a ``TokenCheck`` came to.
+/// The result of a ``TokenCheck``.
 public struct TokenVerdict: Sendable {
     let session: SessionID
     let token: String

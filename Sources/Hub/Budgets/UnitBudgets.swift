@@ -3,24 +3,24 @@ internal import TelltaleModel
 
 /// The devices that have a budget: those with a connection, and those that had one within a day.
 ///
-/// It bounds its memory by what each client has: a device with a connection has at most ``BudgetUnit/keyLimit`` ledgers,
-/// and those without one have ``departedLimit`` together for each principal. Beyond that the device that left first is
-/// forgotten, and has all of its credit when it comes back, as after a restart. So one principal's devices cost no other's.
+/// Memory is bounded per client: a connected device has at most ``BudgetUnit/keyLimit`` ledgers, and the disconnected devices of
+/// one principal have ``departedLimit`` together. Beyond that, the device that left first is forgotten; it has full credit when
+/// it returns, as after a restart. So one principal's devices never evict another's.
 struct UnitBudgets {
     /// `nil` = there is no budget.
     let budget: RowBudget?
     private var units: [UnitName: BudgetUnit] = [:]
     private var departed: [String: Departed] = [:]
-    /// Of each control whose operation devices with a budget have begun: these devices, in the order of their taps.
+    /// For each control with an operation in progress: the devices with a budget that began it, in the order of their taps.
     private var tappers: [Key: [BudgetUnit]] = [:]
 
-    /// Ledgers of one principal's devices that have no connection.
+    /// The most ledgers that one principal's disconnected devices may have.
     static let departedLimit = 65_536
-    /// A device that stays away longer is forgotten.
+    /// A device that stays away longer than this is forgotten.
     static let memory = Milliseconds.days(1)
 
-    /// The devices of one principal that have no connection, those that left first in front. One that came back stays in
-    /// its place until that comes up.
+    /// The disconnected devices of one principal, oldest departure first. A device that returned keeps its place until it reaches
+    /// the front.
     private struct Departed {
         var places: [Place] = []
         var first = 0
@@ -31,25 +31,25 @@ struct UnitBudgets {
     private struct Place {
         let unit: BudgetUnit
         let since: MonotonicTime
-        /// Which of its departures it is.
+        /// The number of the departure that this place is for.
         let departure: Int
 
-        /// It has not come back since.
+        /// It has not returned since.
         var isAway: Bool { unit.sessions.isEmpty && unit.departureCount == departure }
     }
 
     init(_ budget: RowBudget?) { self.budget = budget }
 
     var unitCount: Int { units.count }
-    /// Ledgers of devices that have no connection.
+    /// Ledgers of disconnected devices.
     var departedLedgerCount: Int { departed.values.reduce(0) { $0 + $1.ledgerCount } }
-    /// Whether an operation that such a device began may be under way. Hardly ever.
+    /// Whether an operation begun by a device with a budget may be in progress. Rare.
     var hasTaps: Bool { !tappers.isEmpty }
 
-    /// A connection is a device's from now on.
+    /// Adds a connection to a device.
     ///
-    /// - Parameter session: Of the connection.
-    /// - Returns: `nil` where there is no budget.
+    /// - Parameter session: The connection's session.
+    /// - Returns: `nil` if there is no budget.
     mutating func join(_ name: UnitName, _ session: SessionID, at now: MonotonicTime) -> BudgetUnit? {
         guard let budget else { return nil }
         if let known = units[name] {
@@ -65,7 +65,7 @@ struct UnitBudgets {
         return unit
     }
 
-    /// A connection is not the device's any more.
+    /// Removes a connection from its device.
     mutating func leave(_ unit: BudgetUnit, _ session: SessionID, at now: MonotonicTime) {
         unit.leave(session, at: now)
         guard unit.sessions.isEmpty else { return }
@@ -79,7 +79,7 @@ struct UnitBudgets {
             return
         }
         let principal = unit.name.principal ?? ""
-        // Taken out, so that it is changed in its place.
+        // Taken out, so that it is changed in place.
         var places = departed.removeValue(forKey: principal) ?? Departed()
         places.places.append(Place(unit: unit, since: now, departure: unit.departureCount))
         places.unitCount += 1
@@ -92,7 +92,7 @@ struct UnitBudgets {
             places.ledgerCount -= first.unit.ledgerCount
             units[first.unit.name] = nil
         }
-        // Places of devices that came back, or are forgotten, are dropped when they are more than the others.
+        // Places of returned or forgotten devices are dropped when they outnumber the others.
         if places.places.count > 2 * places.unitCount + 16 {
             places.places = places.places[places.first...].filter { $0.isAway && units[$0.unit.name] === $0.unit }
             places.first = 0
@@ -106,7 +106,7 @@ struct UnitBudgets {
 
     // MARK: Taps
 
-    /// A device has tapped a control, and that is durable.
+    /// Records a durable tap of a device.
     ///
     /// - Parameter commit: The record of the tap.
     mutating func noteTap(of control: Key, by unit: BudgetUnit, in commit: Int64) {
@@ -114,9 +114,9 @@ struct UnitBudgets {
         if tappers[control]?.contains(where: { $0 === unit }) != true { tappers[control, default: []].append(unit) }
     }
 
-    /// The devices that began an operation of a control that changed now.
+    /// The devices that began the operation of a control that just changed.
     ///
-    /// - Parameter endsOperation: It is over, and they are not told again.
+    /// - Parameter endsOperation: The operation is over, so they are forgotten.
     mutating func takeTappers(of control: Key, endsOperation: Bool) -> [BudgetUnit] {
         guard let units = tappers[control] else { return [] }
         if endsOperation { tappers[control] = nil }

@@ -4,56 +4,56 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// The decisions of one turn, until the journal has them.
+/// The decisions of one turn, until they are durable.
 struct Batch: ~Copyable, Sendable {
-    /// Records that were not given away yet.
+    /// Records that were not handed to the journal yet.
     private(set) var records: [JournalRecord] = []
-    /// How many there are, given away or not.
+    /// All records, handed over or not.
     private(set) var recordCount = 0
-    /// Of all records, about as many as the journal writes, and never fewer.
+    /// An upper bound of the bytes that the journal writes for all records.
     private(set) var byteCount = 0
     /// Records that the hub originated: kinds, settings, provider changes.
     private var ownRecordCount = 0
     private var ownByteCount = 0
-    /// How many requests were decided for it, and how many may be.
+    /// How many requests were decided for it, and the limit.
     var requestCount = 0
     private let requestLimit: Int
     private let byteLimit: Int
-    /// How many keys `RELOAD` of patterns may still go through, and how many may be told which provider acts for them.
+    /// How many more keys a `RELOAD` of patterns may process, and how many more may be assigned a provider.
     var reloadShare: WalkShare
     var alignShare: WalkShare
-    /// The hub's own entries in it; they come again when it cannot be written.
+    /// The hub's own entries in it; they are retried if it cannot be written.
     var ownEntries: [JournalEntry] = []
-    /// Kinds and settings that take effect with it, and else must come again.
+    /// Kinds and settings that take effect with it, and are retried if it cannot be written.
     var kinds: [Kind]?
     var settings: DecisionSettings?
     /// The change that each record makes for the followers of its key.
     private(set) var changes: [Change] = []
-    /// The actions that providers are asked for.
+    /// The actions to request from providers.
     private(set) var calls: [(key: Key, ProviderCall)] = []
-    /// Taps of devices that have a budget.
+    /// Taps by devices with a budget.
     private(set) var taps: [DecidedTap] = []
-    /// The senders of requests that wait for its end.
+    /// The senders of requests that wait for the end of this batch.
     var held: [SessionID] = []
-    /// Sessions that have replies in it, in the order of their first.
+    /// Sessions that have replies in it, in the order of their first reply.
     var sessions: [SessionID] = []
-    /// How to take back what it did to sessions and providers.
+    /// How to undo its effects on sessions and providers.
     var sessionUndo: [SessionUndo] = []
-    /// The store's undo log, once the batch is settled: only to be freed with the rest of it.
+    /// The store's undo log after the batch is settled, kept only to be freed with it.
     var storeUndo: [Undo] = []
 
-    /// The most records of one commit, so that no commit grows without bound.
+    /// The most records in one commit.
     private static let recordLimit = 8_192
-    /// The numbers of a record and its lengths, at their longest.
+    /// An upper bound for the numbers and lengths that the journal writes with a record.
     private static let headBytes = 48
 
     /// - Parameters:
-    ///   - count: About how many records it will have. A busy hub's next batch has about as many as the last one, and
-    ///     growing to them step by step copies each record a few times.
-    ///   - limit: Of how many records a part is.
-    ///   - requestLimit: How many requests may be decided for all of it.
+    ///  - count: The expected number of records, usually that of the last batch. Growing step by step would copy each record
+    ///    several times.
+    ///  - limit: The number of records in a part.
+    ///  - requestLimit: How many requests may be decided for the whole batch.
     ///   - byteLimit: ``Limits/batchBytes``
-    ///   - walkShare: On how many keys each kind of walk may do something, all walks of the kind together.
+    ///  - walkShare: How many keys all scans of one kind may process together.
     init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, walkShare: Int) {
         self.requestLimit = requestLimit
         self.byteLimit = byteLimit
@@ -63,14 +63,14 @@ struct Batch: ~Copyable, Sendable {
         changes.reserveCapacity(count)
     }
 
-    /// How many requests may still be decided for it.
+    /// How many more requests may be decided for it.
     var room: Int { requestLimit - requestCount }
 
-    /// The hub's own records do not count: when they cannot be written, they must not shut out requests.
+    /// The hub's own records do not count: if they cannot be written, they must not keep requests out.
     var hasRoom: Bool {
         recordCount - ownRecordCount < Self.recordLimit && byteCount - ownByteCount < byteLimit
     }
-    /// Deadlines take up half of a batch at most: timers alone must not keep requests from being decided.
+    /// Deadlines take up at most half of a batch, so that timers alone cannot starve requests.
     var hasRoomForDeadlines: Bool {
         recordCount - ownRecordCount < Self.recordLimit / 2 && byteCount - ownByteCount < byteLimit / 2
     }
@@ -83,7 +83,7 @@ struct Batch: ~Copyable, Sendable {
 
     mutating func append(_ change: consuming Change) { changes.append(change) }
 
-    /// - Parameter late: In the order of their commits, as those that are there.
+    /// - Parameter late: Changes in the order of their commits, like those already there.
     mutating func merge(_ late: [Change]) {
         guard !late.isEmpty else { return }
         var merged: [Change] = []
@@ -103,10 +103,10 @@ struct Batch: ~Copyable, Sendable {
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
     mutating func append(_ tap: DecidedTap) { taps.append(tap) }
 
-    /// The records so far are the hub's own.
+    /// Counts the records so far as the hub's own.
     mutating func noteOwnRecords() { (ownRecordCount, ownByteCount) = (recordCount, byteCount) }
 
-    /// Gives away the records that were not given away yet.
+    /// Hands over the records that were not handed over yet.
     mutating func takeRecords(isLast: Bool) -> [JournalRecord] {
         var taken: [JournalRecord] = []
         swap(&taken, &records)
@@ -115,19 +115,19 @@ struct Batch: ~Copyable, Sendable {
     }
 }
 
-/// A tap of a device that has a budget of rows.
+/// A tap by a device with a row budget.
 struct DecidedTap: Sendable {
     let control: Key
     let session: SessionID
     let commit: Int64
 }
 
-/// How to take back what a request did to its session, when its batch is not written.
+/// How to undo what a request did to its session, if its batch is not written.
 enum SessionUndo: Sendable {
     /// The session had not tapped a control before.
     case tapped(SessionID)
     /// The connection began to serve a kind.
     case served(String, SessionID)
-    /// A `RELOAD` of its goes on with the next batch.
+    /// A `RELOAD` of the session continues with the next batch.
     case reloads(SessionID)
 }

@@ -9,33 +9,32 @@ struct Change: Sendable {
     var commit: Int64
     var milestones: [Announcement] = []
     var alert: ActivityAlert?
-    /// The place of the activity among others may have changed with it.
+    /// The activity's rank among others may have changed too.
     var isReordered = true
-    /// The activity as the commit left it, and so whose it was then. A later commit of the same batch may give it to
-    /// other accounts.
+    /// The activity as this commit left it. It fixes whose it was, because a later commit of the batch may change its accounts.
     var activity: ActivityBox?
 
-    /// Something goes out before its row.
+    /// An announcement precedes its row.
     var isAnnounced: Bool { alert != nil || !milestones.isEmpty }
 
-    /// Whether the devices of `account` could show it then; without an account everything is visible.
+    /// Whether it was visible to the devices of `account` then; without an account everything is visible.
     func isVisible(to account: String?) -> Bool { account.map { activity?.value.isVisible(to: $0) ?? true } ?? true }
 
-    /// Whether what goes out before its row is for the devices of `account`. An activity that leaves with this commit
-    /// can be seen no more, and its end may be what is told.
+    /// Whether its announcements are for the devices of `account`. An activity that this commit ends is no longer visible, but
+    /// its end may be the announcement.
     func isTold(to account: String?) -> Bool {
         guard let account, let activity = activity?.value else { return true }
         return activity.isAddressed(to: account) && !activity.isDismissed(by: account)
     }
 
-    /// Whether it was for `account` then.
+    /// Whether it was addressed to `account` then.
     func isAddressed(to account: String?) -> Bool {
         account.map { activity?.value.isAddressed(to: $0) ?? true } ?? true
     }
 }
 
 extension Change {
-    /// The change that `outcome` made of an activity.
+    /// The change that `outcome` made to an activity.
     init(entity: EntityIndex, commit: Int64, activity: ActivityBox, _ outcome: ActivityOutcome) {
         self.init(
             entity: entity, commit: commit,

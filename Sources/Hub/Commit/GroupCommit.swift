@@ -4,15 +4,15 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// The batch under way, and what waits for the next one: many requests share one sync of the disk.
+/// The current batch, and what waits for the next one. Many requests share one disk sync.
 ///
 /// A batch is idle, then deciding, then committing, then idle again.
 ///
 /// Invariants:
 /// - Nothing is decided while a batch is committing, and nothing is rendered before it is settled.
-/// - ``durableSequence`` is the newest record that the journal has confirmed; it never goes back.
-/// - The hub's own entries (kinds, settings, restarts, provider changes) are in a batch, or wait here; a batch that is
-///   refused gives it back.
+/// - ``durableSequence`` is the newest record that the journal has confirmed. It never decreases.
+/// - The hub's own entries (kinds, settings, restarts, provider changes) are in a batch or wait here. A refused batch returns
+///   them.
 struct GroupCommit: ~Copyable {
     private enum Phase {
         case idle, deciding, committing
@@ -21,13 +21,13 @@ struct GroupCommit: ~Copyable {
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
     private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, walkShare: 0)
-    /// The batch before, until there is time to free what it held.
+    /// The previous batch, kept until there is time to free it.
     private var settledBatch: Batch?
     /// The newest record that is durable.
     private(set) var durableSequence: Int64 = 0
-    /// How many records the batch before had.
+    /// The number of records in the previous batch.
     private(set) var lastRecordCount = 0
-    /// After a refused batch, no deadline fires before this moment.
+    /// After a refused batch, no deadline fires before this.
     private(set) var retryTime = MonotonicTime.distantPast
     /// The hub's own entries of the next batch, in this order: settings, kinds, entries.
     private var pendingSettings: DecisionSettings?
@@ -35,31 +35,31 @@ struct GroupCommit: ~Copyable {
     private var pendingEntries: [JournalEntry] = []
     /// The principal whose request is being decided; `nil` = the hub itself, or a server without tokens.
     private var author: String?
-    /// Memory for records; `nil` while one is written.
+    /// A reusable buffer for records; `nil` while a record is written.
     private var spareWriter: BinaryWriter?
 
-    /// After a batch was refused, the hub's own work waits so long.
+    /// How long the hub's own work waits after a refused batch.
     private static let retryPause = Milliseconds.seconds(1)
 
     var isIdle: Bool { phase == .idle }
-    /// The end of the batch is yet to be decided.
+    /// The batch still takes decisions.
     var isDeciding: Bool { phase == .deciding }
 
-    /// Whether the batch takes another request of `limit` records a part.
+    /// Whether the batch accepts another request, with parts of `limit` records.
     @inline(__always)
     func takesRequest(limit: Int) -> Bool { batch.hasRoom && batch.room > 0 && batch.records.count < limit }
     var isFull: Bool { !batch.hasRoom || batch.room == 0 }
     var hasRoomForDeadlines: Bool { batch.hasRoomForDeadlines }
-    /// Whether the batch has room for what another key of a `RELOAD` makes.
+    /// Whether the batch has room for the records of another key of a `RELOAD`.
     var mayReloadMore: Bool { !batch.reloadShare.isUsedUp && batch.hasRoom }
-    /// The same of what another key makes that is told which provider acts for it.
+    /// Whether the batch has room for the records of another key that is assigned a provider.
     var mayAlignMore: Bool { !batch.alignShare.isUsedUp && batch.hasRoom }
     /// How many requests were decided for the batch.
     var requestCount: Int { batch.requestCount }
-    /// How many requests may still be decided for it; `nil` = there is none.
+    /// How many more requests may be decided for it; `nil` = there is no batch.
     var room: Int? { isIdle ? nil : batch.room }
 
-    /// Whether the hub has something of its own to say.
+    /// Whether the hub has its own entries to commit.
     var hasOwnWork: Bool { !pendingEntries.isEmpty || pendingKinds != nil || pendingSettings != nil }
 
     // MARK: What the hub originates
@@ -68,11 +68,11 @@ struct GroupCommit: ~Copyable {
     var proposedSettings: DecisionSettings? { pendingSettings }
 
     mutating func propose(_ settings: DecisionSettings) { pendingSettings = settings }
-    /// - Parameter kinds: `nil` takes back what still waits.
+    /// - Parameter kinds: `nil` withdraws the pending proposal.
     mutating func propose(_ kinds: [Kind]?) { pendingKinds = kinds }
     mutating func propose(_ entry: JournalEntry) { pendingEntries.append(entry) }
 
-    /// Moves what waits into the batch.
+    /// Moves the pending settings into the batch.
     mutating func takeSettings() -> DecisionSettings? {
         batch.settings = pendingSettings.take()
         return batch.settings
@@ -89,7 +89,7 @@ struct GroupCommit: ~Copyable {
         return batch.ownEntries
     }
 
-    /// The records of the batch so far are the hub's own.
+    /// Counts the batch's records so far as the hub's own.
     mutating func noteOwnRecords() { batch.noteOwnRecords() }
 
     // MARK: Deciding
@@ -104,7 +104,7 @@ struct GroupCommit: ~Copyable {
             walkShare: walkShare)
     }
 
-    /// Records that are appended from now on are of this principal; `nil` = of the hub.
+    /// Sets the principal of the records appended from now on; `nil` = the hub.
     mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }
@@ -115,12 +115,12 @@ struct GroupCommit: ~Copyable {
     mutating func append(_ tap: DecidedTap) { batch.append(tap) }
     mutating func recordUndo(_ undo: SessionUndo) { batch.sessionUndo.append(undo) }
 
-    /// Makes what was applied the next record.
+    /// Appends what was applied as the next record.
     ///
     /// - Parameters:
-    ///   - entity: The text of its key; empty = it is about none.
-    ///   - previous: The key's record before it; 0 = there is none.
-    ///   - writeEntry: Writes what was decided on.
+    ///  - entity: The text of its key; empty = none.
+    ///  - previous: The key's previous record; 0 = none.
+    ///  - writeEntry: Writes the entry that was decided on.
     mutating func append(
         _ result: inout DecisionResult, at sequence: Int64, time: Timestamp, wall: Timestamp,
         entity: consuming String, previous: Int64, _ writeEntry: (inout BinaryWriter) -> Void
@@ -130,7 +130,7 @@ struct GroupCommit: ~Copyable {
         spareWriter = consume writer
         batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
         for call in result.calls { batch.append(call) }
-        // Moved, because nothing else asks for it.
+        // Moved out, because nothing else reads it.
         if let change = result.change.take() { batch.append(change) }
         if let derived = result.derived.take() { for change in derived.changes { batch.append(change) } }
     }
@@ -138,8 +138,8 @@ struct GroupCommit: ~Copyable {
     /// Ends a part of the batch.
     ///
     /// - Parameters:
-    ///   - isLast: All of the batch is decided.
-    ///   - late: Changes of its records that are known at its end, in the order of their commits.
+    ///   - isLast: The whole batch is decided.
+    ///   - late: Changes that become known only at the end of the batch, in the order of their commits.
     /// - Returns: The records of the part.
     mutating func endPart(isLast: Bool, late: [Change] = []) -> [JournalRecord] {
         batch.merge(late)
@@ -151,16 +151,16 @@ struct GroupCommit: ~Copyable {
 
     /// The batch is durable up to the record `sequence`.
     ///
-    /// - Returns: What there is to be published and answered. Give it back with ``keep(_:undo:)``.
+    /// - Returns: What to publish and answer. Return it with ``keep(_:undo:)``.
     mutating func committed(through sequence: Int64) -> Batch {
         lastRecordCount = batch.recordCount
         durableSequence = sequence
         return takeBatch()
     }
 
-    /// The batch is not written.
+    /// The batch was not written.
     ///
-    /// - Returns: What there is to be taken back and refused.
+    /// - Returns: What to undo and refuse.
     mutating func refused(at now: MonotonicTime) -> Batch {
         retryTime = now + Self.retryPause
         pendingEntries = batch.ownEntries + pendingEntries
@@ -169,7 +169,7 @@ struct GroupCommit: ~Copyable {
         return takeBatch()
     }
 
-    /// A snapshot or a record was replayed.
+    /// Records that a snapshot or a record was replayed.
     mutating func replayed(through sequence: Int64) { durableSequence = sequence }
 
     private mutating func takeBatch() -> Batch {
@@ -185,7 +185,7 @@ struct GroupCommit: ~Copyable {
         settledBatch = consume batch
     }
 
-    /// Frees what the batch before held, such as the former state of every key in it. Best while the journal has the next
-    /// batch, and every client waits: it takes a good part of the time of deciding.
+    /// Frees the previous batch, including the former state of each of its keys. Call it while the journal writes the next batch:
+    /// it takes a good part of the time of deciding, and nothing waits for it then.
     mutating func freeSettled() { settledBatch = nil }
 }

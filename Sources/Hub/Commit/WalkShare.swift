@@ -1,11 +1,11 @@
-/// How much a batch does of walks over many keys: whatever one client asks for, the others wait no longer for the next batch.
+/// How much of a scan over many keys one batch performs. It bounds how long one client's request delays the others' next batch.
 struct WalkShare: Sendable {
-    /// Keys on which something may still be done, such as a record each.
+    /// How many more keys may be processed, for example with a record each.
     private(set) var keys: Int
-    /// Keys that may still be looked at, most of which are passed by.
+    /// How many more keys may be examined. Most are skipped.
     private(set) var looks: Int
 
-    /// - Parameter looksPerKey: How many are passed by at the cost of one on which something is done.
+    /// - Parameter looksPerKey: How many skipped keys cost as much as one that is processed.
     init(keys: Int, looksPerKey: Int = 32) {
         self.keys = keys
         let (looks, isTooMany) = keys.multipliedReportingOverflow(by: looksPerKey)
@@ -18,18 +18,18 @@ struct WalkShare: Sendable {
     mutating func takeKey() { keys -= 1 }
 }
 
-/// A walk over a table that goes on with each batch, and may become necessary again while it is under way: then it begins again
-/// behind its end, and not at once. So the last keys of the table have their turn, however often that happens.
+/// A scan over a table that continues with each batch. If it becomes necessary again while in progress, it first reaches the end
+/// and then starts over. So the last keys of the table are reached, however often that happens.
 struct RepeatedWalk: Sendable {
     private(set) var position = 0
     private(set) var mustRepeat = false
 
-    /// It is to meet all of the table from now on.
+    /// Requires a full scan from now on.
     mutating func demand() { if position > 0 { mustRepeat = true } }
 
-    /// The position that comes next; `nil` = the walk is over.
+    /// The next position; `nil` = the scan is complete.
     ///
-    /// - Parameter end: Of the table, as it is now.
+    /// - Parameter end: The current size of the table.
     mutating func next(end: Int) -> Int? {
         if position >= end, mustRepeat { (position, mustRepeat) = (0, false) }
         guard position < end else { return nil }

@@ -2,11 +2,11 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// The keys that the devices of each account may be shown, and how many live activities each account has.
+/// The keys visible to the devices of each account, and the number of live activities of each account.
 ///
-/// Invariant: an account has a number exactly as long as a listed key or a count holds it.
+/// Invariant: an account has a number exactly as long as a listed key or a count refers to it.
 struct AccountIndex: Sendable {
-    /// The activities, which compete in the views of an account, and everything else.
+    /// Activities, which compete in the views of an account, and everything else.
     private var activities = AudienceIndex()
     private var others = AudienceIndex()
     private var counts = ActivityCounts()
@@ -21,7 +21,7 @@ struct AccountIndex: Sendable {
 
     /// Lists a key that is not listed.
     ///
-    /// - Parameter accounts: The accounts that may be shown it; empty = every account.
+    /// - Parameter accounts: The accounts that may see it; empty = every account.
     mutating func list(_ entity: EntityIndex, isActivity: Bool, kind: Int32, accounts: [String]) {
         let numbers = accounts.map { self.numbers.retain($0) }
         if isActivity {
@@ -31,9 +31,9 @@ struct AccountIndex: Sendable {
         }
     }
 
-    /// Takes a listed key off the list.
+    /// Removes a listed key from the list.
     ///
-    /// - Parameter accounts: As it was listed.
+    /// - Parameter accounts: The accounts that it was listed for.
     mutating func unlist(_ entity: EntityIndex, kind: Int32, accounts: [String]) {
         let known = accounts.compactMap { numbers.known($0) }
         activities.remove(entity, kind: kind, accounts: known)
@@ -41,9 +41,9 @@ struct AccountIndex: Sendable {
         for number in known { numbers.release(number) }
     }
 
-    /// The listed keys that the devices of `account` may be shown, in the order of the table.
+    /// The listed keys visible to the devices of `account`, in the order of the table.
     ///
-    /// - Parameter kind: Of the keys that are for every account, only those of this kind; `nil` = of every kind.
+    /// - Parameter kind: Limits the keys that are for every account to this kind; `nil` = every kind.
     func visible(to account: String, kind: Int32?) -> [EntityIndex] {
         let found = others(visibleTo: account, kind: kind)
         let activities = activities.visible(to: numbers.known(account), kind: kind)
@@ -51,12 +51,12 @@ struct AccountIndex: Sendable {
         return (found + activities).sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// The same without the activities.
+    /// Like ``visible(to:kind:)``, without the activities.
     func others(visibleTo account: String, kind: Int32?) -> [EntityIndex] {
         others.visible(to: numbers.known(account), kind: kind)
     }
 
-    /// How many keys ``visible(to:kind:)`` gives.
+    /// The number of keys that ``visible(to:kind:)`` returns.
     func visibleCount(to account: String, kind: Int32?) -> Int {
         activityCount(visibleTo: account, kind: kind) + otherCount(visibleTo: account, kind: kind)
     }
@@ -65,17 +65,17 @@ struct AccountIndex: Sendable {
         activities.visibleCount(to: numbers.known(account), kind: kind)
     }
 
-    /// How many keys ``others(visibleTo:kind:)`` gives.
+    /// The number of keys that ``others(visibleTo:kind:)`` returns.
     func otherCount(visibleTo account: String, kind: Int32?) -> Int {
         others.visibleCount(to: numbers.known(account), kind: kind)
     }
 
-    /// Counts one live activity of each of `names` more.
+    /// Adds one live activity to the count of each of `names`.
     mutating func add(_ names: [String], app: Int32) {
         for name in names { counts.add(app: app, account: numbers.retain(name)) }
     }
 
-    /// Counts one live activity of each of `names` less.
+    /// Removes one live activity from the count of each of `names`.
     mutating func remove(_ names: [String], app: Int32) {
         for name in names {
             guard let number = numbers.known(name) else { continue }
@@ -84,7 +84,7 @@ struct AccountIndex: Sendable {
         }
     }
 
-    /// Checks that one more activity of `app` is within the limits of each of `names`.
+    /// Checks that another activity of `app` stays within the limits of each of `names`.
     func checkRoom(for names: [String], app: Int32, limits: ActivityLimits) throws(ActivityRejection) {
         guard !names.isEmpty else { return }
         // An account without a number has no activity.

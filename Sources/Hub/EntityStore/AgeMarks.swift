@@ -7,7 +7,7 @@ struct AgeMark: Hashable, Sendable {
     var wall: Timestamp
 }
 
-/// (wall time, sequence) samples, oldest first: retention finds by them which records are older than it.
+/// (wall time, sequence) samples, oldest first. Retention uses them to find the records older than a moment.
 struct AgeMarks: Sendable {
     private var marks: Deque<AgeMark>
 

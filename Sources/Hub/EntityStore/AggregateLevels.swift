@@ -7,7 +7,7 @@ internal import TelltaleModel
 /// The levels of one kind of widget.
 struct KindLevels: Sendable {
     let aggregate: WidgetAggregate
-    /// Its place among the kinds over the same kind of activity, and how many these are.
+    /// Its position among the aggregates over the same kind of activity, and how many these are.
     let place: Int
     let placeCount: Int
     let emptyValues: JSONObject
@@ -17,15 +17,15 @@ struct KindLevels: Sendable {
     /// The values of each parameter, for the gallery.
     private(set) var values: [GroupValues]
 
-    /// The activities of one configuration.
+    /// The activities that share one configuration.
     struct Group: Sendable {
         var id: String
         var configuration: JSON
         var memberCount = 0
         var levels: [Level]
-        /// Its widget, where it had one when it was told last.
+        /// Its widget, if it had one when the widget was last updated.
         var widget: EntityIndex?
-        /// Its place in ``Aggregates/told``; -1 = no value of it changed in the batch under way.
+        /// Its position in ``Aggregates/told``; -1 = no value changed in the current batch.
         var told: Int32 = -1
 
         func values(_ aggregate: WidgetAggregate) -> JSONObject {
@@ -76,14 +76,14 @@ struct KindLevels: Sendable {
     mutating func setTold(_ told: Int32, of number: Int32) { groups[Int(number)].told = told }
     mutating func countMember(of number: Int32, by difference: Int) { groups[Int(number)].memberCount += difference }
 
-    /// - Parameter members: The parts of all activities, after the change.
-    /// - Returns: Whether the value is another one.
+    /// - Parameter members: The contributions of all activities, after the change.
+    /// - Returns: Whether the value changed.
     mutating func change(
         _ value: Int, of number: Int32, from old: Contribution.Part, to new: Contribution.Part,
         of entity: EntityIndex, _ members: [[AggregateSlot]]
     ) -> Bool {
         let place = place
-        // Nearly always, and without a look at the others.
+        // The common case, which does not read the other values.
         let ranking = aggregate.values[value].ranking
         if ranking == .sum || ranking == .count {
             return groups[Int(number)].levels[value].change(from: old, to: new, of: entity, ranking) { _, _ in true }
@@ -97,9 +97,9 @@ struct KindLevels: Sendable {
     }
 }
 
-/// The part of one activity in one aggregate.
+/// The contribution of one activity to one aggregate.
 struct AggregateSlot: Sendable {
-    /// -1 = it does not count.
+    /// -1 = it is in no group.
     var group: Int32 = -1
     var parts: [Contribution.Part] = []
 }
@@ -108,15 +108,15 @@ struct AggregateSlot: Sendable {
 struct Level: Sendable {
     private var count = 0
     private var sum: Int128 = 0
-    /// Activities in an order, and such as were there: these are passed over when they come up.
+    /// Activities in rank order. Stale entries are skipped when they come up.
     private var order = Heap<Place>()
-    /// Of these, those that are told: the least, the most, or the first ones.
+    /// Those that the value shows: the least, the most, or the first ones.
     private var told: [Place] = []
 
     struct Place: Comparable, Sendable {
         var key: OrderKey
         var entity: EntityIndex
-        /// Of an entry of a list, which is told in an order: indices of keys are others after a start.
+        /// Set for an entry of a list. It makes the order stable, because indices of keys change with a restart.
         var id = ""
         var shown: JSON
 
@@ -146,8 +146,8 @@ struct Level: Sendable {
         }
     }
 
-    /// - Parameter isThere: Whether an activity has this part now.
-    /// - Returns: Whether the value is another one.
+    /// - Parameter isThere: Whether an activity makes this contribution now.
+    /// - Returns: Whether the value changed.
     mutating func change(
         from old: Contribution.Part, to new: Contribution.Part, of entity: EntityIndex,
         _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool
@@ -163,7 +163,7 @@ struct Level: Sendable {
         }
     }
 
-    /// Finds anew what is told.
+    /// Recomputes which activities the value shows.
     private mutating func rank(
         _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool, _ formerCount: Int
     ) -> Bool {
@@ -206,7 +206,7 @@ struct Level: Sendable {
         count += difference
     }
 
-    /// Drops the places that are no activity's any more, when they may be more than the others.
+    /// Drops stale places when they may outnumber the others.
     private mutating func sweep(isListed: Bool, _ isThere: (EntityIndex, Contribution.Part) -> Bool) {
         guard order.count > 2 * count + 32 else { return }
         var kept: Set<EntityIndex> = []

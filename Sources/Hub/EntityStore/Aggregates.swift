@@ -3,40 +3,39 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// The levels of all aggregates: values of the activities that are there now, kept up by each commit.
+/// The levels of all aggregates: values over the present activities, updated by each commit.
 ///
-/// They are no state: they follow from the activities and the kinds in force, and a start computes them again. An open
-/// transaction takes a change back by giving the former contribution again.
+/// They are not state: they follow from the activities and the kinds in force, and a start recomputes them. To undo a change, the
+/// undo log sets the former contribution again.
 ///
 /// Invariants:
-/// - The levels of each group are what the slots make of it.
+/// - The levels of each group follow from its slots.
 /// - Between two batches ``told`` is empty.
 struct Aggregates: Sendable {
-    /// By their numbers, which are those of ``KindTable/aggregateKinds``.
+    /// Indexed by the numbers of ``KindTable/aggregateKinds``.
     private var kinds: [KindLevels] = []
-    /// Their numbers by the versions of the kinds of widgets.
+    /// The numbers of aggregates by the versions of their widget kinds.
     private var numbers: [Int: Int] = [:]
-    /// By the indices of activities, and then by the places of the kinds over theirs.
+    /// Indexed by activity, then by the positions of the aggregates over its kind.
     private var members: [[AggregateSlot]] = []
-    /// Widgets of which a value changed in the batch under way. They take it at the batch's end: hundreds of events change
-    /// the same one.
+    /// Widgets with a value that changed in the current batch. They are updated once at its end, because hundreds of events may
+    /// change the same one.
     private var told: [Told] = []
-    /// The changes of these for followers, in the order of commits.
+    /// The changes of these widgets for followers, in the order of commits.
     private var settled: [Change] = []
-    /// The keys of widgets that tell activities together, those included that are gone and not yet forgotten; by their
-    /// kinds' names.
+    /// The number of keys of aggregate widgets by kind name, including those that are gone and not yet forgotten.
     private var keyCounts: [Int32: Int] = [:]
     private(set) var keyCount = 0
 
     var isEmpty: Bool { kinds.isEmpty }
 
-    /// A widget of which a value changed.
+    /// A widget with a value that changed.
     struct Told: Sendable {
         var widget: EntityIndex
         var number: Int
         /// -1 = its last activity has left since.
         var group: Int32
-        /// The newest commit that did.
+        /// The newest commit that changed a value.
         var rev: Int64
         var asOf: Timestamp
     }
@@ -46,9 +45,9 @@ struct Aggregates: Sendable {
         var id: String
         var configuration: JSON
         var memberCount: Int
-        /// A value is another one.
+        /// A value changed.
         var isChanged: Bool
-        /// Its widget, where it had one when it was told last.
+        /// Its widget, if it had one when the widget was last updated.
         var widget: EntityIndex?
     }
 
@@ -74,7 +73,7 @@ struct Aggregates: Sendable {
 
     // MARK: Changes
 
-    /// The number of the group in which an activity counts; `nil` where it does not.
+    /// The number of the group that an activity is in; `nil` = none.
     private func group(of entity: EntityIndex, in number: Int) -> Int32? {
         let row = Int(entity.rawValue)
         guard row < members.count, number < kinds.count else { return nil }
@@ -92,9 +91,9 @@ struct Aggregates: Sendable {
             parts: members[Int(entity.rawValue)][kinds[number].place].parts)
     }
 
-    /// Replaces one part of an activity that counts.
+    /// Replaces one part of an activity's contribution.
     ///
-    /// - Returns: The former part, and whether the value of its group is another one; `nil` where the part is the same.
+    /// - Returns: The former part, and whether the value of its group changed; `nil` if the part is the same.
     mutating func replace(
         _ part: Contribution.Part, at value: Int, of entity: EntityIndex, in number: Int
     ) -> (former: Contribution.Part, isOther: Bool)? {
@@ -109,7 +108,7 @@ struct Aggregates: Sendable {
 
     /// Replaces the contribution of an activity.
     ///
-    /// - Returns: The groups that it left and joined.
+    /// - Returns: The groups that it left or joined.
     mutating func set(_ contribution: Contribution?, of entity: EntityIndex, in number: Int) -> [ChangedGroup] {
         guard kinds.indices.contains(number) else { return [] }
         let formerGroup = group(of: entity, in: number)
@@ -153,7 +152,7 @@ struct Aggregates: Sendable {
         return result
     }
 
-    /// The group of an activity that counts, of which a value is another one.
+    /// The group of an activity, marked as changed; `nil` if the activity is in none.
     func changedGroup(of entity: EntityIndex, in number: Int) -> ChangedGroup? {
         guard let group = group(of: entity, in: number).map({ kinds[number].groups[Int($0)] }) else { return nil }
         return ChangedGroup(
@@ -161,22 +160,22 @@ struct Aggregates: Sendable {
             widget: group.widget)
     }
 
-    /// Notes where the widget of a group stands, so that the next commit finds it at once.
+    /// Stores the index of a group's widget, so that the next commit finds it directly.
     mutating func note(_ widget: EntityIndex?, of group: String, in number: Int) {
         guard kinds.indices.contains(number), let group = kinds[number].number(of: group) else { return }
         kinds[number].note(widget, of: group)
     }
 
-    // MARK: Told at the end of a batch
+    // MARK: Updates at the end of a batch
 
     var hasTold: Bool { !told.isEmpty }
 
-    /// The widget of the group of an activity that counts.
+    /// The widget of the group that an activity is in.
     func widget(of entity: EntityIndex, in number: Int) -> EntityIndex? {
         group(of: entity, in: number).flatMap { kinds[number].groups[Int($0)].widget }
     }
 
-    /// The commit `rev` changed a value of the group of an activity.
+    /// Records that the commit `rev` changed a value of an activity's group.
     ///
     /// - Precondition: The group has a widget.
     mutating func tell(_ entity: EntityIndex, in number: Int, rev: Int64, asOf: Timestamp) {
@@ -199,7 +198,7 @@ struct Aggregates: Sendable {
         }
     }
 
-    /// Takes ``told``, in the order of commits.
+    /// Returns and clears ``told``, in the order of commits.
     mutating func takeTold() -> [Told] {
         var taken: [Told] = []
         swap(&taken, &told)
@@ -208,7 +207,7 @@ struct Aggregates: Sendable {
         return taken
     }
 
-    /// A batch is taken back.
+    /// Clears ``told``, because the batch is undone.
     mutating func dropTold() {
         _ = takeTold()
         settled = []
@@ -225,13 +224,13 @@ struct Aggregates: Sendable {
 
     // MARK: Values
 
-    /// The values of a group but its tallies; `nil` where no activity is in it.
+    /// The values of a group without its tallies; `nil` if it has no activity.
     func values(of id: String, in version: Int) -> JSONObject? {
         guard let number = numbers[version], let group = kinds[number].number(of: id) else { return nil }
         return kinds[number].groups[Int(group)].values(kinds[number].aggregate)
     }
 
-    /// The values of a group with no activity in it.
+    /// The values of a group without activities.
     func emptyValues(in version: Int) -> JSONObject { numbers[version].map { kinds[$0].emptyValues } ?? JSONObject() }
 
     /// The configurations of the groups with activities, by their ids.
@@ -240,7 +239,7 @@ struct Aggregates: Sendable {
         return kinds[number].present.map { ($0.id, $0.configuration) }.sorted { $0.0 < $1.0 }
     }
 
-    /// The first values of a parameter among the groups with activities, by their bytes, and how many more there are.
+    /// The first values of a parameter among the groups with activities, in byte order, and how many more there are.
     func firstValues(of parameter: String, in version: Int, limit: Int) -> (values: [String], more: Int) {
         guard let number = numbers[version],
             let values = kinds[number].values.first(where: { $0.parameter == parameter })
@@ -249,7 +248,7 @@ struct Aggregates: Sendable {
         return (first, values.total - first.count)
     }
 
-    /// The configurations of the groups that these activities are in.
+    /// The configurations of these activities' groups.
     func configurations(of members: [EntityIndex], in version: Int) -> [JSON] {
         guard let number = numbers[version] else { return [] }
         return Set(members.compactMap { group(of: $0, in: number) }).map { kinds[number].groups[Int($0)].configuration }
@@ -260,7 +259,7 @@ struct Aggregates: Sendable {
         return kinds[number].groups[Int(group)].configuration
     }
 
-    /// The values of those of `members` that are in a group.
+    /// The values over those `members` that are in the group.
     func values(of id: String, in version: Int, among members: some Sequence<EntityIndex>) -> JSONObject {
         guard let number = numbers[version] else { return JSONObject() }
         var alone = Aggregates()

@@ -1,17 +1,17 @@
 internal import FanOut
 
-/// Which controls belong to which activities: a control that an activity names by a key of its own exists with the
-/// activity, for the same accounts, and goes with it.
+/// Which controls belong to which activities. A control that an activity names by its own key begins with the activity, has its
+/// accounts, and ends with it.
 ///
 /// Invariant: the controls of an activity are those whose attachment names it.
 struct Attachments: Sendable {
     struct Attachment: Hashable, Sendable {
-        /// `nil` where the activity, and the control with it, has gone.
+        /// `nil` if the activity, and the control with it, is gone.
         var activity: EntityIndex?
-        /// The accounts that the activity is for; empty = every account.
+        /// The activity's accounts; empty = every account.
         var accounts: [String]
 
-        /// Whether the activity is for `account`, which may have dismissed it since.
+        /// Whether the activity is for `account`. The account may have dismissed it since.
         func isAddressed(to account: String) -> Bool {
             accounts.isEmpty || accounts.contains { $0.utf8.elementsEqual(account.utf8) }
         }
@@ -20,7 +20,7 @@ struct Attachments: Sendable {
     private var attachments: [EntityIndex: Attachment] = [:]
     private var controls: [EntityIndex: [EntityIndex]] = [:]
 
-    /// `nil` for a control that exists by itself.
+    /// `nil` for a control that exists independently.
     subscript(control: EntityIndex) -> Attachment? { attachments[control] }
 
     /// The controls of an activity, in the order in which they were attached.

@@ -1,23 +1,24 @@
 internal import TelltaleModel
 
-/// For whom the activities under a key were that came before the one there now, as far as they were for others.
+/// The accounts of earlier activities under a key, if they differ from those of the current one.
 ///
-/// Their devices are told that it is gone, and no other device hears of it. And the history before a key became another
-/// account's is not that account's to read.
+/// Only the devices of these accounts are notified that an earlier activity is gone. And an account may not read a key's history
+/// from before the key became its own.
 struct AudienceHistory: Hashable, Sendable {
     struct Change: Hashable, Sendable {
-        /// The one that began an activity for others.
+        /// The commit that began an activity for other accounts.
         var commit: Int64
-        /// For whom the one before it was; empty = everybody.
+        /// The accounts of the activity before it; empty = everybody.
         var accounts: [String]
     }
 
     /// Oldest first.
     private(set) var changes: [Change] = []
-    /// An older change is told to every reader that resumes from before it: a key that goes round among many is no secret.
+    /// Changes before these are sent to every reader that resumes from before them: a key that is passed among so many accounts
+    /// is no secret.
     private static let limit = 16
 
-    /// Since when the key is for those that it is for now.
+    /// The commit since which the key has its current accounts.
     var since: Int64 { changes.last?.commit ?? 0 }
 
     mutating func append(_ change: Change) {
@@ -27,7 +28,7 @@ struct AudienceHistory: Hashable, Sendable {
         changes[0].accounts = []
     }
 
-    /// Whether it was for `account` at `sequence`, or since; `nil` = for everybody.
+    /// Whether it was for `account` at `sequence` or later; `nil` = for everybody.
     func contains(_ account: String?, after sequence: Int64) -> Bool {
         changes.contains { change in
             change.commit > sequence
@@ -45,7 +46,7 @@ extension AudienceHistory {
         }
     }
 
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` if there is none.
     init?(from reader: inout BinaryReader) throws(BinaryError) {
         changes = try reader.readArray { (reader) throws(BinaryError) in
             Change(

@@ -2,19 +2,19 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// Which tiles and stacks stand on which board, whose the boards are, and which tiles show which widget.
+/// Which tiles and stacks are on which board, which account owns each board, and which tiles show which widget.
 ///
-/// Invariant: it follows from the items that are there and not gone; a start computes it again.
+/// Invariant: it follows from the items that exist, and a start recomputes it.
 struct Boards: Sendable {
     private struct Place: Sendable {
         var account: String?
         var items: [EntityIndex] = []
     }
 
-    /// By the number of the board's name.
+    /// Keyed by the number of the board's name.
     private var boards: [Int32: Place] = [:]
     private var tiles: [Key: [EntityIndex]] = [:]
-    /// How many stacks of each board take suggestions, where any does, by the account of the board.
+    /// The number of stacks on each board that take suggestions, if any, by the board's account.
     private var suggesting: [String?: [Int32: Int]] = [:]
     private var countByAccount: [String: Int] = [:]
     private(set) var sharedCount = 0
@@ -23,7 +23,7 @@ struct Boards: Sendable {
     var count: Int { boards.count }
     var numbers: [Int32] { boards.keys.sorted() }
 
-    /// In the order of their indices, as all lists here are.
+    /// In the order of their indices, like all lists here.
     func items(onBoard number: Int32) -> [EntityIndex] { boards[number]?.items ?? [] }
 
     /// The tiles that show widgets of any of these kinds.
@@ -39,18 +39,18 @@ struct Boards: Sendable {
     /// The widgets that tiles show, in the order of their keys.
     var widgets: [Key] { tiles.keys.sorted() }
 
-    /// How many boards an account has; `nil` for those that are everybody's.
+    /// The number of an account's boards; `nil` = boards that belong to everybody.
     func boardCount(of account: String?) -> Int { account.map { countByAccount[$0] ?? 0 } ?? sharedCount }
 
-    /// Whether a stack of a board takes suggestions.
+    /// Whether a stack on a board takes suggestions.
     func takesSuggestions(_ number: Int32) -> Bool {
         guard !suggesting.isEmpty, let place = boards[number] else { return false }
         return suggesting[place.account]?[number] != nil
     }
 
-    /// The boards that take suggestions and are shown to all devices of an account: its own and those that are everybody's.
+    /// The boards with suggestions that all devices of an account see: its own and those that belong to everybody.
     ///
-    /// - Complexity: O(its boards and those that are everybody's), which are few, however many boards there are.
+    /// - Complexity: O(these boards), regardless of how many boards there are.
     func boardsWithSuggestions(of account: String?) -> [Int32] {
         let shared = suggesting[nil].map { Array($0.keys) } ?? []
         let own = account.flatMap { suggesting[$0] }.map { Array($0.keys) } ?? []
@@ -78,7 +78,7 @@ struct Boards: Sendable {
         if tiles[tile.widget]?.isEmpty == true { tiles[tile.widget] = nil }
     }
 
-    /// The board is there.
+    /// - Precondition: The board exists.
     private mutating func countSuggesting(_ number: Int32, by difference: Int) {
         let account = boards[number]?.account
         let count = (suggesting[account]?[number] ?? 0) + difference
@@ -96,9 +96,9 @@ struct Boards: Sendable {
     }
 }
 
-// Rising indices, each once.
+// Ascending indices without duplicates.
 extension [EntityIndex] {
-    /// - Complexity: O(log n) to find the place; a start appends.
+    /// - Complexity: O(log n) to find the position; a start only appends.
     fileprivate mutating func insertInOrder(_ entity: EntityIndex) { insert(entity, at: place(of: entity)) }
 
     fileprivate mutating func removeInOrder(_ entity: EntityIndex) {
@@ -106,7 +106,7 @@ extension [EntityIndex] {
         if place < count, self[place] == entity { remove(at: place) }
     }
 
-    /// The first place whose index is not below that of `entity`.
+    /// The first position whose index is not below that of `entity`.
     private func place(of entity: EntityIndex) -> Int {
         guard let last, !(last < entity) else { return count }
         var range = startIndex..<endIndex

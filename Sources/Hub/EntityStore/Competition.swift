@@ -3,13 +3,13 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// What of an activity decides its place among others in the view of an account (Protocols/Surfaces/rules.md C10).
+/// What decides an activity's rank in the view of an account (Protocols/Surfaces/rules.md C10).
 struct Contender: Equatable, Sendable {
     enum Tier: UInt8, Comparable, Sendable {
         /// Active or stale.
         case live
         case ended
-        /// It exists, and no view shows it: it is pending, or was stale from its start and is hidden for that.
+        /// It exists, but no view shows it: it is pending, or was stale from its start and is hidden for that.
         case unseen
         case absent
 
@@ -25,7 +25,7 @@ struct Contender: Equatable, Sendable {
 
     var rank = Rank()
     var key = ""
-    /// Of whom it is; empty = of everybody.
+    /// Its accounts; empty = everybody.
     var accounts: [String] = []
     var kind: Int32 = -1
     var app: Int32 = -1
@@ -37,7 +37,7 @@ struct Contender: Equatable, Sendable {
     /// A view may show it.
     var isSeen: Bool { rank.tier <= .ended }
 
-    /// `nil` on a tie.
+    /// `nil` if they tie.
     static func precedes(_ left: Rank, _ right: Rank) -> Bool? {
         if left.tier != right.tier { return left.tier < right.tier }
         if left.score != right.score { return left.score > right.score }
@@ -72,50 +72,51 @@ extension ActivityBox {
     }
 }
 
-/// The order of the activities of each kind: those of everybody, and those of each account.
+/// Ranks the activities of each kind: those of everybody, and those of each account.
 ///
-/// Of each kind, the first ``limit`` that an account sees take part in its views; what is behind them is as if it were not there.
-/// So a change costs O(log n), and one behind the first ``limit`` of its kind concerns no view.
+/// For each kind, the first ``limit`` that an account can see compete in its views; the others are treated as absent. So a change
+/// costs O(log n), and a change beyond the first ``limit`` affects no view.
 ///
-/// It follows from the entities: it is in no snapshot, and changes with what is committed alone.
+/// It follows from the entities: it is in no snapshot, and changes only with commits.
 struct Competition: Sendable {
-    /// Whom a change concerns.
+    /// Which views a change may affect.
     struct Reach: Equatable, Sendable {
-        /// The best place that it had or has among everybody's of its kind, from 0; `nil` if that is deeper than was asked for, or it is
-        /// and was nobody's but the accounts'.
+        /// Its best position, before or after, among everybody's of its kind, from 0; `nil` if that is beyond the requested
+        /// depth, or if it was and is for named accounts only.
         var position: Int?
-        /// Of whom it was or is.
+        /// The accounts that it was or is for.
         var accounts: [String] = []
-        /// Something beside its content changed: it may stand elsewhere, and so may others.
+        /// Something other than its content changed, so it and others may move.
         var isReordered = false
     }
 
-    /// The activities that take part in the views of an account, best first.
+    /// The activities that compete in the views of an account, best first.
     struct Lineup: Equatable, Sendable {
         var entities: [EntityIndex] = []
-        /// So many of everybody's of a kind decided, at most: changes behind them concern no view of this lineup.
+        /// The most activities of everybody's of one kind that were examined. Changes beyond this position do not affect the
+        /// lineup.
         var depth = 0
-        /// How many were looked at: what takes part, and what the account dismissed.
+        /// How many activities were examined: those that compete, and those that the account dismissed.
         var lookedAtCount = 0
     }
 
     private typealias Line = SortedChunks<Int32>
 
-    /// How many activities of a kind take part in a view, and how many a view shows.
+    /// How many activities of a kind compete in a view, and how many a view shows.
     let limit: Int
-    /// By the index of the entity.
+    /// Indexed by entity.
     private var contenders: [Contender] = []
     private var shared: [Int32: Line] = [:]
     private var personal: [String: [Int32: Line]] = [:]
     private(set) var sharedCount = 0
-    /// Goes up with every change that may concern a view.
+    /// Increases with every change that may affect a view.
     private(set) var version = 0
 
     init(limit: Int = Limits().activitiesPerView) { self.limit = max(1, limit) }
 
     func hasOwn(_ account: String) -> Bool { personal[account] != nil }
 
-    /// How many activities could be shown to an account, whatever it dismissed.
+    /// How many activities may be shown to an account, dismissed ones included.
     ///
     /// - Parameter kind: `nil` = of all kinds.
     func count(for account: String, kind: Int32?) -> Int {
@@ -126,9 +127,9 @@ struct Competition: Sendable {
 
     // MARK: Changes
 
-    /// Takes over what an activity is now.
+    /// Records the current rank of an activity.
     ///
-    /// - Parameter depth: The deepest place among everybody's of a kind that concerns a view; 0 = there is no view.
+    /// - Parameter depth: The deepest position among everybody's of a kind that affects a view; 0 = there is no view.
     mutating func update(_ entity: EntityIndex, to contender: Contender, within depth: Int) -> Reach {
         let index = Int(entity.rawValue)
         while contenders.count <= index { contenders.append(Contender()) }
@@ -137,7 +138,7 @@ struct Competition: Sendable {
         if former != contender {
             reach.isReordered = true
             if former.isSeen { remove(entity, former) }
-            // Of one that is gone, nothing is kept.
+            // Nothing is kept of an activity that is gone.
             contenders[index] = contender.rank.tier == .absent ? Contender() : contender
             if contender.isSeen { insert(entity, contender) }
             if let position = position(of: entity, contender, within: depth) {
@@ -149,14 +150,14 @@ struct Competition: Sendable {
         return reach
     }
 
-    /// What stands at an index is no activity any more.
+    /// Removes an index that no longer holds an activity.
     mutating func forget(_ entity: EntityIndex) {
         let index = Int(entity.rawValue)
         guard contenders.indices.contains(index), contenders[index].rank.tier != .absent else { return }
         _ = update(entity, to: Contender(), within: 0)
     }
 
-    /// - Returns: For one that no view shows, the place behind all others.
+    /// - Returns: The position after all others, if no view shows it.
     private func position(of entity: EntityIndex, _ contender: Contender, within depth: Int) -> Int? {
         guard depth > 0, contender.kind >= 0, contender.accounts.isEmpty else { return nil }
         guard contender.isSeen else {
@@ -201,13 +202,13 @@ struct Competition: Sendable {
 
     // MARK: Views
 
-    /// What takes part in the views of an account.
+    /// The activities that compete in the views of an account.
     ///
     /// - Parameters:
-    ///   - account: `nil` = one that has no activities of its own.
-    ///   - kind: `nil` = of all kinds.
-    ///   - more: How many beyond ``limit`` of a kind are looked at too, because they may have taken part before.
-    ///   - isVisible: Whether the account sees an activity, which it may have dismissed.
+    ///   - account: `nil` = any account without its own activities.
+    ///   - kind: `nil` = all kinds.
+    ///   - more: How many beyond ``limit`` of a kind are examined too, because they may have competed before.
+    ///   - isVisible: Whether the account sees an activity. It may have dismissed it.
     func lineup(
         for account: String?, kind: Int32?, more: [Int32: Int] = [:], where isVisible: (EntityIndex) -> Bool
     ) -> Lineup {

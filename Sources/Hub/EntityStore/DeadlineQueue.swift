@@ -2,10 +2,10 @@ internal import FanOut
 internal import HeapModule
 internal import TelltaleModel
 
-/// A moment at which a key has something to do. A replaced entry stays in its heap until it comes up.
+/// A moment at which a key is due. A replaced entry stays in its heap until it comes up.
 struct Deadline: Comparable, Sendable {
     var time: Timestamp
-    /// Counts up with every entry: entries of one moment fire in the order in which they were armed.
+    /// Increases with every entry: entries of one moment fire in the order in which they were armed.
     var order: Int64
     var entity: EntityIndex
 
@@ -14,7 +14,7 @@ struct Deadline: Comparable, Sendable {
     }
 }
 
-/// The deadline of a control, and the leap of the wall clock at the moment when it was set.
+/// The deadline of a control, and the leap of the wall clock when it was set.
 struct ControlDeadline: Hashable, Sendable {
     var deadline: Timestamp
     var leap: Milliseconds
@@ -24,26 +24,26 @@ struct ControlDeadline: Hashable, Sendable {
 ///
 /// An entity notes the time of its entry (``Entity/armed``, ``Entity/wallArmed``); an entry with another time is stale.
 struct DeadlineQueue: Sendable {
-    /// Activities live by the kinds' clock.
+    /// Deadlines of activities, on the kinds' clock.
     private var kindsClock = Heap<Deadline>()
-    /// Controls and the retention of dismissed activities go by the real clock.
+    /// Deadlines of controls and the retention of dismissed activities, on the real clock.
     private var wallClock = Heap<Deadline>()
     private var count: Int64 = 0
-    /// The time that the wall clock has leapt ahead of the monotonic one since the start.
+    /// How far the wall clock has leapt ahead of the monotonic one since the start.
     private(set) var leap = Milliseconds.zero
-    /// The deadline of each control that has one, with the leap at the moment when it was set.
+    /// The deadline of each control that has one, with the leap when it was set.
     private var controls: [EntityIndex: ControlDeadline] = [:]
 
     var next: Timestamp? { kindsClock.min?.time }
     var nextOnWallClock: Timestamp? { wallClock.min?.time }
 
-    /// How many entries there are, stale ones included.
+    /// The number of entries, stale ones included.
     var entryCount: Int { kindsClock.count + wallClock.count }
 
-    /// Notes the next moments of an entity.
+    /// Arms the next deadlines of an entity.
     ///
-    /// A deadline that moves to later keeps its entry, which is looked at again when it comes up. So a clock that every
-    /// event winds anew costs one entry, not one an event.
+    /// If a deadline moves to later, its entry stays and is re-examined when it comes up. So a clock that every event restarts
+    /// costs one entry, not one per event.
     @inline(__always)
     mutating func arm(
         _ entity: EntityIndex, at time: Timestamp?, onWallClock wallTime: Timestamp?, in entities: inout EntityTable
@@ -62,9 +62,9 @@ struct DeadlineQueue: Sendable {
 
     mutating func setLeap(_ leap: Milliseconds) { self.leap = leap }
 
-    /// Notes the deadline that the machine of a control has now; `nil` where it has none.
+    /// Records the current deadline of a control's machine; `nil` if it has none.
     ///
-    /// - Returns: The way back, where it is another one than before.
+    /// - Returns: How to undo it, if it changed.
     mutating func note(_ deadline: Timestamp?, ofControl control: EntityIndex) -> Undo? {
         let former = controls[control]
         guard former?.deadline != deadline else { return nil }
@@ -72,13 +72,13 @@ struct DeadlineQueue: Sendable {
         return .timed(control, former)
     }
 
-    /// Takes a change of a control's deadline back.
+    /// Undoes a change of a control's deadline.
     mutating func restore(_ deadline: ControlDeadline?, ofControl control: EntityIndex) {
         controls[control] = deadline
     }
 
-    /// The moment at which a control's deadline fires by the wall clock. It moves to later by the time that this clock has
-    /// leapt ahead since the deadline was set, because a time-out is a span, not a date.
+    /// The moment at which a control's deadline fires on the wall clock. It is postponed by the leaps of this clock since the
+    /// deadline was set, because a time-out is a span and not a date.
     func postponed(_ deadline: Timestamp, ofControl control: EntityIndex) -> Timestamp {
         guard let noted = controls[control], noted.deadline == deadline else { return deadline }
         return deadline + max(.zero, leap - noted.leap)
@@ -88,7 +88,7 @@ struct DeadlineQueue: Sendable {
     mutating func pop(by time: Timestamp, in entities: inout EntityTable) -> Deadline? {
         while let next = kindsClock.min, next.time <= time {
             _ = kindsClock.popMin()
-            // Another entry took this one's place.
+            // The entry was replaced.
             guard entities[next.entity].armed == next.time else { continue }
             entities[next.entity].armed = nil
             return next
@@ -96,7 +96,7 @@ struct DeadlineQueue: Sendable {
         return nil
     }
 
-    /// The same of the real clock.
+    /// Takes the earliest entry at or before `time` on the real clock.
     mutating func popOnWallClock(by time: Timestamp, in entities: inout EntityTable) -> Deadline? {
         while let next = wallClock.min, next.time <= time {
             _ = wallClock.popMin()

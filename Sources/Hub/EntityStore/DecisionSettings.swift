@@ -1,41 +1,41 @@
 public import Machines
 public import TelltaleModel
 
-/// The settings that decisions depend on. They are journaled when they take effect, so that a replay decides alike.
+/// The settings that decisions depend on. They are journaled when they take effect, so that a replay decides the same.
 public struct DecisionSettings: Hashable, Sendable {
     public var activities = ActivitySettings()
-    /// Live activities of one person.
+    /// Limits on the live activities of one person.
     public var activityLimits = ActivityLimits()
     /// How long an event id is remembered.
     public var eventIDAge = Milliseconds.days(7)
-    /// How many event ids are remembered of one source.
+    /// How many event ids are remembered per source.
     public var eventIDsPerSource = 1_000_000
-    /// How long a dismissed activity can be asked for.
+    /// How long a dismissed activity can be requested.
     public var retention = Milliseconds.days(7)
-    /// How many groups of activities the widgets of one kind, and of all kinds together, may tell: each is a key. A group
+    /// The most groups of activities that the widgets of one kind, and of all kinds together, may show: each is a key. A group
     /// counts until its key is forgotten.
     public var groupsPerKind = 65_536
     public var groups = 262_144
-    /// Two asks of a widget's provider begin so long apart.
+    /// The least time between two refreshes of a widget by its provider.
     public var widgetFloor = Milliseconds.minutes(5)
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed = 1.0
-    /// The edition of the rules. `nil` in settings that are to take effect: the history keeps its own, and a new one begins with
-    /// the newest.
+    /// The edition of the rules. `nil` in proposed settings: an existing history keeps its edition, and a new one starts with the
+    /// newest.
     public var rules: DecisionRules? {
         didSet { activities.rules = rules ?? .newest }
     }
 
     public init() {}
 
-    /// Those of a history whose records have not said any yet.
+    /// The settings of a history in which no record has set any yet.
     static var unsaid: DecisionSettings {
         var settings = DecisionSettings()
         settings.rules = .first
         return settings
     }
 
-    /// Without `rules` where they are the first, as in the records of the releases that had no others.
+    /// Omits `rules` if they are the first edition, as the first releases did.
     var json: JSON {
         var json: JSONObject = [
             "byteCountLimit": .integer(Int64(activities.byteCountLimit)),
@@ -56,13 +56,13 @@ public struct DecisionSettings: Hashable, Sendable {
         return .object(json)
     }
 
-    /// A member that `json`, written by an earlier release, lacks keeps its default; without `rules` they are the first.
+    /// A member missing from `json`, written by an earlier release, gets its default. Missing `rules` means the first edition.
     ///
-    /// - Throws: ``UnknownRules`` for those of a later release.
+    /// - Throws: ``UnknownRules`` for rules of a later release.
     init(_ json: JSON) throws(UnknownRules) {
         let number = json["rules"]?.integer ?? DecisionRules.first.number
         guard let rules = DecisionRules(number: number) else { throw UnknownRules(number: number) }
-        // No observer runs in an initializer.
+        // Observers do not run in an initializer.
         (self.rules, activities.rules) = (rules, rules)
         if let value = json["byteCountLimit"]?.integer { activities.byteCountLimit = Int(value) }
         if let value = json["acceptsOldEnd"]?.bool { activities.acceptsOldEnd = value }
@@ -80,7 +80,7 @@ public struct DecisionSettings: Hashable, Sendable {
     }
 }
 
-/// A later release has written this history, and decides it by rules that this one does not know.
+/// A later release wrote this history, with rules that this release does not know.
 struct UnknownRules: Error, CustomStringConvertible {
     let number: Int64
 

@@ -3,12 +3,12 @@ internal import Machines
 internal import Prefetch
 internal import TelltaleModel
 
-/// The thing behind a key.
+/// What a key refers to.
 enum EntityState: Sendable {
-    /// Nothing: a key that somebody follows before it exists, or one whose past has been pruned.
+    /// Nothing: the key is followed before it exists, or its past was pruned.
     case none
     case activity(ActivityBox)
-    // Behind references too: most keys are activities, and this is copied with every record.
+    // Boxed too: most keys are activities, and this enum is copied with every record.
     indirect case toggle(Toggle)
     indirect case button(Button)
     indirect case widget(Widget)
@@ -16,8 +16,8 @@ enum EntityState: Sendable {
     indirect case tile(BoardItem)
 }
 
-/// An activity behind a reference: it is looked at, and remembered, far more often than it changes, and a copy of it
-/// touches the counts of a dozen objects.
+/// An immutable, shared activity. It is read and remembered far more often than it changes, and copying it would update a dozen
+/// reference counts.
 final class ActivityBox: Sendable {
     let value: Activity
 
@@ -25,8 +25,8 @@ final class ActivityBox: Sendable {
         self.value = value
     }
 
-    // Methods of the box and not of what is in it: the compiler copies the whole activity for `box.value.method()`
-    // wherever it does not see that the box stays.
+    // Methods of the box rather than of its content: for `box.value.method()` the compiler copies the whole activity unless it
+    // can prove that the box stays.
 
     var isLive: Bool { value.lifecycle != .dismissed }
     var lifecycle: Activity.Lifecycle { value.lifecycle }
@@ -37,10 +37,10 @@ final class ActivityBox: Sendable {
     var isForEverybody: Bool { value.isForEverybody }
 
     func isReplaced(by event: ActivityEvent) -> Bool { value.isReplaced(by: event) }
-    /// Asks the processor for it; who does so need not hold on to it.
+    /// Prefetches the object; the caller need not retain it.
     @inline(__always)
     func prefetch() {
-        // Swift does not tell the size of an object.
+        // Swift does not report the size of an object.
         MemoryAddress(of: self).prefetch(byteCount: 16 + MemoryLayout<Activity>.size)
     }
 

@@ -1,9 +1,9 @@
 internal import FanOut
 internal import Machines
 
-// The keys that each account may be shown, and the room that its activities take up.
+// The keys visible to each account, and its count of activities.
 extension EntityStore {
-    /// Brings the list of what there is to be shown in line with what stands at `entity`.
+    /// Updates the list of visible keys after a change at `entity`.
     mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
 
     mutating func list(_ entity: EntityIndex, isListed: Bool) {
@@ -14,14 +14,14 @@ extension EntityStore {
         changeAccounts { $0.list(entity, isActivity: isActivity, kind: kind, accounts: names) }
     }
 
-    /// Takes what stands at `entity` off that list, before something else is put there.
+    /// Removes `entity` from the list, before its content is replaced.
     mutating func unlist(_ entity: EntityIndex) {
         guard accounts.isListed(entity) else { return }
         let (kind, names) = (entities[entity].kindName, audience(of: entity))
         changeAccounts { $0.unlist(entity, kind: kind, accounts: names) }
     }
 
-    /// Counts what the activity at `entity` takes up of its accounts' room, once more or once less.
+    /// Adds the activity at `entity` to its accounts' counts, or subtracts it.
     mutating func countActivity(at entity: EntityIndex, by difference: Int) {
         guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
         let app = kinds.appNumbers[entities[entity].kind]

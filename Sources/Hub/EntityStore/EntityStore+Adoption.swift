@@ -5,9 +5,9 @@ internal import TelltaleModel
 
 /// Settings that cannot take effect in a history.
 public enum SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kinds' clock of this journal ran at another speed; its dates would mean something else.
+    /// The kinds' clock of this journal ran at another speed, so its dates would change their meaning.
     case clockSpeed(journal: Double, asked: Double)
-    /// Rules of before: what newer ones have decided would be decided otherwise.
+    /// An older edition of the rules: decisions made under newer rules would be decided differently.
     case formerRules(journal: Int64, asked: Int64)
 
     public var description: String {
@@ -24,11 +24,11 @@ public enum SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible 
 extension EntityStore {
     /// Whether `kinds` differ from those in force. Instances keep the version that they began with.
     ///
-    /// - Throws: ``KindRefusal`` where something lives by a kind that would go, or change its type.
+    /// - Throws: ``KindRefusal`` if a key still uses a kind that would go or change its type.
     func isChange(to kinds: [Kind]) throws(KindRefusal) -> Bool {
         let names = Set(kinds.map(\.name))
         let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
-        // Most kinds stay, and then nothing need be looked at: there may be a million.
+        // Most kinds stay, and then no key has to be examined: there may be a million.
         let areLeft = self.kinds.versions.allSatisfy { types[$0.name] == $0.typeName }
         var inUse: [String: Int] = [:]
         for entity in entities.existing where !areLeft && activity(at: entity) != nil && isListed(entity) {
@@ -50,10 +50,10 @@ extension EntityStore {
         return kinds.map(\.source) != self.kinds.inForce.map(\.source) || self.kinds.current.isEmpty
     }
 
-    /// `settings` as they take effect in this history: with its rules, where they name none.
+    /// The `settings` as they take effect in this history: with its rules, if they name none.
     ///
-    /// - Returns: `nil` where those in force are the same.
-    /// - Throws: ``SettingsRefusal`` where they cannot take effect.
+    /// - Returns: `nil` if those in force are the same.
+    /// - Throws: ``SettingsRefusal`` if they cannot take effect.
     func change(to settings: DecisionSettings) throws(SettingsRefusal) -> DecisionSettings? {
         var settings = settings
         guard hasSettings else {
@@ -69,9 +69,9 @@ extension EntityStore {
         return settings == self.settings ? nil : settings
     }
 
-    /// By what `kinds` and `settings` differ from those in force, for people: one text for each kind and each setting.
+    /// The differences between the proposal and what is in force, for people: one text for each kind and each setting.
     ///
-    /// - Throws: ``SettingsRefusal`` where they cannot take effect.
+    /// - Throws: ``SettingsRefusal`` if the settings cannot take effect.
     func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
         let change = try change(to: settings)
         let inForce = Dictionary(self.kinds.inForce.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -90,7 +90,7 @@ extension EntityStore {
             }
         }
         guard let change, let old = self.settings.json.object, let new = change.json.object else { return texts }
-        // The first rules have no member.
+        // The first edition has no member.
         for member in old where member.name != "rules" {
             guard let value = new[member.name], value != member.value else { continue }
             texts.append("\(member.name) is \(member.value), and \(value) here")

@@ -4,9 +4,9 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Widgets that tell many activities together (`over`).
+// Widgets that aggregate many activities (`over`).
 extension EntityStore {
-    /// Lets the aggregates of a kind of activity follow one.
+    /// Updates the aggregates over a kind after a change of one activity.
     mutating func accumulate(
         _ activity: EntityIndex, _ former: ActivityBox?, _ box: ActivityBox, _ aggregation: Aggregation,
         sequence: Int64, _ derived: inout DerivedChanges
@@ -24,7 +24,7 @@ extension EntityStore {
         }
     }
 
-    /// Takes the parts of an activity that may be other ones, where it counts and goes on to count in the same group.
+    /// Updates the parts of an activity's contribution that may have changed, if it stays in the same group.
     private mutating func follow(
         _ activity: EntityIndex, _ reader: AggregateReader, _ member: Aggregation.Member, _ changes: UInt64,
         sequence: Int64, _ derived: inout DerivedChanges
@@ -37,7 +37,7 @@ extension EntityStore {
             guard
                 let (formerPart, isOther) = changeAggregates({ $0.replace(part, at: value, of: activity, in: number) })
             else { continue }
-            // There are 64 aggregates of 16 values at most.
+            // There are at most 64 aggregates of 16 values.
             note(.part(activity, number: Int16(number), value: Int16(value), formerPart))
             if isOther { isChanged = true }
             faultCount += (part == .fault ? 1 : 0) - (formerPart == .fault ? 1 : 0)
@@ -52,7 +52,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether a widget is there and lives by a version of its kind.
+    /// Whether a widget exists and uses a version of its kind.
     private func isToldLater(_ widget: EntityIndex, _ version: Int) -> Bool {
         guard entities[widget].kind == version, entities[widget].dismissedAt == nil else { return false }
         if case .widget = entities[widget].state { return true }
@@ -85,7 +85,7 @@ extension EntityStore {
         }
     }
 
-    /// By how much each tally grows; empty where none does.
+    /// How much each tally grows; empty if none does.
     private mutating func tallied(
         _ aggregate: WidgetAggregate, _ former: ActivityBox?, _ box: ActivityBox
     ) -> [(name: String, amount: Int64)] {
@@ -116,11 +116,11 @@ extension EntityStore {
         let (index, kind, aggregate) = (member.kind.index, member.kind.kind, member.kind.aggregate)
         let (number, time) = (member.number, time)
         if amounts.isEmpty, group.memberCount > 0, let place = group.widget, isToldLater(place, index) {
-            // Nearly always: its widget stays, for whom it was.
+            // The common case: its widget stays, for the same accounts.
             if group.isChanged { changeAggregates { $0.tell(group.id, in: number, rev: sequence, asOf: time) } }
             return
         }
-        // It is to be as of before this commit.
+        // It needs the state before this commit.
         settleAggregates()
         guard let key = Key(kind: kinds.versions[index].name, id: group.id) else { return }
         let known = entities.index(of: key)
@@ -151,10 +151,10 @@ extension EntityStore {
 
     // MARK: The end of a batch
 
-    /// Lets the widgets of which a value changed take the newest commit that did. A replay does so after each record:
-    /// what they become is the same.
+    /// Updates the widgets with a changed value to the newest commit that changed one. A replay calls this after each record,
+    /// with the same result.
     ///
-    /// No record is to be under way whose refusal would take back what it noted in the undo log.
+    /// - Precondition: No record is being applied; its refusal would undo what this notes in the undo log.
     mutating func settleAggregates() {
         guard aggregates.hasTold else { return }
         for told in changeAggregates({ $0.takeTold() }) {
@@ -170,7 +170,7 @@ extension EntityStore {
         }
     }
 
-    /// The changes of this batch to widgets that were told later than their records, in the order of commits.
+    /// The changes of this batch to widgets that were updated after their records, in the order of commits.
     mutating func settledChanges() -> [Change] {
         settleAggregates()
         return changeAggregates { $0.takeSettled() }
@@ -178,14 +178,14 @@ extension EntityStore {
 
     // MARK: Limits
 
-    /// How many more groups the widgets of a kind may tell.
+    /// How many more groups the widgets of a kind may show.
     func groupRoom(of kind: Substring) -> Int {
         let own = entities.kindNumbers.known(String(kind)).map { aggregates.keyCount(ofKind: $0) } ?? 0
         return max(0, min(settings.groupsPerKind - own, settings.groups - aggregates.keyCount))
     }
 
-    /// Whether a tile may open one more group of a kind, which no activity has opened: tiles open no more than half of the
-    /// groups that there may be, so that no board keeps the widget of an activity from coming.
+    /// Whether a tile may open another group of a kind that no activity has opened. Tiles open at most half of the allowed
+    /// groups, so that boards cannot use up those of activities.
     func hasRoomForTile(on kind: Substring) -> Bool {
         guard let index = widgetVersion(named: kind), case .widget(let body) = kinds.versions[index].body,
             body.aggregate != nil
@@ -194,7 +194,7 @@ extension EntityStore {
         return own < (settings.groupsPerKind + 1) / 2 && aggregates.keyCount < (settings.groups + 1) / 2
     }
 
-    /// Counts the widget at `entity` as a group, once more or once less.
+    /// Adds the widget at `entity` to the count of groups, or subtracts it.
     mutating func countGroup(at entity: EntityIndex, by difference: Int) {
         guard case .widget(let widget) = entities[entity].state, widget.isAggregate else { return }
         let name = entities[entity].kindName
@@ -203,9 +203,9 @@ extension EntityStore {
 
     // MARK: Rows
 
-    /// The values of an aggregate now, but its tallies.
+    /// The current values of an aggregate, without its tallies.
     ///
-    /// - Parameter account: Whose devices are shown them; `nil` = every account's.
+    /// - Parameter account: The account whose devices show them; `nil` = every account.
     func values(ofAggregate entity: EntityIndex, _ aggregate: WidgetAggregate, for account: String?) -> JSONObject {
         guard let key = entities[entity].key else { return JSONObject() }
         let (index, group) = (entities[entity].kind, String(key.id))
@@ -219,7 +219,7 @@ extension EntityStore {
 
     // MARK: Kinds and starts
 
-    /// Computes the levels anew: after a start, and when other kinds are in force.
+    /// Recomputes the levels after a start and when other kinds take effect.
     mutating func rebuildAggregates() {
         guard kinds.hasAggregates || !aggregates.isEmpty else { return }
         changeAggregates { $0.removeAll() }

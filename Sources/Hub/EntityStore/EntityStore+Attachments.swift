@@ -4,20 +4,20 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The consequence of a record about an activity for the controls that belong to it. Each has a record of its own.
+/// What a record about an activity means for the controls that belong to it. Each control gets its own record.
 enum ControlConsequence: Sendable {
     case none
     /// The activity begins, and its controls begin with it.
     case begin
-    /// Other accounts see the activity now, and so its controls.
+    /// The activity's accounts changed, and so do those of its controls.
     case readdress
-    /// The activity has left, and its controls go with it.
+    /// The activity has left, and its controls with it.
     case end
 }
 
 // Controls that belong to activities.
 extension EntityStore {
-    /// The accounts that may be shown what stands at `entity`; empty = every account.
+    /// The accounts that may see `entity`; empty = every account.
     func audience(of entity: EntityIndex) -> [String] {
         switch entities[entity].state {
         case .activity(let activity): activity.accounts
@@ -27,19 +27,18 @@ extension EntityStore {
         }
     }
 
-    /// The activity that a control belongs to, while both are there.
+    /// The activity that a control belongs to, while both exist.
     func owner(of control: EntityIndex) -> ActivityBox? { attachments[control]?.activity.flatMap { activity(at: $0) } }
 
-    /// Whether a control has gone with its activity, or a widget has ended. What became of it can be asked for until it is
-    /// pruned.
+    /// Whether a control went with its activity, or a widget has ended. Its outcome can be requested until it is pruned.
     func isGone(_ entity: EntityIndex) -> Bool {
         entities[entity].dismissedAt != nil
             && (isControl(entity) || widget(at: entity) != nil || boardItem(at: entity) != nil)
     }
 
-    /// The controls that begin with an activity: those whose keys are its own, of kinds of control that are in force.
+    /// The controls that begin with an activity: those that it names by its own keys, of control kinds in force.
     ///
-    /// A control of the `instances` of its kind exists by itself. One that belongs to an activity already stays there.
+    /// A control listed under `instances` of its kind exists independently. One that already belongs to an activity stays there.
     func controlsToAttach(to entity: EntityIndex) -> [Key] {
         guard let activity = activity(at: entity), case .activity(let kind)? = kind(at: entity)?.body else { return [] }
         return kind.views.ownControlKeys(in: activity.value.templateContext).compactMap { text in
@@ -57,7 +56,7 @@ extension EntityStore {
         attachments.controls(of: activity).compactMap { entities[$0].key }
     }
 
-    /// Controls that live activities name, and that new kinds make possible.
+    /// Controls that live activities name and that new kinds make possible.
     var missingAttachments: [JournalEntry] {
         var missing: [JournalEntry] = []
         var taken: Set<Key> = []
@@ -72,7 +71,7 @@ extension EntityStore {
         return missing
     }
 
-    /// The live activity that a control is to belong to.
+    /// The live activity that a control will belong to.
     func owner(named key: Key) throws(WireError) -> (entity: EntityIndex, activity: ActivityBox) {
         guard let entity = entities.index(of: key), let activity = activity(at: entity), activity.isLive else {
             throw .unknownKey(key)
@@ -80,9 +79,9 @@ extension EntityStore {
         return (entity, activity)
     }
 
-    /// Lets a control that exists belong to an activity.
+    /// Attaches an existing control to an activity.
     ///
-    /// - Parameter isNew: No account has been shown it under this key.
+    /// - Parameter isNew: No account has seen it under this key.
     mutating func attach(
         _ control: EntityIndex, to owner: (entity: EntityIndex, activity: ActivityBox), isNew: Bool, sequence: Int64
     ) {
@@ -91,7 +90,7 @@ extension EntityStore {
         setAttachment(Attachments.Attachment(activity: owner.entity, accounts: accounts), of: control)
     }
 
-    /// Lets a control go with its activity.
+    /// Detaches a control because its activity is gone.
     mutating func detach(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
         guard let entity = entities.index(of: key), exists(entity), !isGone(entity),
             let attachment = attachments[entity]
@@ -116,7 +115,7 @@ extension EntityStore {
 }
 
 extension Kind {
-    /// Whether its file names the control `id`, which exists by itself then.
+    /// Whether its file lists the control `id`, which then exists independently.
     fileprivate func hasInstance(_ id: String) -> Bool {
         switch body {
         case .toggle(let toggle): toggle.instances.contains(id)

@@ -21,7 +21,7 @@ extension EntityStore {
                 update(entity) { $0.kind = kind }
             }
         } else if let known = entities.index(of: key), isGone(known), !entry.beginsControl {
-            // A report of what has gone comes too late.
+            // A report on a key that is gone came too late.
             var result = DecisionResult(verdict: .ignored, entity: known, rev: entities[known].rev)
             (result.description, result.stateHash) = controlState(at: known)
             return result
@@ -44,7 +44,7 @@ extension EntityStore {
             throw WireError(
                 ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
         }
-        // That it is there is news, where the machine has none: a button is reported without a value.
+        // Its creation is a change even if the machine reports none: a button is reported without a value.
         if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
         var result = DecisionResult(verdict: outcome.verdict, entity: entity)
         result.operation = outcome.operation
@@ -129,7 +129,7 @@ extension EntityStore {
         return (StateName(description), StableHash.of(writer.bytes.span))
     }
 
-    /// Notes the operation that a control is at, so that its provider's answer finds it.
+    /// Records the operation in progress of a control, so that the provider's answer finds it.
     mutating func notePendingOperation(at entity: EntityIndex) {
         guard let key = entities[entity].key else { return }
         switch entities[entity].state {
@@ -142,8 +142,8 @@ extension EntityStore {
 
     // MARK: What kinds and a restart mean for controls
 
-    /// The consequences of new kinds for controls, which have no end with which an old version could go: controls of a kind that is
-    /// gone go with it, the others live by the new version, and new instances exist.
+    /// The consequences of new kinds for controls. A control has no end at which an old version could retire: controls of a
+    /// removed kind go, others move to the new version, and new instances are created.
     var consequencesOfKinds: [JournalEntry] {
         var entries: [JournalEntry] = []
         for entity in entities.existing {
@@ -155,7 +155,7 @@ extension EntityStore {
             case nil: entries.append(.pruned(key))
             case entities[entity].kind?: break
             case let version?:
-                // A widget whose configuration the new version does not have goes.
+                // A widget goes if its configuration is invalid in the new version.
                 if case .widget(let kind) = kinds.versions[version].body, !hasPlace(key, in: kind) {
                     entries.append(.pruned(key))
                 } else {
@@ -186,7 +186,7 @@ extension EntityStore {
         return missing + missingDerived + missingTileWidgets
     }
 
-    /// The controls that a connection of before a restart served, or performed an operation of.
+    /// The controls that a connection served before the restart, or performed an operation of.
     var controlsWithProvider: [Key] {
         entities.existing.compactMap { entity in
             let isServed =
@@ -200,7 +200,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether a control was told that another connection acts for it than `acting`.
+    /// Whether a control has recorded another acting connection than `acting`.
     func isUnaligned(_ key: Key, with acting: ConnectionNumber?) -> Bool {
         guard let entity = entities.index(of: key), isListed(entity) else { return false }
         return switch entities[entity].state {
@@ -213,12 +213,12 @@ extension EntityStore {
 }
 
 extension JournalEntry {
-    /// The activity that a control is to belong to.
+    /// The activity that a control will belong to.
     fileprivate var owner: Key? {
         if case .attached(_, let owner) = self { owner } else { nil }
     }
 
-    /// Whether it brings back a control that went with its activity.
+    /// Whether it restores a control that went with its activity.
     fileprivate var beginsControl: Bool {
         switch self {
         case .attached, .created: true
@@ -226,7 +226,7 @@ extension JournalEntry {
         }
     }
 
-    /// The connection whose report makes a control exist.
+    /// The connection whose report creates a control.
     fileprivate var reporter: ConnectionNumber? {
         if case .reported(_, _, _, let connection) = self { connection } else { nil }
     }

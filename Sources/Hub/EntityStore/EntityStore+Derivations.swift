@@ -4,13 +4,13 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The changes that one record about an activity makes to the widgets that show the activity.
+/// The changes that one record about an activity makes to the widgets that show it.
 ///
-/// They have no record of their own: the same record gives the same widgets in a replay.
+/// They have no records of their own: a replay of the record gives the same widgets.
 struct DerivedChanges: Sendable {
-    /// The changes to widgets of many activities first, then in the order of the kinds' names.
+    /// Changes to aggregate widgets first, then in the order of the kinds' names.
     var changes: [Change] = []
-    /// How many widgets had foreseen the deadline that came, and how many had foreseen one that an event overtook.
+    /// How many widgets had predicted the deadline that came, and how many had predicted one that an event overtook.
     var keptCount = 0
     var missedCount = 0
 }
@@ -32,7 +32,7 @@ extension EntityStore {
 
     /// The moments of a widget from `now` on.
     ///
-    /// - Parameter account: Whose devices it is for; `nil` = every account's.
+    /// - Parameter account: The account whose devices show it; `nil` = every account.
     func future(
         of widget: Widget, at entity: EntityIndex, _ kind: WidgetKind, _ now: Timestamp, for account: String? = nil
     ) -> WidgetFuture {
@@ -44,21 +44,21 @@ extension EntityStore {
         return widget.future(at: now, kind: kind, activity: shown?.value, settings: settings.activities)
     }
 
-    /// Whether `account` has taken the activity behind a widget off its screens.
+    /// Whether `account` has dismissed the activity that a widget shows.
     func isShownActivityDismissed(_ entity: EntityIndex, by account: String) -> Bool {
         activityShown(by: entity).flatMap { activity(at: $0) }?.value.isDismissed(by: account) ?? false
     }
 
     // MARK: A record about an activity
 
-    /// Lets the widgets that show an activity follow it.
+    /// Updates the widgets that show an activity.
     ///
-    /// A deadline changes none of them, because it was foreseen: it only lets one come or go. An applied event does, and
-    /// its record becomes their `rev`.
+    /// A deadline was predicted, so it changes no widget; it can only add or remove one. An applied event changes them, and its
+    /// record becomes their `rev`.
     ///
     /// - Parameters:
-    ///   - former: The activity before it.
-    ///   - isForeseen: A deadline did it, and no event.
+    ///  - former: The activity before the record.
+    ///  - isForeseen: The record is a deadline and not an event.
     ///   - isChanged: The row of the activity changed.
     @inline(never)
     mutating func derive(
@@ -105,7 +105,7 @@ extension EntityStore {
         return derived
     }
 
-    /// Lets the widgets go that show an activity which is forgotten; the recommended ones stay, with nothing in them.
+    /// Removes the widgets that show a forgotten activity. Recommended widgets stay, without content.
     mutating func forgetShown(_ activity: EntityIndex, sequence: Int64) -> DerivedChanges? {
         guard let key = entities[activity].key else { return nil }
         var derived = DerivedChanges()
@@ -125,10 +125,10 @@ extension EntityStore {
 
     // MARK: Settings
 
-    /// Lets the widgets follow whose activity has another future by the settings that are in force now: what screens were
-    /// told will not come as foreseen.
+    /// Updates the widgets whose activity has another future under the new settings: what screens have received is no longer
+    /// correct.
     ///
-    /// - Parameter former: The settings until now.
+    /// - Parameter former: The settings before.
     mutating func foreseeAnew(since former: ActivitySettings, sequence: Int64) -> DerivedChanges? {
         guard kinds.hasDerivedWidgets, former != settings.activities else { return nil }
         var derived = DerivedChanges()
@@ -150,9 +150,9 @@ extension EntityStore {
 
     // MARK: Kinds
 
-    /// A widget of the activity that is there now.
+    /// A widget of the current activity.
     ///
-    /// - Throws: `unknown_key` where a widget comes and goes with its activity, and there is none.
+    /// - Throws: `unknown_key` if the widget exists only with its activity and there is none.
     func derivedWidget(_ key: Key, kind: WidgetKind, configuration: JSON) throws(WireError) -> Widget {
         guard hasPlace(key, in: kind) else { throw .unknownKey(key) }
         if let aggregate = kind.aggregate {
@@ -165,8 +165,8 @@ extension EntityStore {
         return widget
     }
 
-    /// Whether a kind has a widget of this key: its id is a configuration, and what it shows is there where it comes and
-    /// goes with that.
+    /// Whether a kind has a widget with this key: its id must be a configuration. If the widget exists only with what it shows,
+    /// that must exist too.
     func hasPlace(_ key: Key, in kind: WidgetKind) -> Bool {
         guard configuration(of: key, in: kind) != nil else { return false }
         guard kind.isEach else { return true }
@@ -186,7 +186,7 @@ extension EntityStore {
         return configuration(byTileOn: key, in: kind)
     }
 
-    /// The groups of activities that no widget tells yet, as far as there is room for them.
+    /// The groups of activities without a widget, as far as the limits allow.
     private var missingAggregates: [Key] {
         var missing: [Key] = []
         for index in kinds.inForceIndices {
@@ -205,7 +205,7 @@ extension EntityStore {
         return missing
     }
 
-    /// Widgets that new kinds make of activities that are there.
+    /// Widgets of existing activities that new kinds make possible.
     var missingDerived: [Key] {
         guard kinds.hasDerivedWidgets else { return [] }
         var missing = missingAggregates

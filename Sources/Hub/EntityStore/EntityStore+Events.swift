@@ -16,9 +16,9 @@ struct DecisionResult: Sendable {
     var description = StateName("")
     var stateHash: UInt64 = 0
     var isOldEnd = false
-    /// Of an event of a widget: the names of its tail that have no meaning; `nil` for everything else.
+    /// The names of the tail that a widget does not know; `nil` if the entry is not a widget's event.
     var unknownToWidget: [String]?
-    /// A widget began that asks its provider, and is to be told which connection acts.
+    /// A widget began that is loaded by a provider, so the acting connection must be recorded.
     var beginsAsking = false
     var operation: OperationID?
     var calls: [(key: Key, ProviderCall)] = []
@@ -34,23 +34,23 @@ struct DecisionResult: Sendable {
 }
 
 extension EntityStore {
-    /// Does what `entry` says, at the store's clocks, as the record behind the newest one.
+    /// Applies `entry` at the store's clocks, as the record after the newest one.
     ///
-    /// Live and in a recovery it is the same code, so that the same records give the same state.
+    /// Live decisions and recovery use the same code, so the same records give the same state.
     ///
-    /// - Throws: What the sender is answered; nothing has changed then.
+    /// - Throws: The error that the sender receives; nothing has changed then.
     mutating func apply(_ entry: JournalEntry) throws(WireError) -> DecisionResult {
         let sequence = sequence + 1
         switch entry {
         case .event, .dismissed, .seen, .deadline, .tapped, .reported, .done, .failed: break
-        // It may be about a widget, and is to find it as of before.
+        // The entry may concern a widget, and needs its state before this commit.
         default: settleAggregates()
         }
         return try undoingFailure { store throws(WireError) in try store.apply(entry, as: sequence) }
     }
 
-    /// The same for an event, which is not made a ``JournalEntry`` on the way: nearly every entry is one, and it would be
-    /// taken apart again.
+    /// Applies an event without wrapping it in a ``JournalEntry``: nearly every entry is one, and it would be unwrapped again at
+    /// once.
     mutating func apply(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
         let sequence = sequence + 1
         if aggregates.hasTold, isWidgetKind(posted.command.key.kind) { settleAggregates() }
@@ -59,7 +59,7 @@ extension EntityStore {
         }
     }
 
-    /// - Parameter sequence: Of the record that holds `entry`.
+    /// - Parameter sequence: The record that holds `entry`.
     mutating func apply(_ entry: JournalEntry, as sequence: Int64) throws(WireError) -> DecisionResult {
         switch entry {
         case .settings(let settings):
@@ -69,7 +69,7 @@ extension EntityStore {
             } catch {
                 throw WireError(.internal, error.description)
             }
-            // With a shorter retention, what is dismissed is forgotten earlier than its deadline says.
+            // With a shorter retention, dismissed activities are forgotten before their armed deadlines.
             for entity in entities.existing where entities[entity].dismissedAt != nil { arm(entity) }
             var result = DecisionResult(verdict: .applied)
             result.derived = foreseeAnew(since: former, sequence: sequence)
@@ -119,11 +119,11 @@ extension EntityStore {
     private mutating func apply(
         _ posted: PostedEvent, from source: String, as sequence: Int64
     ) throws(WireError) -> DecisionResult {
-        // Parts of the event are read where they are needed: a copy of all of it would touch a dozen counts.
+        // Parts of the event are read where they are needed: copying the whole event would update a dozen reference counts.
         let result: DecisionResult
         let known = entities.index(of: posted.command.key, hash: posted.keyHash)
         if let known, let current = activity(at: known), current.isLive {
-            // Its kind is there: one that something lives by cannot go.
+            // The kind exists: a kind in use cannot be removed.
             result = try applyToActivity(current, at: known, posted.command.key, posted.event, sequence: sequence)
         } else {
             result = try applyWhereNoneLives(posted, at: known, sequence: sequence)
@@ -134,7 +134,7 @@ extension EntityStore {
         return result
     }
 
-    /// - Parameter known: The index of its key, where it has one.
+    /// - Parameter known: The index of its key, if it has one.
     private mutating func applyWhereNoneLives(
         _ posted: PostedEvent, at known: EntityIndex?, sequence: Int64
     ) throws(WireError) -> DecisionResult {
@@ -165,7 +165,7 @@ extension EntityStore {
         return index
     }
 
-    /// Starts an activity under a key that has none, or whose last one is dismissed.
+    /// Starts an activity under a key that has none, or whose last one was dismissed.
     private mutating func begin(
         _ posted: PostedEvent, kind kindIndex: Int, sequence: Int64
     ) throws(WireError) -> DecisionResult {
@@ -194,13 +194,13 @@ extension EntityStore {
         return result
     }
 
-    /// Whether an activity that takes up no room yet has any, among those of its accounts.
+    /// Whether an activity that is not counted yet fits within the limits of its accounts.
     private func checkRoom(for activity: Activity, kind: Int) throws(ActivityRejection) {
         try accounts.checkRoom(
             for: activity.occupiedAccounts, app: kinds.appNumbers[kind], limits: settings.activityLimits)
     }
 
-    /// Lets an activity that exists take an event.
+    /// Applies an event to an existing activity.
     private mutating func applyToActivity(
         _ key: Key, _ event: ActivityEvent, sequence: Int64
     ) throws(WireError) -> DecisionResult {
@@ -216,7 +216,7 @@ extension EntityStore {
         let outcome: ActivityOutcome
         do throws(ActivityRejection) {
             outcome = try activity.apply(event, settings: settings.activities, at: time)
-            // One that is opened again takes up room again.
+            // A reopened activity counts against the limits again.
             if hadEnded { try checkRoom(for: activity, kind: entities[entity].kind) }
         } catch {
             throw wireError(error, key: key)
@@ -242,9 +242,9 @@ extension EntityStore {
             at: entity, by: ActivityBox(consume activity), outcome, isForeseen: true, sequence: sequence)
     }
 
-    /// Takes over what an activity has become: its rev, its deadline, its place among the counted, its followers' due.
+    /// Stores a changed activity, with its rev, deadline, counts and followers.
     ///
-    /// - Parameter isForeseen: A deadline did it, and no event.
+    /// - Parameter isForeseen: The change comes from a deadline and not an event.
     private mutating func replaceActivity(
         at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, isForeseen: Bool = false,
         sequence: Int64
@@ -282,12 +282,12 @@ extension EntityStore {
     // MARK: Forgetting
 
     private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
-        // Forgotten twice in one batch, it would be refused by a replay, which gives its place away at once.
+        // A replay frees its place at once, so it would refuse a second removal in the same batch.
         guard let entity = entities.index(of: key), exists(entity) else { throw .unknownKey(key) }
         recordUndo(of: entity)
         var change: Change?
         if isControl(entity) || widget(at: entity) != nil, !isGone(entity) {
-            // No follower has been told yet that it goes.
+            // No follower has been notified of its end yet.
             update(entity) { $0.rev = sequence }
             change = Change(
                 entity: entity, isWidget: isWidget(entity), commit: sequence, activity: owner(of: entity))

@@ -10,7 +10,7 @@ extension EntityStore {
     /// - Parameters:
     ///   - verdict: The decision on the event.
     ///   - entity: The index of its key.
-    /// - Returns: `nil` where nothing speaks for a mistake.
+    /// - Returns: `nil` if nothing suggests a mistake.
     func hint(on posted: PostedEvent, _ verdict: Verdict, at entity: EntityIndex?) -> String? {
         if let happenedAt = posted.command.happenedAt {
             if isSeconds(happenedAt) {
@@ -30,7 +30,7 @@ extension EntityStore {
         return "no state of \(kind.name) handles \(name)"
     }
 
-    /// Whether a date that was read as milliseconds is within a year of the clock when it is read as seconds.
+    /// Whether a date that was read as milliseconds would be within a year of now if read as seconds.
     private func isSeconds(_ date: Timestamp) -> Bool {
         let (milliseconds, overflows) = date.milliseconds.multipliedReportingOverflow(by: 1000)
         guard !overflows, date.milliseconds > 0 else { return false }

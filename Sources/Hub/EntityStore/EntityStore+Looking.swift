@@ -3,7 +3,7 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-// Looks that change nothing.
+// Reads without side effects.
 extension EntityStore {
     func index(of key: Key) -> EntityIndex? { entities.index(of: key) }
 
@@ -11,18 +11,18 @@ extension EntityStore {
         if case .activity(let activity) = entities[entity].state { activity } else { nil }
     }
 
-    /// The version of the kind that a key lives by; `nil` where nothing stands behind the key.
+    /// The version of the kind that a key uses; `nil` if the key has no content.
     func kind(at entity: EntityIndex) -> Kind? {
         let index = entities[entity].kind
         return kinds.versions.indices.contains(index) ? kinds.versions[index] : nil
     }
 
-    /// There is something behind the key, dismissed or not.
+    /// Whether the key has content, dismissed or not.
     func exists(_ entity: EntityIndex) -> Bool {
         if case .none = entities[entity].state { false } else { true }
     }
 
-    /// It exists, and is in views and lists.
+    /// Whether it exists, and is in views and lists.
     func isListed(_ entity: EntityIndex) -> Bool {
         switch entities[entity].state {
         case .none: false
@@ -31,7 +31,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether `account` may ask what became of it, dismissed or not.
+    /// Whether `account` may request its outcome, dismissed or not.
     func isAddressed(_ entity: EntityIndex, to account: String?) -> Bool {
         guard let account else { return true }
         switch entities[entity].state {
@@ -43,8 +43,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether `account` could see what stood behind the key at `sequence`, or can now. What is other accounts' is not
-    /// even told to be gone.
+    /// Whether `account` could see the key's content at `sequence`, or can now. Otherwise not even its deletion is sent.
     func mayHaveKnown(_ entity: EntityIndex, account: String?, at sequence: Int64) -> Bool {
         guard let account, !isAddressed(entity, to: account) else { return true }
         return entities.audienceHistories[entity]?.contains(account, after: sequence) == true
@@ -66,9 +65,9 @@ extension EntityStore {
         }
     }
 
-    /// The keys that exist, are not dismissed, are followed by `selector` and may be shown to `account`, in the order of the table.
+    /// The keys that exist, are not dismissed, match `selector` and are visible to `account`, in the order of the table.
     ///
-    /// - Complexity: Of an account, what it can see; without one, everything there is.
+    /// - Complexity: With an account, O(what it can see); without one, O(everything).
     func visible(to account: String?, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         let candidates: [EntityIndex]
         switch (selector, account) {
@@ -85,7 +84,7 @@ extension EntityStore {
         }
     }
 
-    /// What of ``visible(to:followedBy:)`` is no activity.
+    /// The keys of ``visible(to:followedBy:)`` that are not activities.
     func others(visibleTo account: String, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         let candidates: [EntityIndex]
         switch selector {
@@ -99,7 +98,7 @@ extension EntityStore {
         }
     }
 
-    /// How many keys ``others(visibleTo:followedBy:)`` looks at.
+    /// The number of keys that ``others(visibleTo:followedBy:)`` examines.
     func otherCount(visibleTo account: String, followedBy selector: PatternIndex.Selector) -> Int {
         switch selector {
         case .key: 1
@@ -110,14 +109,14 @@ extension EntityStore {
         }
     }
 
-    /// What takes part in the views of an account.
+    /// The activities that compete in the views of an account.
     ///
     /// - Parameters:
-    ///   - account: `nil` = one that has no activities of its own and dismissed none.
-    ///   - more: How many beyond the limit of a kind are looked at too.
+    ///   - account: `nil` = any account without its own activities that dismissed none.
+    ///   - more: How many beyond the limit of a kind are examined too.
     func lineup(for account: String?, kind: Int32?, more: [Int32: Int] = [:]) -> Competition.Lineup {
         guard let account else { return competition.lineup(for: nil, kind: kind, more: more) { _ in true } }
-        // A copy: an entity store cannot be captured.
+        // A copy, because a closure cannot capture an entity store.
         let entities = entities
         return competition.lineup(for: account, kind: kind, more: more) { entity in
             if case .activity(let activity) = entities[entity].state {
@@ -128,19 +127,20 @@ extension EntityStore {
         }
     }
 
-    /// The activities that were in a view of an account at some moment since a commit, and what of them did not change; others may be
-    /// among them.
+    /// The activities that were in a view of an account at some moment since a commit and have not changed since. The result may
+    /// contain others too.
     ///
-    /// What did not change was among the first of its kind at that moment, and since then no more went ahead of it than changed.
+    /// An unchanged activity was among the first of its kind at that moment, and at most as many have overtaken it as have
+    /// changed.
     ///
-    /// - Parameter changed: What a commit since then changed.
+    /// - Parameter changed: The keys that commits since then changed.
     func competitors(for account: String, kind: Int32?, unlike changed: [EntityIndex]) -> [EntityIndex] {
         var more: [Int32: Int] = [:]
         for entity in changed { more[entities[entity].kindName, default: 0] += 1 }
         return lineup(for: account, kind: kind, more: more).entities
     }
 
-    /// How many activities compete in a view of an account, at most.
+    /// The most activities that compete in a view of an account.
     func competitorCount(for account: String, followedBy selector: PatternIndex.Selector) -> Int {
         switch selector {
         case .key: 1
@@ -149,12 +149,13 @@ extension EntityStore {
         }
     }
 
-    /// All tiles of a board, also those that come by themselves, in the order of the table: few, however many keys there are.
+    /// All tiles of a board, including relevant widgets that nobody placed, in the order of the table. They are few, however many
+    /// keys there are.
     private func tiles(onBoard number: Int32) -> [EntityIndex] {
         (boards.items(onBoard: number) + suggestions.keys(onBoard: number)).sorted()
     }
 
-    /// How many keys ``visible(to:followedBy:)`` looks at.
+    /// The number of keys that ``visible(to:followedBy:)`` examines.
     func candidateCount(for account: String?, followedBy selector: PatternIndex.Selector) -> Int {
         switch (selector, account) {
         case (.key, _): 1
@@ -166,7 +167,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether a commit after `sequence` changed the key, as far as that is remembered.
+    /// Whether a commit after `sequence` changed the key, as far as is remembered.
     func hasChanged(_ entity: EntityIndex, after sequence: Int64) -> Bool {
         hasOwnChange(entity, after: sequence)
             || hasWidgetChanged(ofTile: entity, after: sequence)
@@ -177,9 +178,9 @@ extension EntityStore {
         changeOrder.hasMore(than: limit) { entities[$0].rev > sequence }
     }
 
-    /// The keys that a selector follows and a commit after `sequence` changed, oldest first.
+    /// The keys that match a selector and that a commit after `sequence` changed, oldest first.
     ///
-    /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens of one key each come back at once.
+    /// - Complexity: O(1) for one key, else O(what changed): ten thousand screens with one key each may reconnect at once.
     func changed(after sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         if case .key(let entity) = selector {
             return hasOwnChange(entity, after: sequence) ? [entity] : []
@@ -187,7 +188,7 @@ extension EntityStore {
         return changed(after: sequence).filter { follows(selector, $0) }
     }
 
-    /// Whether a commit after `sequence` changed a control that stands in the views of a key, or took it away.
+    /// Whether a commit after `sequence` changed or removed a control in the views of a key.
     func showsControl(in entity: EntityIndex, changedAfter sequence: Int64) -> Bool {
         controlKeys(in: entity).contains { text in
             Key(text).flatMap { index(of: $0) }.map { hasOwnChange($0, after: sequence) } ?? false
@@ -203,7 +204,7 @@ extension EntityStore {
         changeOrder.suffix(while: { entities[$0].rev > sequence })
     }
 
-    /// It is a widget, or was one.
+    /// It is or was a widget.
     func isWidget(_ entity: EntityIndex) -> Bool { entities.isWidget(entity) }
 
     func isControl(_ entity: EntityIndex) -> Bool {
@@ -213,12 +214,12 @@ extension EntityStore {
         }
     }
 
-    /// Whether a provider acts for it: a control, or a widget that is asked for.
+    /// Whether a provider acts for it: it is a control, or a widget that a provider loads.
     func isServed(_ entity: EntityIndex) -> Bool {
         (isControl(entity) || widget(at: entity)?.isAsked == true) && isListed(entity)
     }
 
-    /// The operation that a control's provider performs, and the one that waits for it.
+    /// The operation in progress of a control, and the queued one.
     func operations(at entity: EntityIndex) -> [OperationID] {
         switch entities[entity].state {
         case .toggle(let toggle): [toggle.flight?.operation.id, toggle.queued?.id].compactMap(\.self)
@@ -228,7 +229,7 @@ extension EntityStore {
         }
     }
 
-    /// The keys of the controls in the views of an activity or a widget, in whatever presentation.
+    /// The keys of the controls in any presentation of an activity or a widget.
     func controlKeys(in entity: EntityIndex) -> [String] {
         if let shown = shownWidget(at: entity) { return controlKeys(in: shown) }
         if case .widget(let widget) = entities[entity].state { return controlKeys(of: widget, at: entity) }
@@ -240,7 +241,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether an operation of a control is under way.
+    /// Whether an operation of a control is in progress.
     func isUnderWay(_ entity: EntityIndex) -> Bool {
         switch self[entity].state {
         case .toggle(let toggle): toggle.phase == .pending
@@ -275,7 +276,7 @@ extension EntityStore {
         }
     }
 
-    /// The deadline that the machine of a control has; `nil` for all else.
+    /// The deadline of a control's machine; `nil` for everything else.
     func controlDeadline(of entity: EntityIndex) -> Timestamp? {
         switch entities[entity].state {
         case .toggle(let toggle): toggle.deadline
@@ -285,7 +286,7 @@ extension EntityStore {
         }
     }
 
-    /// The deadline by the kinds' clock: of an activity, or of a widget that asks its provider.
+    /// The deadline on the kinds' clock: of an activity, or of a widget that a provider loads.
     func kindsDeadline(of entity: EntityIndex) -> Timestamp? {
         switch entities[entity].state {
         case .activity(let activity): activity.deadline
@@ -294,7 +295,7 @@ extension EntityStore {
         }
     }
 
-    /// The record of a deadline that is due: the end of its retention, a widget's ask, or a step of a machine.
+    /// The record of a due deadline: the end of retention, a widget's refresh, or a step of a machine.
     func entry(ofDeadline due: Timestamp, at entity: EntityIndex, _ key: Key) -> JournalEntry {
         if entities[entity].dismissedAt != nil { return .pruned(key) }
         if let ask = widget(at: entity)?.asking?.planDeadline, ask <= time { return .asked(key, due: due) }

@@ -4,11 +4,11 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// Why a journal's past does not give a state that can be trusted.
+/// Why a journal does not give a trustworthy state.
 public enum RecoveryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A record or a snapshot is not of the form that this release writes.
+    /// A record or a snapshot does not have the form that this release writes.
     case unreadable(place: String, reason: String)
-    /// The same input gives another result than it gave when it was recorded.
+    /// The same input gives a different result than when it was recorded.
     case diverged(sequence: Int64, entity: String, expected: String, computed: String)
 
     public var description: String {
@@ -22,7 +22,7 @@ public enum RecoveryError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension EntityStore {
-    /// Does again what a record says, and compares.
+    /// Applies a record again, and compares the result.
     mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
         let body: RecordBody
         do throws(BinaryError) {
@@ -44,7 +44,7 @@ extension EntityStore {
         if let change = result.change { touch(change.entity) }
         for change in result.derived?.changes ?? [] { touch(change.entity) }
         for change in settledChanges() { touch(change.entity) }
-        // Whether the journal has heard of the chain's end is not known; asked for twice it does no harm.
+        // The journal may have heard of the chain's end already; a second time does no harm.
         if case .pruned = body.entry, let entity = result.entity { endChain(of: entity) }
         guard result.verdict == body.verdict, result.rev == body.rev, result.stateHash == body.stateHash else {
             throw .diverged(

@@ -6,7 +6,7 @@ internal import TelltaleModel
 extension EntityStore {
     /// The state after the newest record.
     ///
-    /// - Precondition: No batch is under way: what is not durable must not get into a snapshot.
+    /// - Precondition: No batch is in progress: a snapshot contains only what is durable.
     var snapshot: HubSnapshot {
         HubSnapshot(
             sequence: sequence, time: recordClocks.time, wall: recordClocks.wall, resumeFloor: resumeFloor,
@@ -15,10 +15,10 @@ extension EntityStore {
             marks: ageMarks.all)
     }
 
-    /// For the chunks after those that were loaded.
+    /// A decoder for the chunks after those that were loaded.
     var snapshotDecoder: SnapshotDecoder { SnapshotDecoder(kinds: kinds) }
 
-    /// Takes the next part of a snapshot, into a store without a past.
+    /// Loads the next part of a snapshot into a store without history.
     mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
         switch part.content {
         case .header(let header): restore(header)
@@ -53,12 +53,12 @@ extension EntityStore {
         }
     }
 
-    /// So many entries before their turn the processor is asked for their places.
+    /// How many entries ahead their memory is prefetched.
     private static let lookahead = 8
 
-    /// The whole snapshot has been loaded; the records after it follow.
+    /// Finishes loading a snapshot; the records after it follow.
     mutating func finishLoading() {
-        // Sorted by itself: looked up in the table at each comparison, it would take several times as long.
+        // Sorted separately: a table lookup for each comparison would take several times as long.
         var order: [(rev: Int64, entity: EntityIndex)] = []
         order.reserveCapacity(entities.count)
         for entity in entities.existing { order.append((entities[entity].rev, entity)) }

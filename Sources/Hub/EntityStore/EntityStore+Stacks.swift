@@ -3,22 +3,21 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-// Stacks, as far as a resume has to know them.
+// What a resume needs to know about stacks.
 extension EntityStore {
-    /// Something comes and goes by itself on the board of a tile.
+    /// Whether a relevant widget may appear on the board of a tile.
     private func hasVisits(besideTile entity: EntityIndex) -> Bool {
         !kinds.visiting.isEmpty && visitors.count(for: boardItem(at: entity)?.account) > 0
     }
 
-    /// The tiles on the boards on which a commit after `sequence` changed anything: on a watch, and in StandBy, each one may
-    /// have moved.
+    /// The tiles on boards on which a commit after `sequence` changed anything: on a watch, and in StandBy, each may have moved.
     func tiles(reorderedAfter sequence: Int64, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
         guard !boards.isEmpty, selector != .all else { return [] }
-        // A key that stands on no board is not looked for on all of them.
+        // A key that is on no board need not be searched on all of them.
         if case .key(let entity) = selector, boards.items(onBoard: entities[entity].kindName).isEmpty { return [] }
         var numbers: Set<Int32> = []
         for entity in changed(after: sequence) where isWidget(entity) {
-            // A widget that came or went by itself moved the others.
+            // A relevant widget that came or went moved the others.
             if isOfVisitingKind(entity) { numbers.formUnion(boardsWithVisits(followedBy: selector)) }
             if boardItem(at: entity) != nil { numbers.insert(entities[entity].kindName) }
             for tile in entities[entity].key.map({ boards.tiles(on: $0) }) ?? [] {
@@ -28,15 +27,14 @@ extension EntityStore {
         return numbers.sorted().flatMap { boards.items(onBoard: $0) }.filter { follows(selector, $0) }
     }
 
-    /// Whether a subscriber that was sent the row of a tile after the newest change of its smart stack may have used up the
-    /// turns that were in it.
+    /// Whether a subscriber may have used up the turns in a tile's row that it got after the newest change of the smart stack.
     ///
-    /// - Parameter isOnWatch: All of its board is one stack.
+    /// - Parameter isOnWatch: The whole board is one stack.
     func mayTurnsBeUsedUp(ofTile entity: EntityIndex, isOnWatch: Bool) -> Bool {
         let tiles =
             isOnWatch
             ? boards.items(onBoard: entities[entity].kindName) : [entity] + neighbours(ofTile: entity)
-        // The relevance of its suggestions, and of what comes and goes by itself, is not looked at.
+        // The relevance of unplaced widgets is not examined, so the answer is conservative.
         if isOnWatch, hasVisits(besideTile: entity) { return true }
         if !isOnWatch, !kinds.suggested.isEmpty, let stack = stack(ofTile: entity), stack.suggests, stack.isSmart {
             return true
@@ -48,7 +46,7 @@ extension EntityStore {
             guard let shown = shownWidget(at: tile), let widget = widget(at: shown), let key = entities[tile].key,
                 let kind = widgetKind(at: shown)
             else { continue }
-            // Its content may be known further ahead by now.
+            // By now its content may be known further ahead.
             if kind.relevance != nil, !kind.isPushed { return true }
             begin = max(begin, widget.asOf ?? widget.createdAt)
             let future = widget.future(at: begin, kind: kind)
@@ -59,7 +57,7 @@ extension EntityStore {
                 != nil
         }
         let future = stack.future(at: begin)
-        // A choice that ends is one more turn.
+        // A choice that ends takes one more turn.
         return future.continuesAt != nil || future.turns.count >= Stack.turnLimit - 1
     }
 }

@@ -3,16 +3,15 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-// Tiles that stacks suggest. Each has a key as long as its board is looked at; whether, and when, it is shown is decided for
-// each view when a row is made.
+// Tiles that stacks suggest. Each has a key while its board is followed. Whether and when it is shown is decided for each view
+// when a row is made.
 extension EntityStore {
-    /// A tile stands behind the key that nobody placed.
+    /// Whether the key is a tile that nobody placed.
     func isSuggestion(_ entity: EntityIndex) -> Bool { boardItem(at: entity)?.tile?.isSuggested == true }
 
-    /// Gives the tiles that the stacks of a board may suggest their keys, and takes them from those that it may not any more.
+    /// Assigns keys to the tiles that the stacks of a board may suggest, and withdraws the keys of those that no longer qualify.
     ///
-    /// - Returns: The keys that it has now, and those that are gone: their followers are owed a deletion, and then
-    ///   ``free(suggestions:)``.
+    /// - Returns: The current keys, and the withdrawn ones. Send their followers a deletion, then call ``free(suggestions:)``.
     mutating func updateSuggestions(onBoard number: Int32) -> (keys: [EntityIndex], gone: [EntityIndex]) {
         let known = suggestions.keys(onBoard: number)
         guard !known.isEmpty || boards.takesSuggestions(number) || suggestions.isVisited(number) else {
@@ -24,7 +23,7 @@ extension EntityStore {
             let board = board(numbered: number)
             for (id, tile) in board.suggestions(from: kinds.suggested) {
                 guard let key = Key(kind: name, id: id) else { continue }
-                // A tile of this id was kept and taken off: it does not come again before that is forgotten.
+                // A kept tile of this id was removed. It is not suggested again until that is forgotten.
                 if let known = entities.index(of: key), exists(known), !isSuggestion(known) { continue }
                 let rev = tile.stack.flatMap { Key(kind: name, id: $0) }.flatMap { entities.index(of: $0) }
                     .map { entities[$0].rev }
@@ -40,7 +39,7 @@ extension EntityStore {
         return (keys, gone)
     }
 
-    /// Gives the widgets that come and go by themselves their keys.
+    /// Assigns keys to the relevant widgets of a board.
     private mutating func updateVisits(onBoard number: Int32) -> [EntityIndex] {
         let account = boards.items(onBoard: number).first.flatMap { boardItem(at: $0) }?.account
         var keys: [EntityIndex: EntityIndex] = [:]
@@ -65,7 +64,7 @@ extension EntityStore {
         return entity
     }
 
-    /// A key is being forgotten: that of a tile that was kept may be suggested again.
+    /// Records that a key is being forgotten: if it was a kept tile, it may be suggested again.
     mutating func noteForgotten(_ entity: EntityIndex) {
         guard boardItem(at: entity)?.tile != nil, entities[entity].key?.id.utf8.first == UInt8(ascii: "~") else {
             return
@@ -74,7 +73,7 @@ extension EntityStore {
         changeSuggestions { $0.outdated.insert(board) }
     }
 
-    /// The boards that are to be looked at since a tile was forgotten.
+    /// Returns the boards to re-examine because a tile was forgotten.
     mutating func takeOutdatedSuggestions() -> [Int32] {
         let boards = suggestions.outdated.sorted()
         changeSuggestions { $0.outdated = [] }
@@ -83,8 +82,8 @@ extension EntityStore {
 
     private mutating func takeOff(_ gone: [EntityIndex]) {
         for entity in gone {
-            // Its deletion is no older than the row that was told, whose `rev` may be the widget's. A tile that came by itself is gone
-            // since the commit of its widget.
+            // The deletion must not be older than the last row sent, whose `rev` may be the widget's. A relevant widget's tile is
+            // gone since the commit of its widget.
             var rev = max(entities[entity].rev, shownWidget(at: entity).map { entities[$0].rev } ?? 0)
             if boardItem(at: entity)?.tile?.isVisit == true { rev = max(rev, rowRev(of: entity)) }
             unlist(entity)
@@ -94,7 +93,7 @@ extension EntityStore {
         }
     }
 
-    /// Gives away the indices of suggestions that are gone, where no follower waits for their deletion.
+    /// Frees the indices of withdrawn suggestions, unless a follower still waits for the deletion.
     mutating func free(suggestions gone: [EntityIndex]) {
         for entity in gone {
             retain(entity)
@@ -102,7 +101,7 @@ extension EntityStore {
         }
     }
 
-    /// A board that nobody looks at any more has no keys of suggestions.
+    /// Drops the keys of suggestions on a board that nobody follows any more.
     mutating func dropSuggestions(onBoard number: Int32) -> [EntityIndex] {
         let gone = suggestions.keys(onBoard: number).filter { isSuggestion($0) }
         takeOff(gone)
@@ -115,8 +114,8 @@ extension EntityStore {
 
     /// The boards with suggestions that a selector follows.
     ///
-    /// Whoever follows everything without an account is shown suggestions of boards that are everybody's: of the others
-    /// there may be many, and none is arranged for that subscriber.
+    /// A subscription to everything without an account gets the suggestions of everybody's boards only: there may be many others,
+    /// and none is arranged for it.
     func boardsWithSuggestions(followedBy selector: PatternIndex.Selector, account: String?) -> [Int32] {
         switch selector {
         case .all: []
@@ -133,7 +132,7 @@ extension EntityStore {
         return item.tile?.isVisit != true && (item.account == nil || account != nil)
     }
 
-    /// The tile that a key of a board is as a suggestion, by what is true now; `nil` = it is none.
+    /// The suggested tile that a key of a board stands for at present; `nil` = none.
     func suggestedTile(at key: Key) -> Tile? {
         guard key.id.utf8.first == UInt8(ascii: "~"), !kinds.suggested.isEmpty,
             index(of: key).map({ !exists($0) || isSuggestion($0) }) ?? true
@@ -143,9 +142,9 @@ extension EntityStore {
 
     /// The tiles that a stack may suggest, with their keys, in the order of their widgets.
     ///
-    /// - Parameter board: That of `number`.
+    /// - Parameter board: The board of this name.
     func suggestions(ofStack id: String, on board: Board, named name: Substring) -> [(key: Key, tile: Tile)] {
-        // The stack is full, or takes none.
+        // The stack is full, or takes no suggestions.
         guard board.items[id]?.stack?.suggests == true, board.tiles(ofStack: id).count < TileStack.limit else {
             return []
         }
@@ -157,8 +156,8 @@ extension EntityStore {
         }
     }
 
-    /// The keys that may have been suggestions since a commit, and are none any more: of stacks that changed since, and of kinds
-    /// that are gone.
+    /// The keys that may have been suggestions since a commit and no longer are: of stacks that changed since, and of removed
+    /// kinds.
     mutating func formerSuggestions(
         since sequence: Int64, onBoards numbers: [Int32], followedBy selector: PatternIndex.Selector,
         by account: String?
@@ -174,7 +173,7 @@ extension EntityStore {
                 guard let own = Key(kind: key.kind, id: Board.suggestionID(of: widget, inStack: String(key.id))) else {
                     continue
                 }
-                // No older than a row that was told, by the stack or by the widget, which may have been forgotten since.
+                // Not older than a row that was sent for the stack or the widget, which may have been forgotten since.
                 let shown = index(of: widget).map { entities[$0].rev } ?? 0
                 keys[own] = max(entities[stack].rev, shown > 0 ? shown : resumeFloor)
             }
@@ -187,7 +186,7 @@ extension EntityStore {
         }
     }
 
-    /// Whether a commit after `sequence` changed what the smart stack of a tile may suggest: that decides on its turns too.
+    /// Whether a commit after `sequence` changed what the smart stack of a tile may suggest, which also affects its turns.
     func hasSuggestionChanged(besideTile entity: EntityIndex, after sequence: Int64) -> Bool {
         guard !kinds.suggested.isEmpty, stack(ofTile: entity)?.suggests == true else { return false }
         return kinds.suggested.contains { suggested in
@@ -202,7 +201,7 @@ extension EntityStore {
         }
     }
 
-    /// The stack in which a tile stands.
+    /// The stack that contains a tile.
     func stack(ofTile entity: EntityIndex) -> TileStack? {
         guard let id = boardItem(at: entity)?.tile?.stack, let name = entities[entity].key?.kind else { return nil }
         return Key(kind: name, id: id).flatMap { index(of: $0) }.flatMap { boardItem(at: $0)?.stack }

@@ -8,15 +8,15 @@ internal import TelltaleWire
 struct TileEntry: Hashable, Sendable {
     var key: Key
     var input: TileInput
-    /// Of its sender: whose board it becomes with its first tile.
+    /// The sender's account. It becomes the board's owner with the first tile.
     var account: String?
-    /// Among whose ids the id counts.
+    /// The scope in which an `eid` is unique.
     var source: String
     var eid: String?
-    /// Two requests with one id are the same when these are.
+    /// Equal for two requests with one id if they are the same request.
     var digest: UInt64
 
-    /// The form of an encoded entry. A later one is another number.
+    /// The form of an encoded entry. A later form gets another number.
     private static let form: UInt8 = 1
 
     init(key: Key, input: TileInput, account: String?, source: String, eid: String?, digest: UInt64) {
@@ -51,7 +51,7 @@ extension EntityStore {
         if case .tile(let item) = entities[entity].state { item } else { nil }
     }
 
-    /// All that stands on a board.
+    /// Everything on a board.
     func board(named name: some StringProtocol) -> Board {
         entities.kindNumbers.known(String(name)).map { board(numbered: $0) } ?? Board()
     }
@@ -64,7 +64,7 @@ extension EntityStore {
         return Board(items)
     }
 
-    /// Notes what stands at `entity` among the boards, or takes it off; a widget that comes and goes by itself too.
+    /// Adds what is at `entity` to the boards or removes it, including a relevant widget.
     mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
         noteVisitor(at: entity, isThere: isThere)
         guard case .tile(let item) = entities[entity].state, !item.isGone, item.tile?.isSuggested != true
@@ -90,7 +90,7 @@ extension EntityStore {
             throw WireError(ErrorCode(rawValue: error.code) ?? .badAction, "\(entry.key): \(error.message)")
         }
         var result = DecisionResult(verdict: outcome.verdict, entity: entities.index(of: entry.key))
-        // A record that changes nothing is one of the key's records too.
+        // A record without a change is also one of the key's records.
         if outcome.changed.isEmpty, let entity = result.entity { recordUndo(of: entity) }
         var derived = DerivedChanges()
         var writer = BinaryWriter()
@@ -126,7 +126,7 @@ extension EntityStore {
         return result
     }
 
-    /// Puts a tile or a stack at the index of its key. The caller noted the way back.
+    /// Stores a tile or a stack at the index of its key. The caller has recorded the undo.
     private mutating func put(_ item: BoardItem, at entity: EntityIndex, rev: Int64, sequence: Int64) {
         if let former = boardItem(at: entity), former.accounts != item.accounts {
             readdress(entity, from: former.accounts, commit: sequence)
@@ -137,7 +137,7 @@ extension EntityStore {
         let kind = item.tile.flatMap { widgetVersion(named: $0.widget.kind) }
         update(entity) { place in
             place.state = .tile(item)
-            // A tile whose kind is gone is drawn as that kind's last version would.
+            // A tile of a removed kind is drawn by the kind's last version.
             place.kind = kind ?? (item.tile == nil ? -1 : place.kind)
             place.rev = rev
             place.dismissedAt = goneAt
@@ -148,15 +148,15 @@ extension EntityStore {
         arm(entity)
     }
 
-    /// The version in force of a kind of widgets; `nil` = there is none of this name.
+    /// The version in force of a kind of widgets; `nil` = there is none with this name.
     func widgetVersion(named name: Substring) -> Int? {
         guard let index = kinds.current[String(name)], case .widget = kinds.versions[index].body else { return nil }
         return index
     }
 
-    /// Lets the tiles follow whose kind came, went, or has another version in force.
+    /// Updates the tiles whose kind came, went, or changed its version.
     ///
-    /// - Parameter former: The versions in force until now.
+    /// - Parameter former: The versions in force before.
     mutating func adoptTiles(since former: [String: Int], sequence: Int64) -> DerivedChanges? {
         let names = Set(former.keys).union(kinds.current.keys).filter { former[$0] != kinds.current[$0] }
         guard !boards.isEmpty, !names.isEmpty else { return nil }
@@ -165,8 +165,8 @@ extension EntityStore {
         var derived = DerivedChanges()
         for entity in boards.tiles(onKinds: versions.keys) {
             guard let tile = boardItem(at: entity)?.tile, let version = versions[tile.widget.kind] else { continue }
-            // A million tiles may show a kind. What they are stays; only what draws them is another version, and where the
-            // kind is gone, its last one.
+            // A million tiles may show a kind, so their state stays. Only the version that draws them changes; for a removed kind
+            // it is the last one.
             recordUndo(of: entity)
             update(entity) { place in
                 place.kind = version ?? place.kind
@@ -177,7 +177,7 @@ extension EntityStore {
         return derived
     }
 
-    /// A widget is forgotten, and its `rev` with it: the tiles that show it take that of the record.
+    /// A widget and its `rev` are forgotten: the tiles that show it take the record's.
     mutating func touchTiles(on widget: Key, sequence: Int64) -> DerivedChanges? {
         guard boards.hasTiles(on: widget) else { return nil }
         var derived = DerivedChanges()
@@ -191,7 +191,7 @@ extension EntityStore {
 
     // MARK: The widgets of tiles
 
-    /// The widget that a tile shows, where there is one.
+    /// The widget that a tile shows, if it exists.
     func widgetEntity(of tile: Tile) -> EntityIndex? {
         guard let entity = entities.index(of: tile.widget), widget(at: entity) != nil, !isGone(entity) else {
             return nil
@@ -199,8 +199,8 @@ extension EntityStore {
         return entity
     }
 
-    /// Whether a key of widgets is to exist before anything is told of it: its provider is to be asked, its activities are
-    /// to be counted, its hours go by, or nothing but the tile knows its configuration.
+    /// Whether the key of a widget must exist before it has content: a provider loads it, it counts activities, its hours pass,
+    /// or only the tile knows its configuration.
     func needsWidget(_ key: Key) -> Bool {
         guard let index = widgetVersion(named: key.kind), case .widget(let kind) = kinds.versions[index].body else {
             return false
@@ -213,7 +213,7 @@ extension EntityStore {
         }
     }
 
-    /// The configuration of a key by a tile that shows it, where the kind still takes it.
+    /// The configuration of a key as given by a tile that shows it, if the kind still accepts it.
     func configuration(byTileOn key: Key, in kind: WidgetKind) -> JSON? {
         guard !boards.isEmpty, let tile = boards.someTile(on: key).flatMap({ boardItem(at: $0)?.tile }),
             let object = tile.configuration.object,
@@ -237,20 +237,20 @@ extension EntityStore {
 
     // MARK: Revs
 
-    /// The `rev` of the row of a key: of a tile the newer of its own and that of its widget.
+    /// The `rev` of the row of a key; for a tile, the newer of its own and its widget's.
     func rowRev(of entity: EntityIndex) -> Int64 {
         let rev = entities[entity].rev
         guard !boards.isEmpty, entities.isWidget(entity), let shown = shownWidget(at: entity) else { return rev }
         return max(rev, entities[shown].rev)
     }
 
-    /// The widget that stands in the row of a tile; `nil` for every other key.
+    /// The widget in the row of a tile; `nil` for every other key.
     func shownWidget(at entity: EntityIndex) -> EntityIndex? {
         guard case .tile(let item) = entities[entity].state, !item.isGone, let tile = item.tile else { return nil }
         return entities.index(of: tile.widget)
     }
 
-    /// Whether a commit after `sequence` changed the widget of a tile, or that of another one in its smart stack.
+    /// Whether a commit after `sequence` changed the widget of a tile, or of another one in its smart stack.
     func hasWidgetChanged(ofTile entity: EntityIndex, after sequence: Int64) -> Bool {
         guard !boards.isEmpty, entities.isWidget(entity) else { return false }
         if hasSuggestionChanged(besideTile: entity, after: sequence) { return true }
@@ -260,14 +260,14 @@ extension EntityStore {
         }
     }
 
-    /// The other tiles of the smart stack in which a tile stands: which one is on top is in the rows of all.
+    /// The other tiles of a tile's smart stack. The row of each says which one is on top.
     ///
     /// - Complexity: O(the tiles of its board).
     func neighbours(ofTile entity: EntityIndex) -> [EntityIndex] {
         neighbours(ofTiles: [entity], onBoard: entities[entity].kindName).filter { $0 != entity }
     }
 
-    /// All tiles of the smart stacks in which these stand, with those that may be suggested there.
+    /// All tiles of the smart stacks that contain these tiles, including suggested ones.
     ///
     /// - Complexity: O(the tiles of the board).
     func neighbours(ofTiles tiles: [EntityIndex], onBoard board: Int32) -> [EntityIndex] {
@@ -293,7 +293,7 @@ extension EntityStore {
         case .key(let entity): candidates = [entity]
         case .kind(let number): candidates = boards.items(onBoard: number)
         case .allWithWidgets:
-            // The tiles that stand in one stack with them may have turned.
+            // Other tiles of their stacks may have turned.
             let tiles = changed(after: sequence).flatMap { entity in
                 isWidget(entity) ? entities[entity].key.map { boards.tiles(on: $0) } ?? [] : []
             }
@@ -304,7 +304,7 @@ extension EntityStore {
 }
 
 extension TileEntry {
-    /// Appends what `HISTORY` tells of it.
+    /// Appends its description for `HISTORY`.
     func writeHistory(to tail: inout JSONWriter) {
         tail.member("do", input.name)
         switch input {

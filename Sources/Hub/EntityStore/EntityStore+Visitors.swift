@@ -3,9 +3,9 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-// The tiles of widgets that come and go by themselves, on the boards that a watch looks at (W43).
+// Tiles of relevant widgets, which nobody placed, on the boards that a watch follows (W43).
 extension EntityStore {
-    /// A tile that a board shows by itself, and the widget in it.
+    /// A tile of a relevant widget on a board, and its widget.
     struct Visit {
         let key: Key
         let tile: Tile
@@ -14,7 +14,7 @@ extension EntityStore {
 
     var visitors: Visitors { suggestions.visitors }
 
-    /// Notes a widget that comes and goes by itself, or that it is no more.
+    /// Records a relevant widget, or that it no longer exists.
     mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
         guard isThere else {
             if !visitors.isEmpty { changeSuggestions { $0.visitors.remove(entity) } }
@@ -27,14 +27,14 @@ extension EntityStore {
         changeSuggestions { $0.visitors.insert(member, accounts: widget.accounts) }
     }
 
-    /// Whether a key is, or was, of a kind whose widgets come and go by themselves.
+    /// Whether a key is or was of a kind with relevant widgets.
     func isOfVisitingKind(_ entity: EntityIndex) -> Bool {
         guard !kinds.everVisiting.isEmpty, let key = entities[entity].key else { return false }
         return kinds.everVisiting.contains(key.kind)
     }
 
-    /// The tiles that a board may show by itself: of its account's widgets that come and go by themselves, and of everybody's,
-    /// the newest, in the order of their beginnings. Which of them are shown, and when, is for the relevance to say.
+    /// The tiles that a board may show unplaced: the newest relevant widgets of its account and of everybody, in the order in
+    /// which they began. Relevance decides which of them are shown, and when.
     ///
     /// - Complexity: O(``Visitors/limit``), however many there are.
     func visits(onBoard number: Int32) -> [Visit] {
@@ -54,7 +54,7 @@ extension EntityStore {
         return Visit(key: key, tile: tile, member: member.entity)
     }
 
-    /// Whether a key of a board is a tile that comes and goes by itself.
+    /// Whether a key of a board is the tile of a relevant widget.
     func isVisit(_ key: Key) -> Bool {
         guard key.id.utf8.first == UInt8(ascii: "~"), !visitors.isEmpty,
             let number = entities.kindNumbers.known(String(key.kind))
@@ -62,7 +62,7 @@ extension EntityStore {
         return visits(onBoard: number).contains { $0.key == key }
     }
 
-    /// The boards whose visits a watch is shown that follows `selector`. One that follows everything has the widgets themselves.
+    /// The boards whose relevant widgets a watch with `selector` gets. A selector for everything gets the widgets themselves.
     func boardsWithVisits(followedBy selector: PatternIndex.Selector) -> [Int32] {
         guard !kinds.visiting.isEmpty else { return [] }
         let number: Int32
@@ -74,29 +74,29 @@ extension EntityStore {
         return boards.items(onBoard: number).isEmpty ? [] : [number]
     }
 
-    /// Whether a widget comes and goes by itself for everybody, or did until now.
+    /// Whether a relevant widget is, or was until now, for everybody.
     func isVisitorOfEverybody(_ member: EntityIndex) -> Bool { widget(at: member)?.accounts.isEmpty != false }
 
-    /// Whether some board may look different since a widget of everybody's came, changed or went.
+    /// Whether some board may look different because a widget of everybody's came, changed or went.
     func mayBeOnBoards(_ member: EntityIndex) -> Bool {
         suggestions.isHeld(member) || visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
     }
 
-    /// Gives the visits of a board their keys, from now on until nobody follows it.
+    /// Assigns keys to the relevant widgets of a board until nobody follows it.
     mutating func lookAtVisits(onBoard number: Int32) {
         guard !suggestions.isVisited(number) else { return }
         visit(number)
         _ = updateSuggestions(onBoard: number)
     }
 
-    /// A watch looks at a board.
+    /// Records that a watch follows a board.
     mutating func visit(_ number: Int32) {
         changeSuggestions { $0.visit(number) }
     }
 
-    /// A request reads a board that a watch may not follow.
+    /// Records that a request read a board that no watch may follow.
     ///
-    /// - Returns: The board that was read longest ago, where there are too many.
+    /// - Returns: The board that was read longest ago, if there are too many.
     mutating func noteRead(board number: Int32) -> Int32? {
         var oldest: Int32?
         changeSuggestions { oldest = $0.noteRead(number) }
@@ -111,8 +111,8 @@ extension EntityStore {
         return Key(kind: name, id: Board.visitID(of: widget)).flatMap { index(of: $0) }
     }
 
-    /// The keys that may have been visits since a commit, and are none any more: of widgets that changed since, and as many of
-    /// those that have become too old for a board.
+    /// The keys that may have been relevant widgets since a commit and no longer are: of widgets that changed since, and of as
+    /// many that have become too old for a board.
     mutating func formerVisits(
         since sequence: Int64, onBoards numbers: [Int32], for viewer: String?
     ) -> [EntityIndex] {
@@ -141,8 +141,8 @@ extension EntityStore {
         return former
     }
 
-    /// Whether a widget was for boards of `account` at `sequence`, or is now; `nil` = those that are everybody's. What was never
-    /// there is not even told to be gone: that there was one is its account's to know.
+    /// Whether a widget was for boards of `account` at `sequence`, or is now; `nil` = everybody's boards. If not, its deletion is
+    /// not sent either, so its existence stays private.
     private func mayHaveVisited(_ member: EntityIndex, _ account: String?, at sequence: Int64) -> Bool {
         guard account == nil else { return mayHaveKnown(member, account: account, at: sequence) }
         return widget(at: member)?.accounts.isEmpty == true
@@ -151,6 +151,6 @@ extension EntityStore {
 }
 
 extension WidgetKind {
-    /// Its widgets come and go by themselves, and nobody places them.
+    /// Its widgets come and go by relevance, and nobody places them.
     var isVisiting: Bool { isEach && relevance != nil }
 }

@@ -10,12 +10,12 @@ extension EntityStore {
         if case .widget(let widget) = entities[entity].state { widget } else { nil }
     }
 
-    /// The version of its kind that a widget lives by.
+    /// The version of its kind that a widget uses.
     func widgetKind(at entity: EntityIndex) -> WidgetKind? {
         if case .widget(let kind)? = kind(at: entity)?.body { kind } else { nil }
     }
 
-    /// Whether keys of this name are widgets by the kinds in force.
+    /// Whether keys of this kind name are widgets by the kinds in force.
     func isWidgetKind(_ name: some StringProtocol) -> Bool {
         guard let index = kinds.current[String(name)] else { return false }
         if case .widget = kinds.versions[index].body { return true }
@@ -25,7 +25,7 @@ extension EntityStore {
     /// Posts an event to a widget.
     ///
     /// - Parameters:
-    ///   - known: The index of its key, where it has one.
+    ///  - known: The index of its key, if it has one.
     ///   - kindIndex: The version of the kind in force.
     mutating func applyToWidget(
         _ posted: PostedEvent, at known: EntityIndex?, kind: WidgetKind, _ kindIndex: Int, sequence: Int64
@@ -53,7 +53,7 @@ extension EntityStore {
         let outcome = widget.apply(
             event, happenedAt: command.happenedAt, version: command.version, kind: kind,
             aheadLimit: settings.activities.aheadLimit, floor: settings.widgetFloor, at: time)
-        // A timeline that is too far ahead makes no widget.
+        // A refused timeline creates no widget.
         guard former != nil || outcome.isChanged else {
             return DecisionResult(verdict: outcome.verdict, unknownToWidget: unknown)
         }
@@ -66,7 +66,7 @@ extension EntityStore {
         return result
     }
 
-    /// - Parameter unknown: Gets the names of the tail that have no meaning.
+    /// - Parameter unknown: Receives the names of the tail that are not known.
     private func widgetEvent(
         of command: EventCommand, kind: WidgetKind, unknown: inout [String]
     ) throws(WireError) -> Widget.Event {
@@ -95,9 +95,9 @@ extension EntityStore {
         }
     }
 
-    /// Lets an entry of the hub's own make a widget, or bring it to the version of its kind in force.
+    /// Lets one of the hub's own entries create a widget or move it to the version in force.
     ///
-    /// - Returns: `nil` for an entry that is about no widget.
+    /// - Returns: `nil` if the entry does not concern a widget.
     mutating func applyToWidget(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult? {
         guard let key = entry.key, let kindIndex = kinds.current[String(key.kind)],
             case .widget(let kind) = kinds.versions[kindIndex].body
@@ -138,7 +138,7 @@ extension EntityStore {
         }
     }
 
-    /// The step of the way to a widget's provider that an entry is; `nil` for one that is none.
+    /// The step of a widget's refresh that an entry stands for; `nil` if none.
     private func askingEvent(of entry: JournalEntry, sequence: Int64) throws(WireError) -> Widget.AskingEvent? {
         switch entry {
         case .providerChanged(_, let provider, _): return .providerChanged(to: provider)
@@ -158,7 +158,7 @@ extension EntityStore {
         }
     }
 
-    /// Lets a step of the way to its provider change a widget.
+    /// Applies a step of a refresh to a widget.
     private mutating func ask(
         _ event: Widget.AskingEvent, of key: Key, kind: WidgetKind, _ kindIndex: Int, sequence: Int64
     ) throws(WireError) -> DecisionResult {
@@ -180,7 +180,7 @@ extension EntityStore {
         return result
     }
 
-    /// Takes over what a widget has become. The caller noted the way back.
+    /// Stores a changed widget. The caller has recorded the undo.
     private mutating func replaceWidget(
         at entity: EntityIndex, by widget: Widget, kind kindIndex: Int, _ outcome: Widget.Outcome, sequence: Int64
     ) -> DecisionResult {
@@ -196,12 +196,12 @@ extension EntityStore {
         return result
     }
 
-    /// Puts a widget at the index of its key. The caller noted the way back.
+    /// Stores a widget at the index of its key. The caller has recorded the undo.
     mutating func put(_ widget: Widget, at entity: EntityIndex, kind: Int, rev: Int64, sequence: Int64) {
         if let former = self.widget(at: entity), former.accounts != widget.accounts {
             readdress(entity, from: former.accounts, commit: sequence)
         }
-        // Listed for the accounts that the former one was for.
+        // It is listed for the accounts of the former widget.
         unlist(entity)
         countGroup(at: entity, by: -1)
         noteVisitor(at: entity, isThere: false)
@@ -219,12 +219,12 @@ extension EntityStore {
         arm(entity)
     }
 
-    /// The state of a widget in a word, as replies and histories tell it.
+    /// The state of a widget in one word, for replies and histories.
     func phase(of widget: Widget, at entity: EntityIndex) -> String {
         widgetKind(at: entity).map { widget.phase(at: time, kind: $0).rawValue } ?? ""
     }
 
-    /// The keys of the controls in the views of a widget, with the content that is shown at the newest record.
+    /// The keys of the controls in a widget's views, with the content at the newest record.
     func controlKeys(of widget: Widget, at entity: EntityIndex) -> [String] {
         guard let kind = widgetKind(at: entity), kind.showsControls, let key = entities[entity].key else { return [] }
         return future(of: widget, at: entity, kind, time).moments.flatMap { moment -> [String] in
@@ -241,22 +241,22 @@ extension EntityStore {
         }
     }
 
-    /// Whether a screen that was sent the row of a widget's newest commit may have used up the entries that were in it.
+    /// Whether a screen may have used up the entries in the row of a widget's newest commit.
     ///
     /// - Parameter ahead: How many later entries a row has.
     func mayBeUsedUp(_ entity: EntityIndex, ahead: Int) -> Bool {
         guard let widget = self.widget(at: entity), let kind = widgetKind(at: entity) else { return false }
         if let keptCount = widget.keptCount {
-            // Dates of relevance come and go uncounted.
+            // Dates of relevance are not counted.
             if kind.relevance?.hasDates == true { return true }
-            // The deadlines that came as foreseen were in that row too.
+            // Deadlines that came as predicted were in that row too.
             let future = future(of: widget, at: entity, kind, time)
             return future.continuesAt != nil || Int(keptCount) + future.moments.count > ahead + 1
         }
-        // A row has one more entry for each tally, at most.
+        // A row has at most one more entry for each tally.
         if let tallies = widget.tallies { return tallies.count > ahead }
         guard kind.isPushed else { return true }
-        // A row of a later time begins with a later one of them.
+        // A row made later starts with a later moment.
         let moments = widget.moments(at: widget.asOf ?? widget.createdAt, kind: kind)
         guard moments.count <= ahead + 1 else { return true }
         let byteCount = moments.reduce(0) { sum, moment in
@@ -268,7 +268,7 @@ extension EntityStore {
 }
 
 extension EventCommand {
-    /// The names of its tail that have no meaning for a widget.
+    /// The names of its tail that a widget does not know.
     var membersUnknownToWidget: [String] {
         guard type == "timeline" else { return tail.map(\.name) }
         var unknown: [String] = []

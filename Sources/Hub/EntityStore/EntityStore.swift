@@ -4,16 +4,16 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Everything that a replay of the journal computes again: kinds, settings, activities, controls, ids, deadlines; and
+/// Everything that a replay of the journal recomputes: kinds, settings, activities, controls, ids, deadlines. Besides, it holds
 /// ``suggestions``, which are not replayed: the keys of widgets that boards show without a tile.
 ///
-/// Every verb that changes what is replayable notes in the undo log how to take the change back. So a batch that the
-/// journal refuses leaves no trace, however many keys it touched.
+/// Every function that changes replayable state records in the undo log how to undo the change. So a batch that the journal
+/// refuses leaves no trace, however many keys it touched.
 ///
 /// Invariants:
 /// - The same records in the same order give the same state, in every process (``HubSnapshot/stateHash``).
 /// - Between two batches the undo log is empty, and ``sequence`` is the newest durable record.
-/// - ``time`` and ``wall`` never go back.
+/// - ``time`` and ``wall`` never decrease.
 /// - A key is listed, counted and armed exactly as its state says.
 ///
 /// It has no notion of connections: it names no session and no subscription. It knows which boards are read, because
@@ -28,13 +28,13 @@ struct EntityStore: ~Copyable {
     private(set) var time: Timestamp = .distantPast
     /// Wall time, never before that of the newest record: controls, retention and event ids go by it.
     private(set) var wall: Timestamp = .distantPast
-    /// ``time`` and ``wall`` of the newest record that is kept. A batch without records moves the clocks on here, and on no other node.
+    /// ``time`` and ``wall`` of the newest kept record. A batch without records advances the clocks on this node only.
     private(set) var recordClocks = (time: Timestamp.distantPast, wall: Timestamp.distantPast)
     private(set) var kinds = KindTable()
     private(set) var settings = DecisionSettings.unsaid
     /// Whether a record has said which settings are in force.
     private(set) var hasSettings = false
-    /// Resumes from before this sequence cannot be complete: deletions were forgotten.
+    /// A resume from before this sequence cannot be complete, because deletions were forgotten.
     private(set) var resumeFloor: Int64 = 0
     private(set) var entities = EntityTable()
     private(set) var eventIDs = EventIDs()
@@ -50,16 +50,16 @@ struct EntityStore: ~Copyable {
     private(set) var aggregates = Aggregates()
     private(set) var boards = Boards()
     private(set) var suggestions = Suggestions()
-    /// Of committed activities alone.
+    /// Ranks committed activities only.
     private(set) var competition: Competition
-    /// An activity that was stale from its start takes part in nothing until it becomes active.
+    /// An activity that was stale from its start does not compete until it becomes active.
     private let hidesStaleFromStart: Bool
     private var undo: [Undo] = []
-    /// A batch is being decided. Without one it is a recovery, whose faults were told when they happened.
+    /// A batch is being decided. Otherwise this is a recovery, whose faults were reported when they happened.
     private var isDeciding = false
-    /// Keys that the batch forgets. Their indices are held until the batch is settled, so that no other key gets them.
+    /// Keys that the batch forgets. Their indices are retained until the batch is settled, so that no other key gets them.
     private(set) var forgotten: [EntityIndex] = []
-    /// The last records of keys that were forgotten since ``takePrunedChains()``.
+    /// The last records of keys forgotten since ``takePrunedChains()``.
     private var prunedChains: [Int64] = []
 
     init(epoch: UInt64, activitiesPerView: Int = Limits().activitiesPerView, hidesStaleFromStart: Bool = true) {
@@ -70,10 +70,10 @@ struct EntityStore: ~Copyable {
 
     // MARK: A batch
 
-    /// - Parameter count: About how many records the batch will have.
+    /// - Parameter count: The expected number of records.
     mutating func beginBatch(expecting count: Int, at now: HubTime) {
         isDeciding = true
-        // An event with an id notes two ways back.
+        // An event with an id records two undo steps.
         undo.reserveCapacity(2 * count)
         setClocks(time: now.time, wall: now.wall)
         deadlines.setLeap(now.leap)
@@ -81,10 +81,10 @@ struct EntityStore: ~Copyable {
 
     /// The batch is durable.
     ///
-    /// - Returns: Its undo log, which holds the former states: freeing it can wait until there is time.
+    /// - Returns: Its undo log with the former states, which can be freed when there is time.
     mutating func commitBatch(hasRecords: Bool) -> [Undo] {
         isDeciding = false
-        // Not before: what makes room necessary may be taken back.
+        // Not earlier: the changes that require it may still be undone.
         if hasRecords { forgetIDs() }
         if hasRecords { recordClocks = (time, wall) }
         ageMarks.note(sequence, at: wall)
@@ -92,8 +92,8 @@ struct EntityStore: ~Copyable {
         return undo
     }
 
-    /// After the changes of a committed batch are published: gives away the indices of the keys that it forgot. A key may
-    /// be there anew by now.
+    /// Releases the indices of the keys that the batch forgot, after its changes are published. Some of these keys may exist
+    /// again by now.
     mutating func releaseForgotten() {
         for entity in forgotten {
             if !exists(entity) { changeOrder.remove(entity) }
@@ -102,7 +102,7 @@ struct EntityStore: ~Copyable {
         forgotten.removeAll(keepingCapacity: true)
     }
 
-    /// The batch is not written: takes everything back that was decided after the record `durable`.
+    /// Undoes everything decided after the record `durable`, because the batch was not written.
     mutating func rollBack(to durable: Int64) {
         isDeciding = false
         aggregates.dropTold()
@@ -116,7 +116,7 @@ struct EntityStore: ~Copyable {
         prunedChains.removeAll { $0 > durable }
     }
 
-    /// Lets `body` change the store; what it throws leaves nothing to take back.
+    /// Lets `body` change the store; if it throws, its changes are undone.
     mutating func undoingFailure<Result>(
         _ body: (inout EntityStore) throws(WireError) -> Result
     ) throws(WireError) -> Result {
@@ -162,9 +162,9 @@ struct EntityStore: ~Copyable {
 
     // MARK: The newest record
 
-    /// The record `sequence` about `entity` was made: it is the newest of its key.
+    /// Makes the record `sequence` the newest one of `entity`.
     ///
-    /// - Returns: The key's record before it; 0 = there is none.
+    /// - Returns: The key's previous record; 0 = there is none.
     mutating func advance(to sequence: Int64, about entity: EntityIndex?) -> Int64 {
         self.sequence = sequence
         guard let entity else { return 0 }
@@ -173,7 +173,7 @@ struct EntityStore: ~Copyable {
         return previous
     }
 
-    /// Takes the clocks of a record or a snapshot.
+    /// Advances the clocks to those of a record or a snapshot.
     mutating func setClocks(time: Timestamp, wall: Timestamp) {
         self.time = max(self.time, time)
         self.wall = max(self.wall, wall)
@@ -183,19 +183,19 @@ struct EntityStore: ~Copyable {
         @inline(__always) _read { yield entities[entity] }
     }
 
-    /// The index of `key`, which gets one when it has none.
+    /// The index of `key`, which is created if there is none.
     mutating func intern(_ key: Key) -> EntityIndex { entities.intern(key) }
     mutating func intern(_ key: Key, hash: UInt64) -> EntityIndex { entities.intern(key, hash: hash) }
 
-    /// Holds an index for a subscription or a queue: no other key gets it before ``release(_:)``.
+    /// Retains an index for a subscription or a queue: no other key gets it before ``release(_:)``.
     mutating func retain(_ entity: EntityIndex) { entities.retain(entity) }
     mutating func release(_ entity: EntityIndex) { entities.release(entity) }
 
-    /// Changes what stands behind a key. The caller notes the way back before (``recordUndo(of:)``).
+    /// Changes the content of a key. The caller has recorded the undo (``recordUndo(of:)``).
     @inline(__always)
     mutating func update(_ entity: EntityIndex, _ body: (inout Entity) -> Void) { entities.update(entity, body) }
 
-    /// The number of a kind's name, which patterns go by; it is held until ``releaseKind(_:)``.
+    /// The number of a kind's name, by which patterns match. It is retained until ``releaseKind(_:)``.
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
     mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
 
@@ -217,14 +217,14 @@ struct EntityStore: ~Copyable {
         taps.forget(at: wall)
     }
 
-    /// The control whose provider performs `operation`; `nil` = nothing waits for it.
+    /// The control whose provider performs `operation`; `nil` = none is waiting.
     func control(performing operation: OperationID) -> Key? { pendingOperations[operation.number] }
     mutating func began(_ operation: OperationID, on key: Key) { pendingOperations[operation.number] = key }
     mutating func ended(_ operation: OperationID) { pendingOperations[operation.number] = nil }
 
-    // MARK: The way back
+    // MARK: Undo
 
-    /// Notes the state of a key before it changes.
+    /// Records the state of a key before it changes.
     mutating func recordUndo(of entity: EntityIndex) { undo.append(Undo(to: entities[entity], at: entity)) }
 
     /// The edition of the rules in force.
@@ -254,14 +254,14 @@ struct EntityStore: ~Copyable {
         resumeFloor = max(resumeFloor, rev)
     }
 
-    /// Notes that the activity that ends under a key was for `accounts`, and the one that begins is for others.
+    /// Records that the activity that ends under a key was for `accounts`, and that the new one is for others.
     mutating func readdress(_ entity: EntityIndex, from accounts: [String], commit: Int64) {
         undo.append(.readdressed(entity, entities.audienceHistories[entity]))
         entities.audienceHistories[entity, default: AudienceHistory()]
             .append(AudienceHistory.Change(commit: commit, accounts: accounts))
     }
 
-    /// Makes a control an activity's, or frees it, and lists it for the accounts that may be shown it then.
+    /// Attaches a control to an activity or detaches it, and lists it for the accounts that may then see it.
     mutating func setAttachment(_ attachment: Attachments.Attachment?, of control: EntityIndex, undoably: Bool = true) {
         if undoably { undo.append(.attached(control, attachments[control])) }
         unlist(control)
@@ -269,15 +269,15 @@ struct EntityStore: ~Copyable {
         list(control)
     }
 
-    /// `entity` has just changed, durably: a resume finds it by that, and an activity takes its place among the others.
+    /// Records a durable change of `entity`: a resume finds it by this, and an activity is ranked again.
     ///
-    /// - Parameter depth: The deepest place of an activity that concerns a view.
-    /// - Returns: Whom the change of an activity concerns; `nil` for all else.
+    /// - Parameter depth: The deepest position of an activity that affects a view.
+    /// - Returns: The views that the change of an activity may affect; `nil` for everything else.
     @discardableResult
     mutating func touch(_ entity: EntityIndex, within depth: Int = 0) -> Competition.Reach? {
         changeOrder.touch(entity)
         guard case .activity(let activity) = entities[entity].state, let key = entities[entity].key else {
-            // It may have been one that was dismissed and forgotten in one batch.
+            // It may have been an activity that was dismissed and forgotten in one batch.
             competition.forget(entity)
             return nil
         }
@@ -289,19 +289,19 @@ struct EntityStore: ~Copyable {
 
     // MARK: Deadlines
 
-    /// Notes the next moments of a key, after anything about it changed.
+    /// Arms the next deadlines of a key after it changed.
     mutating func arm(_ entity: EntityIndex) {
         if let step = deadlines.note(controlDeadline(of: entity), ofControl: entity), isDeciding { undo.append(step) }
         arm(entity, deadline: kindsDeadline(of: entity))
     }
 
-    /// - Parameter deadline: Of the activity behind it, by the kinds' clock; `nil` where it has none.
+    /// - Parameter deadline: The activity's deadline on the kinds' clock; `nil` = none.
     @inline(__always)
     mutating func arm(_ entity: EntityIndex, deadline: Timestamp?) {
         deadlines.arm(entity, at: deadline, onWallClock: wallDeadline(of: entity), in: &entities)
     }
 
-    /// Takes the key whose deadline on the kinds' clock is due first; `nil` = none is due.
+    /// Takes the first key that is due on the kinds' clock; `nil` = none is due.
     mutating func popDue() -> EntityIndex? {
         while let next = deadlines.pop(by: time, in: &entities) {
             if kindsDeadline(of: next.entity) == next.time { return next.entity }
@@ -310,7 +310,7 @@ struct EntityStore: ~Copyable {
         return nil
     }
 
-    /// The same of the real clock.
+    /// Takes the first key that is due on the real clock.
     mutating func popDueOnWallClock() -> EntityIndex? {
         while let next = deadlines.popOnWallClock(by: wall, in: &entities) {
             if wallDeadline(of: next.entity) == next.time { return next.entity }
@@ -321,20 +321,19 @@ struct EntityStore: ~Copyable {
 
     // MARK: Faults
 
-    /// Lets `body` note what went wrong in a machine, unless this is a recovery, which tells of the past.
+    /// Lets `body` record a machine's fault. A recovery records none, because it repeats the past.
     mutating func noteFault(_ body: (inout MachineFaultLog) -> Void) { if isDeciding { body(&faults) } }
     mutating func takeFaultTexts() -> [String] { faults.takeTexts() }
 
     // MARK: Forgetting
 
-    /// The record ``sequence`` forgot the key at `entity`, which has no history from here on: a key that comes anew begins
-    /// a new one.
+    /// The record ``sequence`` forgot the key at `entity`. Its history ends here: if the key returns, it begins a new one.
     mutating func endChain(of entity: EntityIndex) {
         if let step = deadlines.note(nil, ofControl: entity), isDeciding { undo.append(step) }
         entities[entity].lastRecord = 0
         prunedChains.append(sequence)
         if isDeciding {
-            // Until the batch is settled the key may have to be taken back.
+            // Retained, because the key may have to be restored until the batch is settled.
             entities.retain(entity)
             forgotten.append(entity)
         } else {
@@ -352,7 +351,7 @@ struct EntityStore: ~Copyable {
 
     // MARK: A replay and a snapshot
 
-    /// A record was replayed: what it made is durable.
+    /// Records that a replayed record is durable.
     mutating func finishReplay() {
         undo.removeAll(keepingCapacity: true)
         recordClocks = (time, wall)

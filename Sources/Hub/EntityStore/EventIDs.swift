@@ -1,19 +1,19 @@
 internal import HeapModule
 internal import TelltaleModel
 
-/// The event ids that have taken effect: what makes a retry harmless (promise P6).
+/// The event ids that have taken effect. They make a retry harmless (promise P6).
 ///
-/// An id is forgotten when it is older than 7 days, or when a million newer ones of its source have come.
+/// An id is forgotten when it is older than 7 days, or after a million newer ones of its source, by default.
 struct EventIDs: Sendable {
     /// The event that an id stands for.
     struct Entry: Hashable, Sendable {
-        /// The event's key, type and tail, hashed: the same id with another event is a mistake of its sender.
+        /// A hash of the event's key, type and tail: the same id with another event is a mistake of the sender.
         var digest: UInt64
-        /// The key's rev after the event: what a duplicate is answered with.
+        /// The key's rev after the event, with which a duplicate is answered.
         var rev: Int64
     }
 
-    /// The ids of one source, as a snapshot holds them.
+    /// The ids of one source, as stored in a snapshot.
     struct Past: Sendable {
         let source: String
         let log: IDLog
@@ -22,18 +22,18 @@ struct EventIDs: Sendable {
     private struct Source: Sendable {
         let name: String
         private(set) var log = IDLog()
-        /// Where each stands in the log, modulo 2^32.
+        /// The position of each id in the log, modulo 2^32.
         private(set) var index = HashIndex()
-        /// It stands among the ``EventIDs/oldest``.
+        /// The source is among ``EventIDs/oldest``.
         var isWatched = false
-        /// It got an id since the last ``EventIDs/forget(at:ageLimit:countLimit:)``.
+        /// It received an id since the last ``EventIDs/forget(at:ageLimit:countLimit:)``.
         var hasGrown = false
 
         init(name: String) {
             self.name = name
         }
 
-        /// An id that it has already stands for the newer event from now on.
+        /// If the id is known already, it stands for the newer event from now on.
         mutating func append(_ item: IDLog.Item, hash: UInt64) {
             let number = UInt32(truncatingIfNeeded: log.append(item))
             index.insert(number, hash: hash) { [log] in log[$0].eid == item.eid }
@@ -55,10 +55,10 @@ struct EventIDs: Sendable {
 
         mutating func reserveCapacity(_ capacity: Int) { index.reserveCapacity(capacity) }
 
-        /// Begins with this number, where it has no id so far.
+        /// Sets the number of the first id, if there is none yet.
         mutating func begin(at number: Int) { if log.isEmpty { log = IDLog(firstNumber: number) } }
 
-        /// - Returns: How many ids came; `nil` where the chunk does not follow those before it.
+        /// - Returns: How many ids were added; `nil` if the chunk does not follow those before it.
         mutating func append(_ chunk: StoredIDChunk) -> Int? {
             let before = log.count
             guard log.append(chunk: chunk.items, firstNumber: chunk.firstNumber) else { return nil }
@@ -74,7 +74,7 @@ struct EventIDs: Sendable {
         }
     }
 
-    /// When the oldest id of a source came; it may be gone by now.
+    /// When the oldest id of a source came. That id may be gone by now.
     private struct Oldest: Comparable, Sendable {
         var wall: Timestamp
         var source: Int
@@ -84,13 +84,13 @@ struct EventIDs: Sendable {
 
     private var sources: [Source] = []
     private var numbers: [String: Int] = [:]
-    /// Whose id was the last one: the events of one source come in runs.
+    /// The source of the last id: the events of one source come in runs.
     private var latest = 0
-    /// Of each source that has ids, once.
+    /// Each source that has ids, once.
     private var oldest = Heap<Oldest>()
     private var grown: [Int] = []
     private var free: [Int] = []
-    /// How many ids are remembered, of all sources together.
+    /// The number of ids, over all sources.
     private(set) var count = 0
 
     private func number(of name: String) -> Int? {
@@ -98,7 +98,7 @@ struct EventIDs: Sendable {
         return numbers[name]
     }
 
-    /// The number of a source, which gets one when it has none.
+    /// The number of a source, which is created if there is none.
     private mutating func intern(_ name: String) -> Int {
         if let number = number(of: name) { return number }
         let number = free.popLast() ?? sources.count
@@ -107,25 +107,25 @@ struct EventIDs: Sendable {
         return number
     }
 
-    /// Asks the processor for what finds the id of this hash, where it is of the same source as the last one.
+    /// Prefetches the lookup of the id with this hash, assuming the same source as the last one.
     func prefetch(hash: UInt64) {
-        // Part by part, as below.
+        // Member by member, as below.
         if latest < sources.count { sources[latest].index.prefetch(hash: hash) }
     }
 
-    /// - Parameter hash: That of the id, by ``HashIndex/hash(of:)``.
+    /// - Parameter hash: The hash of the id, by ``HashIndex/hash(of:)``.
     func entry(source: String, eid: String, hash: UInt64) -> Entry? {
         guard let source = number(of: source) else { return nil }
-        // Part by part: a whole source would be copied to be asked.
+        // Member by member: reading a whole source would copy it.
         let number = sources[source].index.number(hash: hash) { sources[source].log[$0].eid == eid }
         return number.map { sources[source].log[$0].entry }
     }
 
-    /// Adds an id. None is forgotten for it before ``forget(at:ageLimit:countLimit:)``: a batch that cannot be written is
-    /// taken back, and what had been forgotten would act again.
+    /// Adds an id. None is forgotten before ``forget(at:ageLimit:countLimit:)``: if the batch is undone, a forgotten id would let
+    /// its event act again.
     ///
-    /// - Parameter hash: That of the id, by ``HashIndex/hash(of:)``.
-    /// - Returns: The number of the source, as long as it has ids.
+    /// - Parameter hash: The hash of the id, by ``HashIndex/hash(of:)``.
+    /// - Returns: The number of the source, valid as long as it has ids.
     @discardableResult
     mutating func insert(_ entry: Entry, source: String, eid: String, hash: UInt64, wall: Timestamp) -> Int {
         let number = intern(source)
@@ -136,9 +136,9 @@ struct EventIDs: Sendable {
         return number
     }
 
-    /// Notes that a source has grown.
+    /// Records that a source has grown.
     ///
-    /// - Parameter wall: When its oldest id came, where it had none before.
+    /// - Parameter wall: When its oldest id came, if it had none before.
     private mutating func note(_ number: Int, wall: Timestamp) {
         if !sources[number].hasGrown {
             sources[number].hasGrown = true
@@ -170,9 +170,9 @@ struct EventIDs: Sendable {
         return true
     }
 
-    /// Forgets what is older than `ageLimit` at `wall`, and of each source what is beyond its newest `countLimit`.
+    /// Forgets ids older than `ageLimit` at `wall`, and for each source those beyond its newest `countLimit`.
     ///
-    /// The ids that are left depend on the ids and on `wall` alone, not on how often this was called.
+    /// The remaining ids depend on the ids and `wall` only, and not on how often this is called.
     mutating func forget(at wall: Timestamp, ageLimit: Milliseconds, countLimit: Int) {
         for number in grown {
             sources[number].hasGrown = false
@@ -186,7 +186,7 @@ struct EventIDs: Sendable {
             if let item = sources[number].log.first {
                 oldest.insert(Oldest(wall: item.wall, source: number))
             } else {
-                // A source for each device that ever came would fill the memory.
+                // Otherwise a source for every device that ever connected would fill the memory.
                 numbers[sources[number].name] = nil
                 sources[number] = Source(name: "")
                 free.append(number)
@@ -194,22 +194,22 @@ struct EventIDs: Sendable {
         }
     }
 
-    /// Takes back the newest insertion into a source, of a batch that was not written.
+    /// Undoes the newest insertion into a source, because its batch was not written.
     mutating func removeNewest(of source: Int) { if sources[source].removeNewest() { count -= 1 } }
 
     private mutating func forgetOldest(of source: Int) { if sources[source].forgetOldest() { count -= 1 } }
 
-    /// Of each source that has ids, in no order: the others are not there after a recovery.
+    /// Every source that has ids, in no order. Sources without ids do not exist after a recovery.
     ///
-    /// Later changes here do not touch it, and cost no more for it: what finds an id is not in it.
+    /// Later changes do not affect the copy and cost no more because of it, since it lacks the lookup.
     var past: [Past] { sources.lazy.filter { !$0.log.isEmpty }.map { Past(source: $0.name, log: $0.log) } }
 
-    /// How many sources have ids.
+    /// The number of sources that have ids.
     var sourceCount: Int { numbers.count }
 
     func knows(_ source: String) -> Bool { number(of: source) != nil }
 
-    /// Makes room for what a snapshot holds, and lets each source count on from its oldest id.
+    /// Reserves room for the ids of a snapshot, and lets each source continue numbering from its oldest id.
     mutating func reserve(_ stored: [(name: String, count: Int, firstNumber: Int)]) {
         for source in stored {
             let number = intern(source.name)

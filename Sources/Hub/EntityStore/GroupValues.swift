@@ -1,17 +1,17 @@
 internal import TelltaleModel
 
-/// The values that one parameter has in the groups of activities, by their bytes. The gallery offers the first ones.
+/// The values of one parameter in the groups of activities, in byte order. The gallery offers the first ones.
 ///
-/// There may be 65,536 groups, and the first values are known at any time.
+/// There may be 65,536 groups; the first values are available without a scan.
 struct GroupValues: Sendable {
     let parameter: String
-    /// Of the parameters of its kind it is the only one: each group has a value of its own.
+    /// It is the only parameter of its kind, so each group has a distinct value.
     private let isAlone: Bool
-    /// How many groups have each value; of the only parameter it is one each, and they are not counted.
+    /// The number of groups with each value. Not used for the only parameter, where it is always one.
     private var counts: [Value: Int32] = [:]
     private var values = SortedChunks<Value>()
 
-    /// A text as its bytes: texts that are equal to Unicode may be values of different groups.
+    /// Compared by bytes: texts that Unicode considers equal may be values of different groups.
     private struct Value: Comparable, Hashable {
         let text: String
 
@@ -22,13 +22,13 @@ struct GroupValues: Sendable {
 
     init(of parameter: String, isAlone: Bool) { (self.parameter, self.isAlone) = (parameter, isAlone) }
 
-    /// How many different values there are.
+    /// The number of distinct values.
     var total: Int { values.count }
 
     /// The first `limit` values.
     func first(_ limit: Int) -> [String] { values.first(limit).map(\.text) }
 
-    /// Counts a group with this configuration once more or once less.
+    /// Adds a group with this configuration to the counts, or subtracts it.
     mutating func count(_ configuration: JSON, by difference: Int32) {
         guard let value = configuration[parameter]?.string.map(Value.init) else { return }
         if !isAlone {

@@ -1,33 +1,33 @@
 internal import Prefetch
 internal import TelltaleModel
 
-/// Finds the numbers of things by the hashes of their names. The names are not in it: whoever owns the things has them.
+/// Finds the numbers of things by the hashes of their names. The names are stored by the owner of the things.
 ///
-/// A miss, which is what every new event id is, looks at one line of memory where a `Dictionary` of a million strings
-/// takes three, and a name stands in memory once. And it does not stop to grow: a `Dictionary` that is full moves every
-/// entry at once; with 800,000 ids that took a quarter of a second, in which nobody was served.
+/// Every new event id is a miss. A miss reads one cache line here; a `Dictionary` of a million strings reads three and stores
+/// each name again. And growing does not cause a pause: a full `Dictionary` moves every entry at once, which took a quarter of a
+/// second with 800,000 ids.
 ///
-/// Numbers are those of things that are there at once, modulo 2^32: whoever counts further tells which one is meant.
+/// Numbers are unique among the present things, modulo 2^32; an owner that counts further resolves the ambiguity.
 struct HashIndex: Sendable {
-    /// Eight bytes, of which a million entries take 13 to 26 MB: what is looked up at random is to stay near the processor.
+    /// Eight bytes, so that a million entries take 13 to 26 MB: randomly accessed memory should stay in the cache.
     private struct Slot: Sendable {
-        /// The lower half of the hash, 0 where the slot is free. It says where the entry belongs, however long its part is.
+        /// The lower half of the hash; 0 = the slot is free. It determines the position at every length of the part.
         var mark: UInt32 = 0
         var number: UInt32 = 0
 
         var isFree: Bool { mark == 0 }
 
-        /// Its highest bit is always set, and says nothing.
+        /// The highest bit is always set and carries no information.
         static func mark(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) | 1 << 31 }
     }
 
-    /// An entry stands in the slot that its hash names or behind it, before the next free one.
+    /// An entry is in the slot that its hash names, or after it before the next free slot.
     private struct Part: Sendable {
-        /// As long as a power of two, or empty.
+        /// The length is a power of two, or 0.
         private(set) var slots: [Slot]
-        /// Of the slots; they would have to be looked at to be asked.
+        /// The number of slots. Stored, because reading it from the array would touch its memory.
         let length: UInt32
-        /// How many are taken.
+        /// The number of used slots.
         var count: UInt32 = 0
 
         init(length: Int) {
@@ -37,7 +37,7 @@ struct HashIndex: Sendable {
 
         var isEmpty: Bool { length == 0 }
         var mask: Int { Int(length) - 1 }
-        /// At most five eighths are taken, so that a row of neighbours is short.
+        /// At most five eighths are used, so that runs of neighbours stay short.
         var isFull: Bool { count >= length / 8 * 5 }
 
         subscript(slot: Int) -> Slot {
@@ -48,25 +48,25 @@ struct HashIndex: Sendable {
 
     /// One, or ``partCount``.
     private var parts = [Part(length: 0)]
-    /// Another one in every process, so that nobody can choose names that meet. Only speed depends on it.
+    /// Differs in every process, so that nobody can choose colliding names. Only speed depends on it.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    /// Of a million entries each has some 16,000; moving as many takes a fraction of a millisecond.
+    /// With a million entries, each part has about 16,000; moving that many takes a fraction of a millisecond.
     private static let partCount = 64
-    /// Up to so many entries there is one part, so that few of them take little memory.
+    /// Up to this many entries there is one part, so that a small index takes little memory.
     private static let loneLimit = 1_024
     private static let shortestLength = 8
 
     var count: Int { parts.reduce(0) { $0 + Int($1.count) } }
 
-    /// The hash under which the thing of this name is found.
+    /// The hash for the thing with this name.
     static func hash(of name: String) -> UInt64 {
         var hash = StableHash(seed: seed)
         hash.combine(name)
         return hash.finalize()
     }
 
-    /// The number of the thing with this hash that `isMeant`, which is asked of all whose hashes look alike.
+    /// The number with this hash for which `isMeant` is true. It is called for every entry with the same mark.
     func number(hash: UInt64, where isMeant: (UInt32) -> Bool) -> UInt32? {
         let part = part(of: hash)
         guard !parts[part].isEmpty else { return nil }
@@ -74,19 +74,19 @@ struct HashIndex: Sendable {
         return entry.isFree ? nil : entry.number
     }
 
-    /// The number that is asked about first: nearly always it is the one that is meant.
+    /// The number that is tried first, nearly always the right one.
     func candidate(hash: UInt64) -> UInt32? { number(hash: hash) { _ in true } }
 
-    /// Asks the processor for what a lookup will look at.
+    /// Prefetches the memory that a lookup reads.
     func prefetch(hash: UInt64) {
         let part = part(of: hash)
         guard !parts[part].isEmpty else { return }
-        // In front of the first slot stands how many there are.
+        // The count is stored before the first slot.
         parts[part].slots.address(at: 0).prefetch()
         parts[part].slots.address(at: Int(Slot.mark(of: hash)) & parts[part].mask).prefetch()
     }
 
-    /// Adds `number`, in the place of the one that `isMeant` where there is such.
+    /// Adds `number`, replacing the entry for which `isMeant` is true, if there is one.
     mutating func insert(_ number: UInt32, hash: UInt64, inPlaceOf isMeant: (UInt32) -> Bool = { _ in false }) {
         var part = part(of: hash)
         if parts[part].isFull {
@@ -105,7 +105,7 @@ struct HashIndex: Sendable {
         var hole = slot(hash: hash, in: part) { $0 == number }
         guard !parts[part][hole].isFree else { return }
         parts[part].count -= 1
-        // An entry behind the hole moves up, unless it would come to stand before its own place.
+        // An entry after the hole moves up, unless it would land before its own position.
         let mask = parts[part].mask
         var next = hole
         while true {
@@ -120,10 +120,10 @@ struct HashIndex: Sendable {
         parts[part][hole] = Slot()
     }
 
-    /// Makes room for so many entries in all.
+    /// Reserves room for this many entries in total.
     mutating func reserveCapacity(_ capacity: Int) {
         if capacity > Self.loneLimit, parts.count == 1 { split() }
-        // They do not fill evenly.
+        // The parts do not fill evenly.
         let share = capacity / parts.count
         for part in parts.indices {
             move(part, to: max(Int(parts[part].length), Self.length(for: share + share / 8)))
@@ -132,15 +132,15 @@ struct HashIndex: Sendable {
 
     // MARK: Slots
 
-    /// The parts go by six bits of the mark, and the slots of each by those below.
+    /// The part is given by six bits of the mark, and the slot by the bits below.
     private func part(of hash: UInt64) -> Int { part(ofMark: Slot.mark(of: hash)) }
 
     private func part(ofMark mark: UInt32) -> Int { parts.count == 1 ? 0 : Int(mark >> Self.slotBits) % Self.partCount }
 
-    /// A part is never longer: 2^25 slots are far beyond what fits into memory 64 times.
+    /// No part gets longer: 64 parts of 2^25 slots are far beyond any memory.
     private static let slotBits = 25
 
-    /// The slot of the entry that `isMeant`, or the free one where it would be.
+    /// The slot of the entry for which `isMeant` is true, or the free slot where it would be.
     private func slot(hash: UInt64, in part: Int, where isMeant: (UInt32) -> Bool) -> Int {
         slot(mark: Slot.mark(of: hash), in: part, where: isMeant)
     }
@@ -184,7 +184,7 @@ struct HashIndex: Sendable {
         }
     }
 
-    /// Where there is room for it, and it is not yet.
+    /// - Precondition: There is room, and the entry is not present.
     private mutating func put(_ entry: Slot, in part: Int) {
         parts[part][slot(mark: entry.mark, in: part) { _ in false }] = entry
         parts[part].count += 1

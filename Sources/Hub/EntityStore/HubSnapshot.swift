@@ -4,9 +4,9 @@ internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
-/// Everything that is true after one record, at a moment between two commits.
+/// The complete state after one record, between two commits.
 ///
-/// It is a copy that later commits do not touch, and may be encoded on any thread.
+/// It is a copy that later commits do not affect, and may be encoded on any thread.
 public struct HubSnapshot: Sendable {
     /// The last record that it contains.
     public let sequence: Int64
@@ -17,18 +17,18 @@ public struct HubSnapshot: Sendable {
     let kinds: KindTable
     let entities: EntityTable
     let entityCount: Int
-    /// In no order: what depends on one is for whoever encodes it.
+    /// In no order; an encoder that needs one sorts them.
     let eventIDs: [EventIDs.Past]
     let taps: TapLedger
     let attachments: Attachments
     let marks: [AgeMark]
 
-    /// Since 4 a snapshot has ``Tag/eventIDChunk``, and each source tells the number of its oldest id.
+    /// Since form 4 a snapshot has ``Tag/eventIDChunk``, and each source stores the number of its oldest id.
     static let formVersion: UInt8 = 4
     static let oldestFormVersion: UInt8 = 3
-    /// Of a tile or a stack, behind those of widgets.
+    /// The tag of a tile or a stack; follows those of widgets.
     static let boardTag: UInt8 = 10
-    /// Chunks are about this long, in bytes: a batch waits for the chunk before it.
+    /// The approximate length of a chunk in bytes; a batch waits for the chunk before it.
     private static let chunkByteCount = 512 * 1024
 
     /// The first chunk.
@@ -41,18 +41,18 @@ public struct HubSnapshot: Sendable {
         var kinds: KindTable
         var marks: [AgeMark]
         var entityCount: Int
-        /// How many ids each source has, so that there is room for them, and the number of the oldest.
+        /// The number of ids of each source, to reserve room for them, and the number of its oldest.
         var sources: [(name: String, count: Int, firstNumber: Int)]
     }
 
     enum Tag: UInt8 {
         case header = 1
         case entities, eventIDs, taps
-        /// A full chunk of one source's ids, which stays the same from one snapshot to the next.
+        /// A full chunk of one source's ids. It is the same in later snapshots.
         case eventIDChunk
     }
 
-    /// Gives the encoded form piece by piece, in the order in which ``Hub/load(_:)`` takes it.
+    /// Calls `body` with the encoded form, chunk by chunk, in the order in which ``Hub/load(_:)`` takes it.
     public func forEachChunk<Failure: Error>(_ body: ([UInt8]) throws(Failure) -> Void) throws(Failure) {
         try forEachPiece { (piece) throws(Failure) in
             switch piece {
@@ -65,11 +65,11 @@ public struct HubSnapshot: Sendable {
     /// A part of the encoded form.
     public enum Piece: Sendable {
         case chunk([UInt8])
-        /// Chunks that the snapshots before may have had already, of about a chunk's length together.
+        /// Chunks that earlier snapshots may already contain, together about as long as one chunk.
         case blocks([SnapshotBlock])
     }
 
-    /// As ``forEachChunk(_:)``, with the chunks that later snapshots share as blocks.
+    /// Like ``forEachChunk(_:)``, but chunks that later snapshots share are passed as blocks.
     public func forEachPiece<Failure: Error>(_ body: (Piece) throws(Failure) -> Void) throws(Failure) {
         try body(.chunk(header()))
         var writer = begin(.entities)
@@ -113,10 +113,10 @@ public struct HubSnapshot: Sendable {
         try body(.chunk(writer.bytes))
     }
 
-    /// Blocks of some 30 KB that are given at once.
+    /// How many blocks of about 30 KB are passed at once.
     private static let blockCount = 16
 
-    /// - Precondition: The chunk is full, and thus stays the same.
+    /// - Precondition: The chunk is full, so it no longer changes.
     private func block(of chunk: IDLog.Chunk, source: String) -> SnapshotBlock {
         var writer = begin(.eventIDChunk)
         writer.write(source)
@@ -126,12 +126,12 @@ public struct HubSnapshot: Sendable {
         for item in chunk.items {
             writer.write(item.eid)
             writer.write(item.entry.digest)
-            // Both differ little from those of the item before.
+            // Both differ little from those of the previous item.
             writer.write(item.entry.rev &- last.entry.rev)
             writer.write(item.wall.milliseconds &- last.wall.milliseconds)
             last = item
         }
-        // A source that has lost all of its ids begins to count anew, days later.
+        // A source that lost all its ids starts numbering again, days later.
         let first = chunk.items[0]
         let name = "\(chunk.firstNumber) \(first.wall.milliseconds) \(first.entry.rev) \(source)"
         return SnapshotBlock(name: name, bytes: writer.bytes)
@@ -166,8 +166,8 @@ public struct HubSnapshot: Sendable {
         return writer.bytes
     }
 
-    /// A hash of all of it that does not depend on the order in which keys were met: a recovery from the first record
-    /// gives the same as one from a later snapshot.
+    /// A hash of the state that does not depend on the order in which keys came: a recovery from the first record gives the same
+    /// as one from a later snapshot.
     var stateHash: UInt64 {
         var hash = StableHash()
         hash.combine(UInt64(bitPattern: sequence))
@@ -225,7 +225,7 @@ public struct HubSnapshot: Sendable {
 }
 
 extension HubSnapshot {
-    /// Writes the tag of a control, and behind it what it belongs to, where it belongs to something.
+    /// Writes the tag of a control, followed by its attachment if there is one.
     fileprivate func encodeAttachment(
         of control: EntityIndex, plain: UInt8, attached: UInt8, to writer: inout BinaryWriter
     ) {
@@ -237,6 +237,6 @@ extension HubSnapshot {
 }
 
 extension [EventIDs.Past] {
-    /// The same for the same ids, in whatever order their sources came.
+    /// Equal for the same ids, in whatever order their sources came.
     fileprivate var inOrder: [EventIDs.Past] { sorted { $0.source.precedesInBytes($1.source) } }
 }

@@ -3,8 +3,8 @@ internal import TelltaleModel
 
 /// The ids of one source in the order in which they came.
 ///
-/// In chunks, so that it grows, and is copied for a snapshot, without moving what is there: after a copy the next id costs
-/// a copy of the newest chunk alone.
+/// The log consists of chunks, so that it grows, and is copied for a snapshot, without moving existing ids. After a copy, the
+/// next id copies only the newest chunk.
 struct IDLog: Sendable {
     struct Item: Sendable {
         var eid: String
@@ -13,15 +13,15 @@ struct IDLog: Sendable {
     }
 
     private var chunks: Deque<[Item]> = []
-    /// How many there were before the oldest chunk.
+    /// How many ids preceded the oldest chunk.
     private var base = 0
-    /// How many of the oldest chunk are forgotten already.
+    /// How many ids of the oldest chunk are already forgotten.
     private var skipped = 0
 
-    /// As long as a chunk can be. A chunk of this length changes no more, and belongs to a snapshot as one block.
+    /// The length of a full chunk. A full chunk no longer changes, and is one block of a snapshot.
     static let chunkLength = 1_024
 
-    /// - Parameter firstNumber: That of the first.
+    /// - Parameter firstNumber: The number of the first id.
     init(firstNumber: Int = 0) {
         base = firstNumber
     }
@@ -33,12 +33,12 @@ struct IDLog: Sendable {
         return (chunks.count - 1) * Self.chunkLength + last.count - skipped
     }
 
-    /// The number of the oldest.
+    /// The number of the oldest id.
     var firstNumber: Int { base + skipped }
 
     var first: Item? { isEmpty ? nil : chunks[0][skipped] }
 
-    /// The one of this number, modulo 2^32: there are never so many at once.
+    /// The id with this number, modulo 2^32: there are never that many at once.
     ///
     /// - Precondition: It was appended and has not been forgotten.
     subscript(number: UInt32) -> Item {
@@ -56,18 +56,18 @@ struct IDLog: Sendable {
 
     private mutating func beginChunk() {
         var chunk: [Item] = []
-        // Most sources never fill one; whoever does has a second before long, which need not grow step by step.
+        // Most sources never fill a chunk. A source with a second chunk will fill it, so it need not grow step by step.
         if !chunks.isEmpty { chunk.reserveCapacity(Self.chunkLength) }
         chunks.append(chunk)
     }
 
-    /// Forgets the oldest.
+    /// Removes the oldest id.
     mutating func popFirst() -> (number: Int, item: Item)? {
         guard let item = first else { return nil }
         let number = firstNumber
         skipped += 1
         if skipped == chunks[0].count {
-            // A short one is the only one; whatever comes next begins another.
+            // A chunk that is not full is the only one; the next id begins another.
             base += chunks[0].count
             skipped = 0
             chunks.removeFirst()
@@ -75,7 +75,7 @@ struct IDLog: Sendable {
         return (number, item)
     }
 
-    /// Takes the newest back.
+    /// Removes the newest id.
     mutating func popLast() -> (number: Int, item: Item)? {
         guard !isEmpty else { return nil }
         let number = firstNumber + count - 1
@@ -88,15 +88,15 @@ struct IDLog: Sendable {
         return (number, item)
     }
 
-    /// A chunk, and what is known of it without reading it.
+    /// A chunk with its metadata.
     struct Chunk {
-        /// Of its first item, which may be forgotten already.
+        /// The number of its first item, which may already be forgotten.
         var firstNumber: Int
         var items: [Item]
         /// The number of items at the beginning that are forgotten.
         var skipped: Int
 
-        /// Whether it changes no more.
+        /// Whether it no longer changes.
         var isFull: Bool { items.count == IDLog.chunkLength }
     }
 
@@ -108,7 +108,7 @@ struct IDLog: Sendable {
         }
     }
 
-    /// Takes over a chunk of a snapshot. Of the first chunk the items before ``firstNumber`` are forgotten.
+    /// Appends a chunk of a snapshot. In the first chunk, the items before ``firstNumber`` are forgotten.
     ///
     /// - Returns: Whether it follows the chunks before it, and is full.
     mutating func append(chunk items: [Item], firstNumber: Int) -> Bool {

@@ -1,28 +1,28 @@
 /// Small dense numbers for names: accounts, apps and kinds.
 ///
-/// A name keeps its number as long as somebody holds it. Customers come and go for years, and clients may follow kinds
-/// that nobody has heard of: what nobody holds is forgotten, and its number is given to another name.
+/// A name keeps its number while somebody retains it. Customers come and go for years, and clients may follow unknown kinds: an
+/// unused name is forgotten, and its number is reused.
 struct Interner: Sendable {
     private var numbers: [String: Int32] = [:]
     private var names: [String] = []
     private var holders: [Int] = []
     private var free: [Int32] = []
 
-    /// How many names have a number.
+    /// The number of names.
     var count: Int { numbers.count }
 
-    /// All numbers are below it.
+    /// All numbers are below this.
     var limit: Int { names.count }
 
-    /// Whether the name of a number is that of a board.
+    /// Whether the number stands for the name of a board.
     func isBoard(_ number: Int32) -> Bool {
         number >= 0 && number < names.count && names[Int(number)].utf8.first == UInt8(ascii: "@")
     }
 
-    /// The number of a name that has one.
+    /// The number of a name, if it has one.
     func known(_ name: String) -> Int32? { numbers[name] }
 
-    /// The number of a name, which gets one when it has none, and keeps it for one holder more.
+    /// Retains a name and returns its number, which is created if there is none.
     mutating func retain(_ name: String) -> Int32 {
         if let number = numbers[name] {
             holders[Int(number)] += 1
@@ -42,7 +42,7 @@ struct Interner: Sendable {
         return number
     }
 
-    /// One holder less.
+    /// Releases a name.
     mutating func release(_ number: Int32) {
         holders[Int(number)] -= 1
         guard holders[Int(number)] == 0 else { return }

@@ -2,9 +2,9 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// One thing that the hub decided on: what a journal record holds.
+/// One thing that the hub decided on, as a journal record stores it.
 ///
-/// The past can be computed again from nothing else, so all that a decision depends on is in here.
+/// The past is recomputed from these entries alone, so they contain everything that a decision depends on.
 enum JournalEntry: Sendable {
     /// Settings that decisions depend on, as they take effect.
     case settings(JSON)
@@ -13,49 +13,49 @@ enum JournalEntry: Sendable {
     case event(PostedEvent, source: String)
     case dismissed(Key, account: String)
     case seen(Key, account: String, rev: Int64)
-    /// A control exists from now on: its kind file names it.
+    /// Creates a control that its kind file lists.
     case created(Key)
-    /// A person tapped a control. `sender` and `eid` are what makes a retry harmless. `account` is whom the activity is for that a
-    /// press starts; `nil` = everyone.
+    /// A person tapped a control. `sender` and `eid` make a retry harmless. `account` is the one for which a press starts an
+    /// activity; `nil` = everyone.
     case tapped(
         Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool,
         account: String? = nil)
-    /// A provider told what the real thing is; a control that is not there yet exists from then on.
+    /// A provider reported the state of the real thing. This creates the control if it does not exist.
     case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
     case done(Key, OperationID, value: Bool?, by: ConnectionNumber)
     case failed(Key, OperationID, ProviderFailure?, by: ConnectionNumber)
-    /// A provider gave the timeline that a widget asked for: the tail of its `DONE`.
+    /// A provider supplied the timeline for a refresh of a widget: the tail of its `DONE`.
     case supplied(Key, OperationID, JSON, by: ConnectionNumber)
-    /// A widget is to ask anew. `isFree`: its sender serves the kind.
+    /// A widget must be refreshed. `isFree`: its sender serves the kind.
     case reloaded(Key, isFree: Bool)
-    /// A widget asks its provider; it was due then.
+    /// A refresh of a widget was sent to its provider; it was due then.
     case asked(Key, due: Timestamp)
     /// A person arranged a board.
     case tile(TileEntry)
-    /// Another connection acts for this control now, or none.
+    /// Another connection, or none, acts for this control now.
     ///
-    /// `asksAgain`: a release decided it that asked the next provider for a press in progress. Its records replay by its
+    /// `asksAgain`: recorded by a release that sent a press in progress to the next provider. Its records are replayed by that
     /// rule.
     case providerChanged(Key, to: ConnectionNumber?, asksAgain: Bool = false)
-    /// The event that a button raised was not taken, so that nothing came of the press.
+    /// The event that a button raised was refused, so the press had no effect.
     case raiseRefused(Key, OperationID, ProviderFailure)
-    /// The daemon was started again: no connection of before is there any more.
+    /// The daemon was restarted, so all earlier connections are gone.
     case restarted(Key)
-    /// A control lives by the version of its kind that is in force from now on.
+    /// A control uses the version of its kind in force from now on.
     case kindChanged(Key)
-    /// A control belongs to an activity from now on: it exists with it, and is for the same accounts. Said again, it is
-    /// shown to the accounts that the activity is shown to now.
+    /// A control belongs to an activity from now on: it exists with the activity and has its accounts. If recorded again, it
+    /// takes the activity's current accounts.
     case attached(Key, to: Key)
-    /// A control went with its activity.
+    /// A control ended with its activity.
     case detached(Key)
     /// The earliest deadline of this key fired.
     ///
-    /// Which one it was and what it did is the key's own state; `due` is when it should have fired, for the history.
+    /// The key's state determines which deadline it was and what it did; `due` is when it should have fired, for the history.
     case deadline(Key, due: Timestamp)
-    /// Retention is over; the key is forgotten.
+    /// Retention has ended; the key is forgotten.
     case pruned(Key)
 
-    /// The key that it is about.
+    /// The key that the entry concerns.
     var key: Key? {
         switch self {
         case .settings, .kinds: nil
@@ -71,23 +71,23 @@ enum JournalEntry: Sendable {
     }
 }
 
-/// The body of a journal record: what was decided on, and what came of it.
+/// The body of a journal record: the entry and its outcome.
 struct RecordBody: Sendable {
     var entry: JournalEntry
-    /// Real wall time: event ids and retention age by it.
+    /// Real wall time, for the age of event ids and for retention.
     var wall: Timestamp
-    /// The principal whose request it was; `nil` = the server's own, or that of a server without tokens.
+    /// The principal that sent the request; `nil` = the server itself, or a server without tokens.
     var author: String?
     var verdict: Verdict
     /// The key's rev after it.
     var rev: Int64
     /// The state after it in words, for the history.
     var state: StateName
-    /// A hash of everything that the key's state is made of: a recovery that computes otherwise must not go on.
+    /// A hash of the key's whole state: a recovery that computes another one must stop.
     var stateHash: UInt64
 }
 
-/// A state in words: life-cycle, then the innermost state. They are joined by a space where somebody reads them.
+/// A state in words: life-cycle, then the innermost state, joined by a space when it is read.
 struct StateName: Sendable, CustomStringConvertible {
     private let lifecycle: String
     private let state: String
@@ -110,18 +110,18 @@ struct StateName: Sendable, CustomStringConvertible {
 }
 
 extension RecordBody {
-    /// A record without an author: as of the first release.
+    /// A record without an author, as in the first release.
     private static let version: UInt8 = 1
-    /// A record whose author stands before the entry.
+    /// A record whose author precedes the entry.
     private static let authoredVersion: UInt8 = 2
 
-    /// The bytes that ``init(decoding:)`` reads, of what is at hand: to be put together into one, all of it would be
-    /// copied.
+    /// Encodes what ``init(decoding:)`` reads directly from its parts; building a ``RecordBody`` first would copy everything.
     ///
     /// - Parameters:
-    ///   - author: The principal whose request it was.
+    ///   - author: The principal that sent the request.
+    ///   - writer: A buffer that is empty before and after.
     ///   - writer: Memory to write in; it is empty before and after.
-    ///   - writeEntry: Writes what was decided on.
+    ///   - writeEntry: Writes the entry that was decided on.
     static func encode(
         _ result: borrowing DecisionResult, wall: Timestamp, by author: String?, _ writer: inout BinaryWriter,
         _ writeEntry: (inout BinaryWriter) -> Void

@@ -3,32 +3,31 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// Every kind in force, and every older version that some instance still lives by.
+/// Every kind in force, and every older version that a key still uses.
 struct KindTable: Sendable {
     /// All versions, by the index that instances hold.
     private(set) var versions: [Kind] = []
     /// The version in force of each kind, by name.
     private(set) var current: [String: Int] = [:]
-    /// The number of each version's app: what activities compete by.
+    /// The number of each version's app, within which activities compete.
     private(set) var appNumbers: [Int32] = []
     /// Whether any version is a kind of widget.
     private(set) var hasWidgets = false
-    /// Of each version, whether its activities bring controls of their own.
+    /// For each version, whether its activities bring their own controls.
     private var ownControls: [Bool] = []
-    /// Of each version, the versions in force of the kinds of widgets that show its activities, in the order of their
-    /// names.
+    /// For each version, the kinds of widgets in force that show its activities, in the order of their names.
     private var derivations: [[Derivation]] = []
-    /// Of each version, the kinds in force of widgets that tell its activities together.
+    /// For each version, the aggregates in force over its activities.
     private var aggregations: [Aggregation?] = []
-    /// The widgets that stacks may suggest, in the order of their keys: the first of those that the kinds in force name.
+    /// The widgets that stacks may suggest, in the order of their keys: the first of those named by the kinds in force.
     private(set) var suggested: [SuggestedWidget] = []
-    /// The keys of these and of those of former versions, in their order.
+    /// The keys of these and of those in former versions, in their order.
     private(set) var everSuggested: [Key] = []
-    /// The kinds in force whose widgets come and go by themselves, with the family in which a watch shows them.
+    /// The kinds in force whose widgets come and go by relevance, with the family in which a watch shows them.
     private(set) var visiting: [Substring: WidgetFamily] = [:]
-    /// The names of such kinds, of former versions too.
+    /// The names of such kinds, including former versions.
     private(set) var everVisiting: Set<Substring> = []
-    /// Another number for each set of kinds that takes effect.
+    /// Differs for each set of kinds that takes effect.
     private(set) var generation = 0
     private var apps = Interner()
 
@@ -40,7 +39,7 @@ struct KindTable: Sendable {
 
     init() {}
 
-    /// The table that a snapshot describes.
+    /// The table of a snapshot.
     ///
     /// - Precondition: `inForce` holds indices of `versions`.
     init(versions: [Kind], inForce: [Int]) {
@@ -49,7 +48,7 @@ struct KindTable: Sendable {
         findDerivations()
     }
 
-    /// Puts `kinds` in force. Versions that were there before keep their index.
+    /// Puts `kinds` in force. Earlier versions keep their index.
     mutating func adopt(_ kinds: [Kind]) {
         current = [:]
         for kind in kinds {
@@ -114,30 +113,30 @@ struct KindTable: Sendable {
         }
     }
 
-    /// The index of the version that a snapshot names, which is added when it is not there.
+    /// The index of a snapshot's version, which is added if there is none.
     mutating func index(of kind: Kind) -> Int {
         if let known = versions.firstIndex(where: { $0.name == kind.name && $0.source == kind.source }) { return known }
         append(kind)
         return versions.count - 1
     }
 
-    /// The number of an app of which there are kinds.
+    /// The number of an app that has kinds.
     func number(ofApp name: String) -> Int32? { apps.known(name) }
 
-    /// Whether the activities of a version bring controls of their own.
+    /// Whether the activities of a version bring their own controls.
     func hasOwnControls(_ version: Int) -> Bool { ownControls[version] }
 
     /// Whether widgets show the activities of a version.
     @inline(__always)
     func areShownByWidgets(_ version: Int) -> Bool { !derivations[version].isEmpty || aggregations[version] != nil }
-    /// Whether a kind in force is of widgets that tell many activities together.
+    /// Whether a kind of aggregate widgets is in force.
     var hasAggregates: Bool { !aggregateKinds.isEmpty }
     var hasDerivedWidgets: Bool { hasAggregates || derivations.contains { !$0.isEmpty } }
     /// The kinds in force of widgets that show one activity.
     func widgetKinds(showing version: Int) -> [Derivation] { derivations[version] }
-    /// The kinds in force of widgets that tell the activities of a version together; `nil` where there is none.
+    /// The aggregates in force over the activities of a version; `nil` = none.
     func aggregation(of version: Int) -> Aggregation? { aggregations[version] }
-    /// All of these, in the order of their names.
+    /// All aggregates in force, in the order of their names.
     private(set) var aggregateKinds: [AggregateKind] = []
 
     private mutating func append(_ kind: Kind) {
@@ -162,7 +161,7 @@ struct Derivation: Sendable {
     let kind: WidgetKind
 }
 
-/// A kind of widgets that tell many activities together. An object, because each commit looks at it.
+/// A kind of widgets that aggregate many activities. A class, because each commit reads it.
 final class AggregateKind: Sendable {
     /// Its version.
     let index: Int
@@ -175,10 +174,10 @@ final class AggregateKind: Sendable {
     }
 }
 
-/// The kinds of widgets that tell the activities of one kind together.
+/// The aggregates over the activities of one kind.
 final class Aggregation: Sendable {
     let plan: AggregatePlan
-    /// With what each reads, and its number among all aggregates.
+    /// The aggregates, with what each reads and its number among all aggregates.
     let kinds: [Member]
 
     struct Member: Sendable {
@@ -190,8 +189,8 @@ final class Aggregation: Sendable {
 
     /// - Parameters:
     ///   - all: The kinds in force, in the order of their numbers.
-    ///   - name: That of the activities' kind.
-    /// - Returns: `nil` where none is over it.
+    ///   - name: The name of the activities' kind.
+    /// - Returns: `nil` if there is no aggregate over it.
     init?(_ all: [AggregateKind], of activity: ActivityKind, named name: String) {
         let own = all.enumerated().filter { $0.element.aggregate.kind == name }
         guard !own.isEmpty else { return nil }
@@ -204,11 +203,11 @@ final class Aggregation: Sendable {
 
 /// Why kinds cannot take effect.
 public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A kind is gone from the folder while activities or controls of it exist.
+    /// A kind was removed from the folder while activities or controls of it exist.
     case stillInUse(kind: String, count: Int)
-    /// The same kind and version stands there with another text.
+    /// The same kind and version now has another text.
     case changedWithoutVersion(kind: String, version: Int)
-    /// A kind became another type of thing while something of the old type exists.
+    /// A kind changed its type while keys of the old type exist.
     case changedType(kind: String, from: String, to: String)
 
     public var description: String {
@@ -224,7 +223,7 @@ public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Kind {
-    /// Controls stand in its views.
+    /// Whether its views contain controls.
     var showsControls: Bool {
         switch body {
         case .activity(let activity): activity.views.showsControls
@@ -241,12 +240,12 @@ extension Kind {
         }
     }
 
-    /// A connection can act for it (`SERVE`): a kind of control, or of widgets that ask for their timelines.
+    /// Whether a connection can act for it (`SERVE`): a kind of control, or of widgets that a provider loads.
     var isServed: Bool {
         if case .widget(let widget) = body { widget.isAsked } else { isControl }
     }
 
-    /// The noun for people, behind "is".
+    /// The noun for people, used after "is".
     var noun: String {
         switch body {
         case .activity: "a live activity"

@@ -1,8 +1,8 @@
 internal import Machines
 internal import TelltaleModel
 
-/// Faults of machines that the author of a kind wants to hear of: steps that were refused, and guards that could not be
-/// evaluated. `STATS` tells the counts; the daemon writes the texts to its log.
+/// Machine faults that concern the author of a kind: refused steps, and guards that could not be evaluated. `STATS` reports the
+/// counts; the daemon logs the texts.
 struct MachineFaultLog: Sendable {
     private(set) var guardErrorCount = 0
     private(set) var refusedStepCount = 0
@@ -11,7 +11,7 @@ struct MachineFaultLog: Sendable {
     private var refusedGroupToldAt: Timestamp?
     private var texts: [String] = []
 
-    /// The most texts between two takes. Clients cause faults, so the log is told the first ones only.
+    /// The most texts between two takes. Clients cause faults, so only the first ones are logged.
     private static let textLimit = 16
 
     mutating func takeTexts() -> [String] {
@@ -38,13 +38,14 @@ struct MachineFaultLog: Sendable {
         }
     }
 
-    /// Values of aggregates that should be numbers, and are none.
+    /// Records values of aggregates that should be numbers and are not.
     mutating func noteFaults(_ count: Int, of key: Key) {
         guardErrorCount += count
         append("\(key): a value that a widget adds up or compares is no number; it is left out")
     }
 
-    /// A group was not opened. Told once a second at the most: one event may ask for many, and clients choose their names.
+    /// Records a group that was not opened. Logged at most once a second: one event may request many, and clients choose their
+    /// names.
     mutating func noteRefusedGroup(_ key: Key, at now: Timestamp) {
         refusedGroupCount += 1
         if let refusedGroupToldAt, now < refusedGroupToldAt + Milliseconds.seconds(1) { return }

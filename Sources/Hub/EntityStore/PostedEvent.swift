@@ -2,24 +2,24 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// An event as it is decided on and recorded. An object, because it goes through many hands and never changes.
+/// An event as it is decided on and recorded. A class, because it is passed on often and never changes.
 final class PostedEvent: Sendable {
-    /// As it was sent. Whose it is, where that does not say so, is known when it is decided on.
+    /// The command as it was sent. If it names no account, that is determined when the event is decided.
     let command: EventCommand
     /// The event as an activity takes it.
     let event: ActivityEvent
-    /// Two events with one id are the same when these are: key, type and tail (line-protocol.md §4).
+    /// A hash of key, type and tail. Two events with one id are the same if it is equal (line-protocol.md §4).
     let digest: UInt64
-    /// Of the key, and of its own id where it has one: as a ``HashIndex`` wants them.
+    /// The hashes of the key and of the event's id, if it has one, for a ``HashIndex``.
     let keyHash: UInt64
     let eidHash: UInt64
-    /// Where its tail lies, and how many bytes it has there.
+    /// The address of its tail, and the number of bytes there.
     let tailPlace: (address: MemoryAddress, byteCount: Int)
-    /// The request's id, and the names that its reply lists as ignored. No record has them.
+    /// The request's id, and the names that its reply lists as ignored. They are not recorded.
     let requestID: String?
     let ignored: [String]
 
-    /// About what one takes in memory: Swift does not tell the size of an object.
+    /// The approximate memory of one event. Swift does not report the size of an object.
     static let byteCount = 80 + MemoryLayout<EventCommand>.size + MemoryLayout<ActivityEvent>.size
 
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
@@ -29,7 +29,7 @@ final class PostedEvent: Sendable {
         self.init(command, details, requestID: nil, ignored: [])
     }
 
-    /// - Parameter details: Those of its tail.
+    /// - Parameter details: The details from its tail.
     init(
         _ command: consuming EventCommand, _ details: consuming EventDetails, requestID: consuming String?,
         ignored: consuming [String]
@@ -49,7 +49,7 @@ final class PostedEvent: Sendable {
         self.command = command
     }
 
-    /// - Parameter unknown: Gets the names of the tail's members that have no meaning.
+    /// - Parameter unknown: Receives the unknown names of the tail's members.
     /// - Throws: `bad_json` for a tail with a member of the wrong type.
     static func details(
         of command: borrowing EventCommand, unknown: inout [String]
@@ -63,12 +63,12 @@ final class PostedEvent: Sendable {
 }
 
 extension PostedEvent {
-    /// The names that have no meaning for a widget: attributes that the verb does not know, and `members` of the tail.
+    /// The names that a widget does not know: attributes that the verb does not know, and `members` of the tail.
     ///
-    /// Never inlined: nearly every event is an activity's.
+    /// Never inlined: nearly every event is for an activity.
     @inline(never)
     func ignoredByWidget(members: [String]) -> [String] {
-        // Names of attributes stand before those of members, and none of them is one of a timeline's.
+        // Names of attributes precede those of members, and none of them is a member of a timeline.
         let attributes = ignored.prefix { name in !command.tail.contains { IgnoredNames.text(of: $0.name) == name } }
         var names = IgnoredNames(Array(attributes))
         for name in members { names.append(member: name) }

@@ -15,10 +15,10 @@ public struct SnapshotPart: Sendable {
     let content: Content
 }
 
-/// The entity of one key, as a snapshot holds it.
+/// The entity of one key, as stored in a snapshot.
 struct StoredEntity: Sendable {
     let key: Key
-    /// That of the key's text, by ``HashIndex/hash(of:)``.
+    /// The hash of the key's text, by ``HashIndex/hash(of:)``.
     let hash: UInt64
     let kind: Int
     let rev: Int64
@@ -32,14 +32,14 @@ struct StoredEntity: Sendable {
 struct StoredEventID: Sendable {
     let source: String
     let item: IDLog.Item
-    /// That of the id, by ``HashIndex/hash(of:)``.
+    /// The hash of the id, by ``HashIndex/hash(of:)``.
     let hash: UInt64
 }
 
 /// The ids of a full chunk of one source.
 struct StoredIDChunk: Sendable {
     let source: String
-    /// That of the first item.
+    /// The number of the first item.
     let firstNumber: Int
     let items: [IDLog.Item]
     /// The hashes of the ids, by ``HashIndex/hash(of:)``.
@@ -48,14 +48,14 @@ struct StoredIDChunk: Sendable {
 
 /// Decodes the chunks of a snapshot in their order.
 ///
-/// That is half of the work of a start and needs nothing of the hub, so it can be done on another thread than
-/// ``Hub/load(_:)-(SnapshotPart)``.
+/// This is half of the work of a start and does not need the hub, so another thread can do it while
+/// ``Hub/load(_:)-(SnapshotPart)`` runs.
 public struct SnapshotDecoder: Sendable {
     private var kinds: KindTable
 
     public init() { kinds = KindTable() }
 
-    /// A decoder of chunks after the first, whose kinds these are.
+    /// A decoder for the chunks after the first, with these kinds.
     init(kinds: KindTable) { self.kinds = kinds }
 
     /// - Throws: ``RecoveryError/unreadable(place:reason:)`` for bytes that no release has written.
@@ -95,7 +95,7 @@ public struct SnapshotDecoder: Sendable {
         let dismissedAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
         let state: EntityState
         let tag = try reader.readByte()
-        // A stack is of no kind.
+        // A stack has no kind.
         guard tag == HubSnapshot.boardTag || kinds.versions.indices.contains(kind) else {
             throw reader.failure("the kind of \(key) is missing")
         }
@@ -148,7 +148,7 @@ public struct SnapshotDecoder: Sendable {
 }
 
 extension BinaryReader {
-    /// The number of an id in its source.
+    /// The number of an id within its source.
     mutating func readIDNumber() throws(BinaryError) -> Int {
         let number = try readInt()
         guard (0..<1 << 60).contains(number) else { throw failure("not the number of an event id") }

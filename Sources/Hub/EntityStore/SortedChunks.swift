@@ -1,10 +1,10 @@
-/// Sorted elements, each of which is there once: there may be a hundred thousand.
+/// Sorted elements without duplicates, possibly a hundred thousand.
 ///
-/// They stand in chunks, so one that comes or goes moves a chunk at most, and the first and the last ones are known at any time.
-/// The caller gives the order with each call, always the same one; elements that are `Comparable` have their own.
+/// They are stored in chunks, so an insertion or removal moves at most one chunk, and the first and last elements are found at
+/// once. The caller passes the same order to each call; `Comparable` elements use their own.
 struct SortedChunks<Element: Sendable>: Sendable {
     private(set) var count = 0
-    /// Sorted, each and together; none is empty.
+    /// Sorted within and across chunks; no chunk is empty.
     private var chunks: [[Element]] = []
 
     private static var chunkLimit: Int { 256 }
@@ -24,7 +24,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         return found
     }
 
-    /// The last ones, from the end.
+    /// The last elements, in descending order.
     ///
     /// - Complexity: O(limit)
     func last(_ limit: Int) -> [Element] {
@@ -36,7 +36,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         return found
     }
 
-    /// How many elements precede `element`, which need not be there; `nil` if there are `limit` or more.
+    /// How many elements precede `element`, which need not be present; `nil` if there are `limit` or more.
     ///
     /// - Complexity: O(limit / 128 + log n)
     func position(of element: Element, within limit: Int, by precedes: (Element, Element) -> Bool) -> Int? {
@@ -53,7 +53,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         return before < limit ? before : nil
     }
 
-    /// - Precondition: Nothing that is equal to `element` is there.
+    /// - Precondition: No equal element is present.
     mutating func insert(_ element: Element, by precedes: (Element, Element) -> Bool) {
         count += 1
         guard !chunks.isEmpty else {
@@ -69,7 +69,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         chunks[index].removeLast(chunks[index].count - half)
     }
 
-    /// Takes out what is equal to `element`, where it is there.
+    /// Removes the element that is equal to `element`, if present.
     mutating func remove(_ element: Element, by precedes: (Element, Element) -> Bool) {
         guard !chunks.isEmpty else { return }
         let index = chunk(of: element, by: precedes)
@@ -80,7 +80,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         if chunks[index].isEmpty { chunks.remove(at: index) }
     }
 
-    /// The last chunk that begins at `element` or before it, else the first one.
+    /// The last chunk that begins at or before `element`, else the first one.
     private func chunk(of element: Element, by precedes: (Element, Element) -> Bool) -> Int {
         var (low, high) = (0, chunks.count)
         while low < high {
@@ -90,7 +90,7 @@ struct SortedChunks<Element: Sendable>: Sendable {
         return max(0, low - 1)
     }
 
-    /// Where an element stands, or would stand, among sorted ones.
+    /// The position of an element among sorted ones, or where it would be inserted.
     private static func place(
         of element: Element, in sorted: [Element], by precedes: (Element, Element) -> Bool
     ) -> Int {
@@ -104,9 +104,9 @@ struct SortedChunks<Element: Sendable>: Sendable {
 }
 
 extension SortedChunks where Element: Comparable {
-    /// - Precondition: Nothing that is equal to `element` is there.
+    /// - Precondition: No equal element is present.
     mutating func insert(_ element: Element) { insert(element, by: <) }
 
-    /// Takes out what is equal to `element`, where it is there.
+    /// Removes the element that is equal to `element`, if present.
     mutating func remove(_ element: Element) { remove(element, by: <) }
 }

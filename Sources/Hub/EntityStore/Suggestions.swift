@@ -1,40 +1,40 @@
 internal import FanOut
 internal import Machines
 
-/// The keys of tiles that stacks may suggest, on the boards that are looked at.
+/// The keys of tiles that stacks may suggest, on the boards that are followed.
 ///
-/// They are no state: they follow from the kinds and the boards, and no other node and no snapshot has them. A board that
-/// no subscriber follows and no request names has none, so what nobody looks at costs nothing.
+/// They are not state: they follow from the kinds and the boards, and are neither replicated nor in a snapshot. A board that no
+/// subscriber follows and no request names has none, so it costs nothing.
 struct Suggestions: Sendable {
     private struct Place {
         /// In the order of their indices.
         var keys: [EntityIndex]
-        /// Of each, the number of its widget among those that the kinds suggest.
+        /// For each key, the number of its widget among the suggested ones.
         var widgets: [Int]
-        /// The newest record when they were given.
+        /// The newest record when the keys were assigned.
         var sequence: Int64
-        /// A watch looks at it: what comes and goes by itself has keys too.
+        /// A watch follows the board, so relevant widgets have keys too.
         var isVisited = false
-        /// The key of each widget that comes and goes by itself, and whose the board was.
+        /// The key of each relevant widget, and the board's account.
         var visits: [EntityIndex: EntityIndex] = [:]
         var account: String?
     }
 
-    /// By the number of the board's name.
+    /// Keyed by the number of the board's name.
     private var boards: [Int32: Place] = [:]
-    /// The boards of kept tiles that were removed and are forgotten now: these may be suggested again.
+    /// The boards of kept tiles that were removed and are now forgotten, so that they may be suggested again.
     var outdated: Set<Int32> = []
-    /// The set of kinds by which they were given.
+    /// The generation of the kinds for which the keys were assigned.
     var generation = 0
-    /// How much each widget mattered when subscribers were last told, by its number: outside and inside its situations.
+    /// The relevance of each widget when subscribers were last notified, by its number: outside and inside its situations.
     var relevance: [Int: [Relevance]] = [:]
-    /// The same of widgets that come and go by themselves.
+    /// The same for relevant widgets that nobody placed.
     var visitRelevance: [EntityIndex: [Relevance]] = [:]
-    /// The boards that a watch looks at, by their accounts, and those that have a key for a widget.
+    /// The boards that a watch follows, by account, and those that have a key for a widget.
     private var visited: [String?: Set<Int32>] = [:]
-    /// All widgets that come and go by themselves, whether a board is looked at or not.
+    /// All relevant widgets, whether a board is followed or not.
     var visitors = Visitors()
-    /// Boards that requests have read, the last ones.
+    /// The last boards that requests have read.
     private var read: [Int32] = []
     private static let readLimit = 64
     private var holders: [EntityIndex: Set<Int32>] = [:]
@@ -46,7 +46,7 @@ struct Suggestions: Sendable {
 
     /// The keys of a widget, each with its board, in the order of the boards' numbers.
     ///
-    /// - Complexity: O(boards that are looked at).
+    /// - Complexity: O(followed boards).
     func keys(ofWidget widget: Int) -> [(board: Int32, key: EntityIndex)] {
         var found: [(board: Int32, key: EntityIndex)] = []
         for (number, place) in boards {
@@ -55,7 +55,7 @@ struct Suggestions: Sendable {
         return found.sorted { ($0.board, $0.key) < ($1.board, $1.key) }
     }
 
-    /// Whether a board is to be given its keys before anybody looks at it: nobody has until now.
+    /// Whether a board needs keys before it is read: nobody has followed it until now.
     func lacksKeys(onBoard number: Int32) -> Bool { keys(onBoard: number).isEmpty && !isVisited(number) }
 
     // MARK: Visits
@@ -63,13 +63,14 @@ struct Suggestions: Sendable {
     func isVisited(_ number: Int32) -> Bool { boards[number]?.isVisited == true }
     var hasVisits: Bool { !visited.isEmpty }
 
-    /// The key that a widget has on a board, and all keys of widgets that come and go by themselves there.
+    /// The key of a widget on a board, and all keys of relevant widgets there.
     func key(ofVisitor member: EntityIndex, onBoard number: Int32) -> EntityIndex? { boards[number]?.visits[member] }
     func visits(onBoard number: Int32) -> [EntityIndex] { boards[number]?.visits.values.sorted() ?? [] }
 
-    /// The boards that have a key for a widget, unless these are more than `limit`, or may have one, because it is for these accounts.
+    /// The boards that have a key for a widget, unless there are more than `limit`, or may have one, because the widget is for
+    /// these accounts.
     ///
-    /// - Complexity: O(the boards), and not of those of other accounts.
+    /// - Complexity: O(these boards), without those of other accounts.
     func boards(visitedBy member: EntityIndex, of accounts: [String], limit: Int) -> [Int32] {
         var found = isHeld(member, byMoreThan: limit) ? [] : holders[member] ?? []
         for account in accounts { found.formUnion(visited[account] ?? []) }
@@ -78,15 +79,15 @@ struct Suggestions: Sendable {
 
     func isHeld(_ member: EntityIndex, byMoreThan count: Int) -> Bool { (holders[member]?.count ?? 0) > count }
 
-    /// Notes that a request has read a board.
+    /// Records that a request has read a board.
     ///
-    /// - Returns: The board that was read longest ago, where there are too many.
+    /// - Returns: The board that was read longest ago, if there are too many.
     mutating func noteRead(_ number: Int32) -> Int32? {
         read.append(number)
         return read.count > Self.readLimit ? read.removeFirst() : nil
     }
 
-    /// A board that a watch looks at has a key for a widget.
+    /// Whether a board that a watch follows has a key for a widget.
     func isHeld(_ member: EntityIndex) -> Bool { holders[member] != nil }
 
     mutating func visit(_ number: Int32) {
@@ -109,7 +110,7 @@ struct Suggestions: Sendable {
         boards[number] = place
     }
 
-    /// Nobody follows a board any more.
+    /// Records that nobody follows a board any more.
     mutating func endVisit(_ number: Int32) {
         guard var place = boards[number], place.isVisited else { return }
         for member in place.visits.keys { leave(number, member) }
@@ -130,10 +131,10 @@ struct Suggestions: Sendable {
         if visited[account]?.isEmpty == true { visited[account] = nil }
     }
 
-    /// The newest record when those of a board were given.
+    /// The newest record when a board's keys were assigned.
     func sequence(onBoard number: Int32) -> Int64 { boards[number]?.sequence ?? -1 }
 
-    /// Whether those of a board were given after the record `sequence`.
+    /// Whether a board's keys were assigned after the record `sequence`.
     func isCurrent(_ number: Int32, at sequence: Int64) -> Bool { boards[number]?.sequence == sequence }
 
     mutating func set(

@@ -2,18 +2,18 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// How to take back one change of a batch that is not written.
+/// How to undo one change of a batch that is not written.
 enum Undo: Sendable {
     case entity(EntityIndex, EntityState, kind: Int, rev: Int64, lastRecord: Int64, dismissedAt: Timestamp?)
     /// The newest id of a source.
     case eventID(source: Int)
-    // Rare cases stand behind a reference: an event with an id notes two ways back.
+    // Rare cases are boxed: an event with an id records two undo steps.
     indirect case tap(TapLedger.Identity)
     indirect case kinds(KindTable)
     indirect case settings(DecisionSettings, hadSettings: Bool)
     case resumeFloor(Int64)
     indirect case readdressed(EntityIndex, AudienceHistory?)
-    /// The deadline that a control had before.
+    /// The former deadline of a control.
     case timed(EntityIndex, ControlDeadline?)
     /// The former contribution of an activity to an aggregate, or one part of it.
     indirect case contributed(EntityIndex, number: Int, Contribution?)
@@ -22,7 +22,7 @@ enum Undo: Sendable {
 }
 
 extension Undo {
-    /// The way back to what stands at an index now.
+    /// Captures what is at an index now.
     @inline(__always)
     init(to entity: borrowing Entity, at index: EntityIndex) {
         self = .entity(

@@ -2,11 +2,11 @@ internal import FanOut
 internal import Machines
 internal import TelltaleModel
 
-/// The widgets that come and go by themselves on a watch (W43), by whose they are, in the order of their beginnings.
+/// The relevant widgets for a watch (W43), by account, in the order in which they began.
 ///
-/// There may be a hundred thousand that are everybody's, and the newest ones are known at any time.
+/// A hundred thousand may belong to everybody; the newest ones are found without a scan.
 ///
-/// Invariant: it follows from the widgets that are there; a start computes it again.
+/// Invariant: it follows from the existing widgets, and a start recomputes it.
 struct Visitors: Sendable {
     struct Member: Comparable, Sendable {
         let createdAt: Timestamp
@@ -18,12 +18,12 @@ struct Visitors: Sendable {
         }
     }
 
-    /// How many of them a board looks at: a screen has room for 10.
+    /// How many of them a board considers: a screen has room for 10.
     static let limit = 64
 
-    /// By the account; those that are everybody's under `nil`.
+    /// By account; `nil` holds those of everybody.
     private var lines: [String?: SortedChunks<Member>] = [:]
-    /// The member at each index, and whose it is.
+    /// The member at each index, and its accounts.
     private var places: [EntityIndex: (member: Member, accounts: [String])] = [:]
 
     var isEmpty: Bool { places.isEmpty }
@@ -34,10 +34,10 @@ struct Visitors: Sendable {
         return own + (lines[nil]?.count ?? 0)
     }
 
-    /// The newest ones that are the account's or everybody's, the newest first.
+    /// The newest ones of the account or of everybody, newest first.
     ///
     /// - Parameters:
-    ///   - account: `nil` = those that are everybody's alone.
+    ///   - account: `nil` = only those of everybody.
     ///   - limit: At most so many.
     /// - Complexity: O(limit).
     func newest(_ limit: Int, for account: String?) -> [Member] {

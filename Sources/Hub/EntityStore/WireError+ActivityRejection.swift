@@ -2,7 +2,7 @@ internal import Machines
 internal import TelltaleWire
 
 extension WireError {
-    /// Why an activity does not take an event, as its sender is told.
+    /// The error that the sender of a rejected event receives.
     init(_ rejection: ActivityRejection) {
         switch rejection {
         case .badTail(let member, let expected): self = .wrongType(at: member, expected: expected)

@@ -1,34 +1,34 @@
 internal import Machines
 
-/// The connections that serve kinds of controls: the first that came acts, the others stand in line.
+/// The connections that serve kinds of controls: the first one acts, the others wait in line.
 ///
 /// Invariants:
-/// - A kind whose acting connection changed is unaligned until all of its controls were told so.
-/// - A connection is found by its number as long as it serves a kind.
+/// - A kind whose acting connection changed is unaligned until all of its controls have recorded the change.
+/// - A connection is found by its number while it serves a kind.
 struct ProviderRegistry: ~Copyable {
     /// The connections in line for each kind, by its name.
     private var rosters: [String: ProviderRoster] = [:]
     private var sessions: [ConnectionNumber: SessionID] = [:]
     private var unaligned: [Walk] = []
 
-    /// A kind whose keys are being told which connection acts for them, and how far that is.
+    /// A kind whose keys are being notified which connection acts for them, and the progress.
     struct Walk: Sendable {
         let kind: String
         var keys = RepeatedWalk()
     }
 
-    /// How many connections serve a kind.
+    /// The number of connections that serve a kind.
     var connectionCount: Int { sessions.count }
     var hasUnaligned: Bool { !unaligned.isEmpty }
 
-    /// The connection that acts for the controls of `kind`.
+    /// The connection that acts for `kind`.
     func acting(for kind: String) -> ConnectionNumber? { rosters[kind]?.acting }
 
     func session(of connection: ConnectionNumber) -> SessionID? { sessions[connection] }
 
-    /// A connection serves `kind` from now on.
+    /// Adds a connection to the line for `kind`.
     ///
-    /// - Returns: Whether it acts for the kind's controls now, and did not before: they are to be told so.
+    /// - Returns: Whether it acts for the kind now and did not before, so the kind's controls must be notified.
     mutating func serve(_ kind: String, _ session: SessionID) -> Bool {
         sessions[session.number] = session
         guard rosters[kind, default: ProviderRoster()].serve(session.number) else { return false }
@@ -36,13 +36,13 @@ struct ProviderRegistry: ~Copyable {
         return true
     }
 
-    /// The connection does not serve `kind` any more; the next in line takes over with the next batch.
+    /// Removes a connection from the line for `kind`; the next in line takes over with the next batch.
     mutating func leave(_ kind: String, _ session: SessionID) {
         sessions[session.number] = nil
         if rosters[kind]?.leave(session.number) == true { unalign(kind) }
     }
 
-    /// Takes ``serve(_:_:)`` back.
+    /// Undoes ``serve(_:_:)``.
     ///
     /// - Parameter servesOthers: The connection still serves other kinds.
     mutating func takeBack(_ kind: String, _ session: SessionID, servesOthers: Bool) {
@@ -50,7 +50,7 @@ struct ProviderRegistry: ~Copyable {
         _ = rosters[kind]?.leave(session.number)
     }
 
-    /// Every control may have been told something that was taken back, or lives by another kind now.
+    /// Makes every kind unaligned: its controls may have recorded something that was undone, or may use another kind now.
     mutating func unalignAll() { for kind in rosters.keys.sorted() { unalign(kind) } }
 
     private mutating func unalign(_ kind: String) {
@@ -61,7 +61,8 @@ struct ProviderRegistry: ~Copyable {
         }
     }
 
-    /// Takes the walk that has waited longest. Where it is not over, ``putBack(_:)`` lets it go on behind the others.
+    /// Takes the scan that has waited longest. If it is not complete, return it with ``putBack(_:)``; it then continues after the
+    /// others.
     mutating func takeUnaligned() -> Walk? { unaligned.isEmpty ? nil : unaligned.removeFirst() }
 
     mutating func putBack(_ walk: Walk) { unaligned.append(walk) }

@@ -1,14 +1,14 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// Which activities show which controls in their views: their rows come again when the control changes.
+/// Which activities show which controls in their views. Their rows are sent again when the control changes.
 struct ControlReferences: Sendable {
     private var activities: [Key: Set<EntityIndex>] = [:]
     private var controls: [EntityIndex: [Key]] = [:]
 
     var isEmpty: Bool { controls.isEmpty }
 
-    /// The activities in whose newest rows the control stands, in the order of their indices.
+    /// The activities whose newest rows contain the control, in the order of their indices.
     func activities(with control: Key) -> [EntityIndex] {
         activities[control]?.sorted() ?? []
     }
@@ -17,14 +17,14 @@ struct ControlReferences: Sendable {
 
     func shows(controlsIn activity: EntityIndex) -> Bool { controls[activity] != nil }
 
-    /// Notes what a row of an activity showed, beside what others of its rows do.
+    /// Records the controls in a row of an activity, in addition to those in its other rows.
     mutating func note(_ keys: [Key], in activity: EntityIndex) {
         for key in keys where activities[key, default: []].insert(activity).inserted {
             controls[activity, default: []].append(key)
         }
     }
 
-    /// The activity changed: the rows to come note anew what they show.
+    /// Forgets an activity that changed; its next rows record their controls again.
     mutating func forget(_ activity: EntityIndex) {
         guard !isEmpty, let keys = controls.removeValue(forKey: activity) else { return }
         for key in keys {

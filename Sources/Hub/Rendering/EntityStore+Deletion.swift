@@ -4,10 +4,10 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 extension EntityStore {
-    /// Why a subscriber of these terms is not shown a key any more.
+    /// Why a subscriber with these terms no longer sees a key.
     func deletionReason(of entity: EntityIndex, for terms: SubscriptionTerms) -> DeletionReason {
         switch self[entity].state {
-        // A suggestion that is gone: nobody removed it.
+        // A withdrawn suggestion is hidden: nobody removed it.
         case .none: self[entity].key?.id.utf8.first == UInt8(ascii: "~") ? .hidden : .removed
         case .activity(let activity):
             activity.value.lifecycle == .dismissed

@@ -3,9 +3,9 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// The activities that take part in views of accounts, and their places, until something changes that may concern one of them.
+/// Caches the activities that compete in views of accounts, and their placements, until something relevant changes.
 ///
-/// Views of accounts that have no activities of their own, and dismissed none of the first ones, share all of it.
+/// Accounts without activities of their own that dismissed none of the first ones share one lineup.
 struct Lineups {
     struct Scene: Hashable {
         var surface: Surface
@@ -14,11 +14,11 @@ struct Lineups {
 
     struct Placed {
         var placements: [Int32: Placement] = [:]
-        /// How many were looked at and have their places, hidden ones among them.
+        /// How many were examined and placed, including hidden ones.
         var count = 0
     }
 
-    /// An object, so that places are kept with the lineup that they follow from.
+    /// A class, so that placements are cached with the lineup that they follow from.
     final class Shared {
         private let lineup: Competition.Lineup
         private var placed: [Scene: Placed] = [:]
@@ -29,8 +29,8 @@ struct Lineups {
         var entities: [EntityIndex] { lineup.entities }
 
         /// - Parameters:
-        ///   - limit: A view shows so many at most.
-        ///   - project: Gives each activity its place.
+        ///   - limit: The most activities that a view shows.
+        ///   - project: Returns the placement of each activity.
         func placements(in scene: Scene, limit: Int, _ project: ([EntityIndex]) -> [Placement]) -> Placed {
             if let known = placed[scene] { return known }
             var new = Placed(count: lineup.lookedAtCount)
@@ -55,16 +55,16 @@ struct Lineups {
     private var version = -1
     private var revision = -1
 
-    /// More than these are not worth their memory.
+    /// More entries are not worth their memory.
     private static let limit = 1_024
 
-    /// Forgets everything, if something has changed.
+    /// Forgets everything if something has changed.
     mutating func expect(version: Int, revision: Int) {
         guard version != self.version || revision != self.revision else { return }
         (self.version, self.revision, shared) = (version, revision, [:])
     }
 
-    /// What takes part in a view of an account.
+    /// The activities that compete in a view of an account.
     mutating func lineup(for account: String, kind: Int32?, _ store: borrowing EntityStore) -> Shared {
         if !store.competition.hasOwn(account) {
             let common = lineup(of: Selection(kind: kind), store)

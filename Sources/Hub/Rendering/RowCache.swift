@@ -3,32 +3,32 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Encoded rows of the newest state of each key, so that a row is encoded once however many follow it.
+/// Encoded rows of each key's newest state, so that a row is encoded once for all its followers.
 struct RowCache: Sendable {
     private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
     private var byteCount = 0
     private var writes: [SharedWrite] = []
-    /// The update that each kept row is for, and where the row stands in `changeBytes`; from ``firstPlace(of:)``
-    /// on.
+    /// The update that each cached row is for, and the position of the row in `changeBytes`. The search starts at
+    /// ``firstPlace(of:)``.
     private var changes: [SharedChange] = []
-    /// Such rows of one commit, one behind the other: who is sent one takes hold of nothing.
+    /// Such rows of one commit, concatenated, so that sending one needs no reference to it.
     private var changeBytes: [UInt8] = []
     private var changeCommit: Int64 = -1
-    /// When it began anew.
+    /// When the cache was last emptied.
     private var begun = MonotonicTime.distantPast
-    /// Where the next one is looked for first: sessions of a kind ask for theirs in the same order.
+    /// Where the next search begins: sessions of a kind request theirs in the same order.
     private var nextWrite = 0
 
-    /// More than this is not worth keeping: the next turn encodes what it needs.
+    /// A larger cache is not worthwhile: the next turn encodes what it needs.
     private static let byteLimit = 16 << 20
 
-    /// Surfaces, and the numbers that subscriptions have, differ in few ways; more would only be searched.
+    /// Surfaces and subscription numbers vary little. With more entries only the search gets longer.
     private static let writeLimit = 64
 
-    /// Of how many keys there are rows.
+    /// The number of keys with cached rows.
     var count: Int { bodies.count }
 
-    /// The bytes that a ``Run`` made since the newest commit is part of.
+    /// The bytes to which every ``Run`` since the newest commit refers.
     var shared: [UInt8] { changeBytes }
 
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
@@ -50,27 +50,26 @@ struct RowCache: Sendable {
         for (_, body) in old { byteCount -= body.count }
     }
 
-    /// Begins anew at `time` when it has not for `interval`: rows that were asked for once would be kept for ever.
+    /// Empties the cache at `time` if `interval` has passed; otherwise rows that were requested once would stay forever.
     mutating func refresh(after interval: Milliseconds, at time: MonotonicTime) {
         guard time >= begun + interval else { return }
         begun = time
         (bodies, byteCount, writes, changes, changeBytes) = ([:], 0, [], [], [])
     }
 
-    /// Drops the encoded bodies. Rows of single changes stay: they may be on their way out.
+    /// Drops the encoded bodies. Rows of single changes stay: they may be about to be sent.
     mutating func removeBodies() { (bodies, byteCount) = ([:], 0) }
 
     // MARK: Rows of single changes
 
-    /// A row that is kept.
+    /// A cached row.
     struct ChangeRow: Sendable {
         fileprivate let range: Range<Int>
-        /// The placement that its subscriber shows of the key from now on.
+        /// The placement that its subscriber shows afterwards.
         let placement: Placement?
     }
 
-    /// Kept rows that stand one behind the other, and so are written at once: who comes later is mostly owed the same
-    /// changes in the same order.
+    /// Adjacent cached rows, which are written at once. Most later subscribers need the same changes in the same order.
     struct Run {
         private(set) var range = 0..<0
 
@@ -78,10 +77,10 @@ struct RowCache: Sendable {
 
         init(_ row: ChangeRow) { range = row.range }
 
-        /// Of all its rows, in bytes.
+        /// The total length of its rows, in bytes.
         var count: Int { range.count }
 
-        /// Returns whether `row` stands behind those that there are.
+        /// Appends `row` if it is adjacent; returns whether it is.
         mutating func append(_ row: ChangeRow) -> Bool {
             guard row.range.lowerBound == range.upperBound else { return false }
             range = range.lowerBound..<row.range.upperBound
@@ -89,7 +88,7 @@ struct RowCache: Sendable {
         }
     }
 
-    /// The row that another subscription in the same state was sent for the same change at this commit.
+    /// The row that another subscription in the same state received for the same change at this commit.
     func row(of change: PendingUpdate, at commit: Int64) -> ChangeRow? {
         guard !changes.isEmpty else { return nil }
         let first = Self.firstPlace(of: change)
@@ -100,7 +99,7 @@ struct RowCache: Sendable {
         return nil
     }
 
-    /// - Precondition: It was made since the newest commit.
+    /// - Precondition: The run was made since the newest commit.
     func write(_ run: Run, to writer: inout LineWriter) {
         if run.count > 0 { writer.append(lines: changeBytes.span.extracting(run.range)) }
     }
@@ -123,20 +122,20 @@ struct RowCache: Sendable {
             change, at: commit, showing: placement, in: start..<changeBytes.count)
     }
 
-    /// Keys that come one after the other in the hub's table, as those of one order system do, stand in places of their
-    /// own; so do a few surfaces' rows of one key, and rows of subscriptions that have other numbers.
+    /// Neighbouring keys of the table, such as those of one order system, get different positions. So do the rows of one key for
+    /// a few surfaces, and rows for subscriptions with different numbers.
     private static func firstPlace(of change: PendingUpdate) -> Int {
         Int(UInt32(bitPattern: change.entity.rawValue)) % setCount * wayCount
     }
 
     private static let setCount = 256
     private static let wayCount = 8
-    /// Beside ``byteLimit``.
+    /// In addition to ``byteLimit``.
     private static let changeByteLimit = 8 << 20
 
     // MARK: Whole writes
 
-    /// The write that another subscription in the same state was sent at this commit.
+    /// The write that another subscription in the same state received at this commit.
     mutating func write(for subscription: Subscription, at commit: Int64) -> SharedWrite? {
         for _ in writes.indices {
             if nextWrite >= writes.count { nextWrite = 0 }
@@ -154,7 +153,7 @@ struct RowCache: Sendable {
     }
 }
 
-/// Everything that a row of a single change depends on.
+/// Everything that the row of a single change depends on.
 private struct SharedChange: Sendable {
     private let commit: Int64
     private let commits: PendingCommits?
@@ -162,7 +161,7 @@ private struct SharedChange: Sendable {
     private let number: Int32
     private let selection: UInt16
     private let view: ViewName
-    /// The placement that its subscriber shows of the key from now on, where that must be remembered.
+    /// The placement that its subscriber shows afterwards, if it must be remembered.
     let placement: Placement?
     let range: Range<Int>
 
@@ -188,29 +187,29 @@ private struct SharedChange: Sendable {
             && commits == change.commits && selection == change.selection && view == change.view
     }
 
-    /// It is not what would be sent now: whatever a row shows beside its key changes with a commit.
+    /// It no longer applies: what a row shows besides its key changes with each commit.
     func isOutdated(at commit: Int64) -> Bool { self.commit != commit }
 }
 
-/// The rows that one subscription was sent, which are the same for every other one of the same selection and
-/// state: a thousand screens of one key cost one rendering and a thousand copies.
+/// The rows that one subscription received. They are the same for every subscription with the same selection and state: a
+/// thousand screens of one key cost one rendering and a thousand copies.
 final class SharedWrite: Sendable {
     let commit: Int64
     let number: Int32
     let view: ViewName
     let selection: UInt16
     let keys: [DirtyQueue.FreshKey]
-    /// The placement of each key from now on, where that must be remembered.
+    /// The new placement of each key, if it must be remembered.
     let placements: [Placement]
     let bytes: [UInt8]
 
-    /// - Parameter subscription: Has been sent `bytes` for `keys`; one that ``Subscription/sharesWrites``.
+    /// - Parameter subscription: It was sent `bytes` for `keys`, and it ``Subscription/sharesWrites``.
     init?(_ bytes: [UInt8], for keys: [DirtyQueue.FreshKey], to subscription: Subscription, at commit: Int64) {
         let terms = subscription.terms
         var placements: [Placement] = []
         if terms.tracksRows {
             for key in keys {
-                // Where a row goes, it depends on who had it.
+                // A row with another destination depends on the former subscriber.
                 guard let placement = subscription.shown(key.entity) else { return nil }
                 placements.append(placement)
             }
@@ -231,12 +230,12 @@ final class SharedWrite: Sendable {
 }
 
 extension Subscription {
-    /// The keys that wait for it while they are few and fresh.
+    /// The keys that are pending for it, while they are few and fresh.
     var fresh: [DirtyQueue.FreshKey] { backlog?.queue.fresh ?? [] }
 
-    /// Whether what it is sent depends on nothing but what it selects and what waits.
+    /// Whether its next write depends only on its selection and on what is pending.
     ///
-    /// It has been told less than the newest commit, so its first row comes with a cursor like that of all others.
+    /// It has not received the newest commit's cursor, so its first row has a cursor like those of all others.
     func sharesWrites(at commit: Int64) -> Bool {
         isLive && !fresh.isEmpty && toldCursor < commit && !isSituated && !needsProjection
             && backlog?.scan == nil && terms.account == nil && terms.placement == nil && terms.rateInterval == nil

@@ -1,15 +1,15 @@
 internal import Surfaces
 internal import TelltaleModel
 
-/// Everything beside an entity's state that decides the bytes of its row: equal forms share one encoding.
+/// Everything besides an entity's state that determines the bytes of its row. Equal forms share one encoding.
 enum RowForm: Hashable, Sendable {
     case full
     case activity(Surface, Placement, viewer: ControlViewer?)
     case control(ControlViewer)
-    /// By its number among the renderer's.
+    /// The number of the renderer's ``WidgetForm``.
     case widget(Int32)
 
-    /// The form that is shared when nothing in the row depends on the viewer.
+    /// The form to use if the row does not depend on the viewer.
     var withoutViewer: RowForm {
         switch self {
         case .activity(let surface, let placement, _): .activity(surface, placement, viewer: nil)
@@ -17,7 +17,7 @@ enum RowForm: Hashable, Sendable {
         }
     }
 
-    /// The placement that a subscription remembers. The moment of an alert is no part of it, so its end sends nothing.
+    /// The placement that a subscription remembers. It excludes the moment of an alert, so the end of an alert sends nothing.
     var placement: Placement {
         switch self {
         case .activity(_, let placement, _): placement.withoutAlert
@@ -25,7 +25,7 @@ enum RowForm: Hashable, Sendable {
         }
     }
 
-    /// The form of a row that comes without an alert.
+    /// The form of the row without an alert.
     var withoutAlert: RowForm {
         if case .activity(let surface, let placement, let viewer) = self {
             .activity(surface, placement.withoutAlert, viewer: viewer)

@@ -4,7 +4,7 @@ internal import TelltaleModel
 
 // Rows of widgets to a device whose screen is off (Protocols/Widgets/rules.md, W27–W32).
 extension RowRenderer {
-    /// Holds the row of a widget back for which its device has no credit. What leaves is paid, or free.
+    /// Holds back the row of a widget if its device has no credit for it. Otherwise the row is charged or free.
     func holdForBudget(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, of session: Session,
         in backlog: Backlog, _ writing: inout RowWriting, _ subscriptions: borrowing SubscriptionRegistry,
@@ -31,8 +31,8 @@ extension RowRenderer {
         return true
     }
 
-    /// W30: a snapshot and a resume, which the device asked for; a deletion; another situation, which the device told; and
-    /// what its own tap brought.
+    /// W30: free are a snapshot and a resume, which the device requested; a deletion; a change of situation, which the device
+    /// reported; and the effects of its own tap.
     private func isFree(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, for subscription: Subscription, of session: Session,
         _ unit: BudgetUnit, _ store: borrowing EntityStore
@@ -45,9 +45,9 @@ extension RowRenderer {
         return unit.hasTaps && unit.hasTapped(anyOf: store.controlKeys(in: entity), since: entry.firstCommit)
     }
 
-    /// Lets go of what waits for a budget, where some of it may leave without; the rest is held again when its turn comes.
+    /// Releases the rows held back by a budget that may now be free; the others are held again when they come up.
     ///
-    /// - Returns: `false` where the turn has no room for that.
+    /// - Returns: `false` if the turn has no room for that.
     func releaseHeld(
         of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
         _ subscriptions: borrowing SubscriptionRegistry

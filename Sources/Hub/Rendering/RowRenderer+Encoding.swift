@@ -4,11 +4,11 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// The contents of an encoded row that its bytes alone do not tell.
+/// What an encoded row contains, as far as its bytes alone do not show it.
 struct RowContents {
     /// The keys of the controls in it.
     var controls: [Key] = []
-    /// The moments of a widget that it tells; `nil` for any other row.
+    /// The number of moments in a widget's row; `nil` for any other row.
     var momentCount: Int?
 }
 
@@ -16,7 +16,7 @@ struct RowContents {
 extension RowRenderer {
     /// Writes the row of an entity in a form.
     ///
-    /// - Returns: `false` where the entity has no row of that form.
+    /// - Returns: `false` if the entity has no row in that form.
     static func write(
         _ entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms, _ store: borrowing EntityStore,
         _ contents: inout RowContents,
@@ -40,7 +40,7 @@ extension RowRenderer {
                 button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
         case (.widget(let widget), .full, .widget(let definition)):
             guard let key = store[entity].key else { return false }
-            // It is one row for every account, so it tells nothing that depends on one.
+            // It is one row for all accounts, so it must not contain anything that depends on one.
             let aggregate = definition.aggregate.flatMap { $0.isForAll ? $0 : nil }
             let values = aggregate.map { store.values(ofAggregate: entity, $0, for: nil) }
             widget.writeFullRow(key: key, kind: definition, values: values ?? JSONObject(), to: &writer)
@@ -94,7 +94,7 @@ extension RowRenderer {
         return embedded
     }
 
-    /// Writes the control that stands in the view of an activity, or of a widget; `false` when there is none of that key, or when it belongs to
+    /// Writes a control in the view of an activity or a widget. Returns `false` if there is no such control, or if it belongs to
     /// another activity, which may be for other accounts.
     private static func writeEmbedded(
         _ key: Key, in activity: EntityIndex, viewer: ControlViewer, isInteractive: Bool,

@@ -5,18 +5,18 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// In which form a session is shown a key.
+// The form in which a session shows a key.
 extension RowRenderer {
-    /// The form in which a subscription of `session` shows an entity now; `nil` when it does not show it.
+    /// The form in which a subscription of `session` shows an entity now; `nil` if it does not show it.
     func form(
         of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
     ) -> RowForm? {
         let terms = subscription.terms
         guard store.isListed(entity), store.isVisible(entity, to: terms.account) else { return nil }
         guard case .surface(let surface) = terms.view else {
-            // Which suggestion is shown depends on the device.
+            // Whether a suggestion is shown depends on the device.
             guard !isHiddenSuggestion(entity, store) else { return nil }
-            // A control that is looked at in one place shows what that place shows, on whatever device.
+            // With a placement, a control is shown as in that place, on any device.
             guard store.isControl(entity), terms.placement != nil else { return fullForm(of: entity, session, store) }
             return controlForm(of: entity, surface: nil, placement: terms.placement, session, store)
         }
@@ -41,7 +41,7 @@ extension RowRenderer {
         store.isWidget(entity) && store.isSuggestion(entity)
     }
 
-    /// The form of a tile; `nil` where the view does not show it. Never inlined, as that of a widget is not.
+    /// The form of a tile; `nil` if the view does not show it. Never inlined, like the form of a widget.
     @inline(never)
     private func tileForm(
         of entity: EntityIndex, for subscription: Subscription, _ surface: Surface, _ session: Session,
@@ -67,9 +67,9 @@ extension RowRenderer {
         return form
     }
 
-    /// The form of a widget; `nil` where the place does not show it.
+    /// The form of a widget; `nil` if the place does not show it.
     ///
-    /// Never inlined: the forms of activities would be made with one allocation more.
+    /// Never inlined: it would cost the forms of activities an allocation.
     @inline(never)
     private func widgetForm(
         of entity: EntityIndex, _ surface: Surface, _ terms: WidgetTerms, _ account: String?, _ session: Session,
@@ -114,8 +114,8 @@ extension RowRenderer {
                 placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked))
     }
 
-    /// The number of a connection that is shown what it wants of a control, rather than what is confirmed: the few that
-    /// tapped what is pending. `nil` = it is shown what every session is, and can share their row.
+    /// The number of a connection that is shown the requested value of a control instead of the confirmed one: one of the few
+    /// that tapped what is pending. `nil` = it is shown the same as every session and can share their row.
     func tapper(
         of entity: EntityIndex, _ session: Session, _ store: borrowing EntityStore
     ) -> ConnectionNumber? {
@@ -124,7 +124,7 @@ extension RowRenderer {
         case .toggle(let toggle): return toggle.isTapped(by: session.id.number) ? session.id.number : nil
         case .none, .button: return nil
         case .activity, .widget, .tile:
-            // Not known before it has been drawn.
+            // Unknown until the row has been drawn.
             guard shows(controlsIn: entity) else { return session.id.number }
             for key in controls(in: entity) {
                 if let control = store.index(of: key), tapper(of: control, session, store) != nil {
@@ -135,8 +135,8 @@ extension RowRenderer {
         }
     }
 
-    /// The full view. Of a control it is one for every session but those that tapped what is pending: they see their wish
-    /// here too, and a connection taps or stops waiting with a new `rev` alone.
+    /// The full view. A control has one for all sessions except those that tapped what is pending: they see their requested value
+    /// here too. A connection taps or stops waiting only with a new `rev`.
     private func fullForm(of entity: EntityIndex, _ session: Session, _ store: borrowing EntityStore) -> RowForm {
         guard store.isControl(entity) else { return .full }
         return .control(ControlViewer(placement: nil, connection: tapper(of: entity, session, store)))
@@ -157,9 +157,9 @@ extension RowRenderer {
 
     // MARK: GET, LIST, OPEN
 
-    /// The row of one entity by itself, as GET and LIST show it; `nil` when the view does not show it.
+    /// The row of one entity by itself, for GET and LIST; `nil` if the view does not show it.
     ///
-    /// A dismissed activity can still be asked for in full.
+    /// A dismissed activity can still be requested in full.
     mutating func loneBody(
         of entity: EntityIndex, view: ViewName, widgets: WidgetTerms = WidgetTerms(), for session: Session,
         _ store: borrowing EntityStore
@@ -189,7 +189,7 @@ extension RowRenderer {
         }
     }
 
-    /// The body that GET gives of an activity that the view does not show.
+    /// The body of a GET for an activity that the view does not show.
     func hiddenBody(of entity: EntityIndex, _ store: borrowing EntityStore) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -202,7 +202,7 @@ extension RowRenderer {
         return writer.bytes
     }
 
-    /// The link that a tap on a widget, or on a part of it, leads to; `nil` where the device does not show it.
+    /// The link for a tap on a widget or on a part of it; `nil` if the device does not show the widget.
     func openedBody(
         of entity: EntityIndex, _ widget: Widget, part: String?, for session: Session, _ store: borrowing EntityStore
     ) -> [UInt8]? {
@@ -210,7 +210,7 @@ extension RowRenderer {
         guard let kind = store.kind(at: entity), let definition = store.widgetKind(at: entity),
             let key = store[entity].key, store.isListed(entity)
         else { return nil }
-        // A tap does not tell the family: the first one that the surface has decides.
+        // A tap does not name the family, so the first one that the surface has decides.
         let scenes = definition.families.lazy.compactMap { family in
             WidgetPlace.allCases.lazy.compactMap { place in
                 WidgetScene(
@@ -226,8 +226,8 @@ extension RowRenderer {
         return writer.bytes
     }
 
-    /// The view of an opened activity, on a desktop of its item in the menu bar: the Lock Screen view and the deep
-    /// link; `nil` where there is nothing to open.
+    /// The view of an opened activity: the Lock Screen view and the deep link. On a desktop, it opens from the activity's item in
+    /// the menu bar. `nil` if there is nothing to open.
     mutating func openedBody(
         of entity: EntityIndex, for session: Session, _ store: borrowing EntityStore
     ) -> [UInt8]? {
@@ -236,14 +236,14 @@ extension RowRenderer {
         let placement = Projection.opened(
             store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits, settings: settings)
         guard placement.isShown else { return nil }
-        // An opened activity stands in one place, whatever places a row of the surface has.
+        // An opened activity is shown in one place, whatever places a row of the surface has.
         let drawn: Surface = surface == .phone || surface == .pad ? .desktop : surface
         return body(of: entity, activityForm(of: entity, drawn, placement, session, store), store)
     }
 
     // MARK: Alerts
 
-    /// An alert as a subscription's surface draws it; `nil` where it draws none.
+    /// An alert as the subscription's surface draws it; `nil` if it draws none.
     func alertBody(
         _ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription, of session: Session,
         _ store: borrowing EntityStore
@@ -257,7 +257,7 @@ extension RowRenderer {
         guard let style else { return nil }
         var writer = JSONWriter()
         writer.beginObject()
-        // An event's own alert may be as long as a line, and goes to every follower.
+        // The alert of an event may be as long as a line, and goes to every follower.
         writer.member("title", Template.bounded(alert.title))
         writer.member("body", Template.bounded(alert.body))
         if let sound = alert.sound { writer.member("sound", Template.bounded(sound)) }
@@ -268,7 +268,7 @@ extension RowRenderer {
 
     // MARK: Competition
 
-    /// Projects what a subscription shows anew, and owes it the rows that look different now.
+    /// Recomputes what a subscription shows, and marks rows that look different as dirty.
     mutating func project(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore
@@ -276,7 +276,7 @@ extension RowRenderer {
         guard let (redrawsControls, mayGainWidgets) = subscriptions.change(index, { $0.takeProjection() }) else {
             return
         }
-        // A situation may also bring widgets that the subscriber does not hold.
+        // A new situation may also show widgets that the subscriber does not hold.
         var widgets: Set<Int32> = []
         if subscriptions[index]?.competingAccount != nil {
             projectCompeting(index, of: session, &subscriptions, &store)
@@ -306,7 +306,7 @@ extension RowRenderer {
         }
     }
 
-    /// Projects each activity of a subscription to few keys by itself; if it follows one of an account, that one alone competes.
+    /// Projects each activity of a subscription to few keys separately. With an account, each competes alone.
     ///
     /// - Returns: The widgets that it follows, if it is live.
     private func projectFew(
@@ -337,7 +337,7 @@ extension RowRenderer {
         if subscription.terms.competes { subscriptions.change(index) { $0.needBacklog().placements = shown } }
         shown = shown.mapValues(\.withoutAlert)
         let commit = store.sequence + 1
-        // Before the snapshot or the resume is sent, every row is on its way anyway.
+        // Before the snapshot or the resume is complete, every row is pending anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
             guard subscription.isLive || before[entity.rawValue] != nil else { continue }
             subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
@@ -350,7 +350,7 @@ extension RowRenderer {
         return widgets
     }
 
-    /// Gives the activities in a view of an account their places.
+    /// Computes the placements of the activities in a view of an account.
     ///
     /// - Returns: Those that have one, in no order.
     mutating func place(
@@ -367,7 +367,7 @@ extension RowRenderer {
             let visible = entities.enumerated().compactMap { position, entity in
                 store.activity(at: entity).map {
                     var visible = store.visibleActivity($0, at: entity)
-                    // Places break ties: the index of a key is another one on every node.
+                    // Ranks break ties, because indices of keys differ between nodes.
                     visible.index = Int32(position)
                     return visible
                 }
@@ -384,7 +384,7 @@ extension RowRenderer {
         return placed.placements.keys.map { EntityIndex($0) }
     }
 
-    /// Places the activities in a view of an account anew, and owes it the rows that look different now.
+    /// Recomputes the placements in a view of an account, and marks rows that look different as dirty.
     private mutating func projectCompeting(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore
@@ -413,7 +413,7 @@ extension EntityStore {
         VisibleActivity(activity.value, index: entity.rawValue, app: kinds.appNumbers[self[entity].kind])
     }
 
-    /// The number of the app that a device has in the foreground.
+    /// The number of the app in the foreground of a device.
     fileprivate func foreground(of traits: Traits) -> Int32? {
         traits.foreground.flatMap { kinds.number(ofApp: $0) }
     }

@@ -3,15 +3,15 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// The line of a subscription with `deliver=notice`.
+// Lines for subscriptions with `deliver=notice`.
 extension RowRenderer {
-    /// Writes what such a subscription is owed, unless a budget holds it back.
+    /// Writes the pending notice, unless a budget holds it back.
     func writeNotice(
         _ index: SubscriptionIndex, of session: Session, in backlog: Backlog, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) {
         guard let notice = backlog.notice, notice.isOwed, let subscription = subscriptions[index] else { return }
-        // A resume is what the device asked for (W30).
+        // The device requested the resume, so it is free (W30).
         if subscription.isLive, holds(notice, of: session, &writing, store) { return }
         let cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
         writer.changed(

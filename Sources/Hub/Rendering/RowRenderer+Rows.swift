@@ -9,21 +9,21 @@ struct RowWriting: ~Copyable {
     let now: MonotonicTime
     /// The newest durable record.
     let commit: Int64
-    /// With this many bytes the write ends; the rest stays owed.
+    /// The write ends at this many bytes; the rest stays pending.
     let limit: Int
-    /// Kept rows that are to be written before anything else.
+    /// Cached rows to write before anything else.
     var run = RowCache.Run()
-    /// When the next row that a rate holds back may leave.
+    /// When the next row that a rate holds back may be sent.
     var nextRelease: MonotonicTime?
-    /// How many rows were written, and how many of them were late, by cause.
+    /// How many rows were written, and how many of them were delayed, by cause.
     var rowCount = 0
     var slowCount = 0
     var rateCount = 0
     var resumeCount = 0
-    /// How many rows of widgets were paid of a budget, and how many had to wait for one.
+    /// How many rows of widgets were charged to a budget, and how many had to wait for one.
     var paidCount = 0
     var heldCount = 0
-    /// Keys that may still be looked at, where nothing is written for most of them.
+    /// How many more keys may be examined, if nothing is written for most of them.
     private var looksLeft: Int
 
     init(now: MonotonicTime, commit: Int64, limits: Limits) {
@@ -33,7 +33,7 @@ struct RowWriting: ~Copyable {
         looksLeft = limits.keysPerLook
     }
 
-    /// Takes the looks at `count` keys from those that are left; `false` where none is left.
+    /// Takes `count` keys from those that may still be examined; `false` if none are left.
     mutating func takeLooks(_ count: Int) -> Bool {
         guard looksLeft > 0 else { return false }
         looksLeft -= max(1, count)
@@ -51,11 +51,11 @@ struct RowWriting: ~Copyable {
     }
 }
 
-// The rows that a session is owed.
+// Writes the pending rows of a session.
 extension RowRenderer {
-    /// Writes every row that a session is owed, subscription by subscription.
+    /// Writes every pending row of a session, subscription by subscription.
     ///
-    /// - Returns: Whether everything due has been written, but for ``RowWriting/run``.
+    /// - Returns: Whether everything due has been written, except ``RowWriting/run``.
     mutating func writeRows(
         of session: Session, _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry,
         _ store: inout EntityStore, to writer: inout LineWriter
@@ -98,8 +98,7 @@ extension RowRenderer {
                 continue
             }
             let start = writer.count
-            // Held on to only where another subscription may want the same: the queue would have to copy what it takes
-            // from.
+            // Kept only if another subscription may need the same: a second reference makes the queue copy its storage.
             let isWanted = subscription.fresh.first.map { hasSeveralFollowers($0.entity, subscriptions, store) }
             let keys = isWanted == true ? subscription.fresh : []
             guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
@@ -118,7 +117,7 @@ extension RowRenderer {
         writing.run = RowCache.Run()
     }
 
-    /// Writes the row of the one change that a subscription is owed, and keeps it for others in the same state.
+    /// Writes the row of a subscription's only pending change, and caches it for others in the same state.
     private mutating func write(
         _ update: PendingUpdate, to index: SubscriptionIndex, of session: Session, isShared: Bool,
         _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore,
@@ -129,11 +128,11 @@ extension RowRenderer {
         write(
             update.entity, DirtyQueue.Entry(update.commits), of: index, of: session, &writing, &subscriptions, store,
             to: &writer)
-        // Rows of widgets change with time, and are not kept.
+        // Rows of widgets change with time and are not cached.
         if isShared, hasSeveralFollowers(update.entity, subscriptions, store), !store.isWidget(update.entity),
             let told = subscriptions[index]
         {
-            // Where a row goes, it depends on its former subscriber.
+            // A row with another destination depends on its former subscriber.
             let placement = told.shown(update.entity)
             if placement != nil || !told.terms.tracksRows {
                 keep(writer.bytes(from: start), placement, for: update, at: writing.commit)
@@ -147,7 +146,7 @@ extension RowRenderer {
         subscriptions.hasSeveralFollowers(of: entity, kind: store[entity].kindName)
     }
 
-    /// Sends a subscription what another one in the same state was sent.
+    /// Sends a subscription what another one in the same state received.
     private func copy(
         _ write: SharedWrite, to index: SubscriptionIndex, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, _ writer: inout LineWriter
@@ -187,7 +186,7 @@ extension RowRenderer {
             guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
             project(index, of: session, &subscriptions, &store)
         }
-        // Writing takes from it and never replaces it.
+        // Writing removes from the backlog and never replaces it.
         guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
         if backlog.scan != nil {
             guard writeScan(of: index, of: session, in: backlog, &writing, &subscriptions, &store, to: &writer),
@@ -211,7 +210,7 @@ extension RowRenderer {
             case nil: break
             }
         }
-        // A snapshot needs more than what may never come after it.
+        // Frees memory that only a snapshot needs.
         subscriptions.change(index) { subscription in
             if !wasLive { subscription.trim(at: writing.now) }
             subscription.noteDrained()
@@ -232,13 +231,13 @@ extension RowRenderer {
         writer.live(subscription: Int(subscription.number), cursor: cursor)
     }
 
-    /// Holds a row back whose key has used up its rate.
+    /// Holds back a row whose key has used up its rate.
     func holdBack(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, in backlog: Backlog,
         _ writing: inout RowWriting, _ subscriptions: borrowing SubscriptionRegistry
     ) -> Bool {
         guard let interval = subscriptions[index]?.terms.rateInterval else { return false }
-        // The rows of a snapshot or a resume all leave at once, because each is its key's first; and they count.
+        // The rows of a snapshot or a resume are sent at once, because each is the first of its key; they count towards the rate.
         if let last = backlog.lastSent[entity.rawValue], writing.now < last + interval {
             backlog.queue.delay(entity, entry, until: last + interval)
             writing.nextRelease = min(writing.nextRelease ?? .distantFuture, last + interval)
@@ -247,7 +246,7 @@ extension RowRenderer {
         return false
     }
 
-    /// A row leaves: where a rate holds, the next of its key waits for that.
+    /// Records that a row is sent: under a rate, the next row of its key waits.
     func noteRate(
         _ entity: EntityIndex, of index: SubscriptionIndex, in backlog: Backlog, _ writing: borrowing RowWriting,
         _ subscriptions: borrowing SubscriptionRegistry
@@ -256,7 +255,7 @@ extension RowRenderer {
         backlog.lastSent[entity.rawValue] = writing.now
     }
 
-    /// Writes one key's announcements and its row, deletion, or nothing where the subscriber never had it.
+    /// Writes one key's announcements and its row or deletion. Nothing is written if the subscriber never had the key.
     mutating func write(
         _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, of session: Session,
         _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore,
@@ -264,8 +263,8 @@ extension RowRenderer {
     ) {
         guard let subscription = subscriptions[index], let key = store[entity].key else { return }
         writing.count(entry.cause)
-        // Before a deletion too, or where there is no row at all: a milestone is told to each subscription, and on CarPlay
-        // an alert is a notification exactly when the dashboard, and so the row, is hidden.
+        // Before a deletion too, or without a row: every subscription receives milestones, and on CarPlay an alert is a
+        // notification exactly when the dashboard, and so the row, is hidden.
         let isAlerted = announce(entry, of: entity, key: key, subscription, store, to: &writer)
         var head = RowHead(
             subscription: Int(subscription.number), key: key, rev: rev(of: entity, subscription.terms.view, store))
@@ -296,10 +295,10 @@ extension RowRenderer {
         writer.update(head, body: body)
     }
 
-    /// Notes the row of a widget that is due to a subscriber, and when the next one is.
+    /// Records the widget row that is due to a subscriber, and when the next one is.
     ///
-    /// - Returns: Whether it differs from the row that the subscriber was sent before. Time makes a row due when more is known,
-    ///   which may lie beyond the entries that the subscriber wants.
+    /// - Returns: Whether it differs from the last row sent. A row also becomes due when more of the future is known, which may
+    ///   lie beyond the entries that the subscriber wants.
     private func note(
         _ body: [UInt8], rev: Int64, _ number: Int32, of entity: EntityIndex, to index: SubscriptionIndex,
         _ subscriptions: inout SubscriptionRegistry
@@ -317,10 +316,10 @@ extension RowRenderer {
         return digest == 0 || digest != former
     }
 
-    /// Writes what goes before a row.
+    /// Writes the announcements before a row.
     ///
-    /// - Returns: Whether the row comes with an alert. It is the only one that does: a row that comes again, to a device
-    ///   that has reconnected or whose situation changed, must not alert again.
+    /// - Returns: Whether the row carries an alert. Only this row does: a row that is sent again after a reconnect or a change of
+    ///   situation must not alert again.
     private func announce(
         _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription,
         _ store: borrowing EntityStore, to writer: inout LineWriter
@@ -332,7 +331,7 @@ extension RowRenderer {
             case .milestone(let rev, let state, let time):
                 writer.milestone(subscription: number, key: key, rev: rev, state: state, at: time)
             case .alert(let rev, let json):
-                // Seen on another device of this person meanwhile: it need not alert here.
+                // If this person has seen it on another device meanwhile, it need not alert here.
                 if let account = subscription.terms.account, let activity = store.activity(at: entity),
                     activity.value.isAlertSpent(rev: rev, for: account)
                 {

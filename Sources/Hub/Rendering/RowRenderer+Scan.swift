@@ -4,11 +4,11 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// The rows of a subscription that a walk over the table tells.
+// The rows that a subscription gets from a scan over the table.
 extension RowRenderer {
-    /// Goes on with the walk of a subscription as far as the write has room, and a turn has time.
+    /// Continues the scan of a subscription while the write has room and the turn has time.
     ///
-    /// - Returns: Whether the walk is over, and `LIVE` has been written where it follows.
+    /// - Returns: Whether the scan is complete, and `LIVE` has been written if it follows.
     mutating func writeScan(
         of index: SubscriptionIndex, of session: Session, in backlog: Backlog, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
@@ -26,7 +26,7 @@ extension RowRenderer {
             }
             let isHeldBack = holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions)
             if isHeldBack {
-                // A key that changed ahead is held already.
+                // A key that changed ahead of the scan is already retained.
                 if ahead == nil { store.retain(entity) }
             } else {
                 noteRate(entity, of: index, in: backlog, writing, subscriptions)
@@ -40,7 +40,7 @@ extension RowRenderer {
         return true
     }
 
-    /// The news of a key that the walk meets; `nil` = none.
+    /// What to send for a key that the scan reaches; `nil` = nothing.
     private func entry(
         of entity: EntityIndex, _ ahead: DirtyQueue.Entry?, _ scan: TableScan, _ index: SubscriptionIndex,
         _ session: Session, _ subscriptions: borrowing SubscriptionRegistry, _ store: borrowing EntityStore
@@ -64,7 +64,7 @@ extension RowRenderer {
                     || mayHaveMoved(entity, for: subscription, store) || store.mayBeUsedUp(entity, by: subscription))
             return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
         case .projection(let controls):
-            // Its row comes anyway, and as it looks then.
+            // Its row is pending anyway, and will show the newest state.
             guard !subscription.isWaiting(for: entity) else { return nil }
             let before = subscription.shown(entity)
             let form = form(of: entity, for: subscription, of: session, store)
@@ -78,7 +78,8 @@ extension RowRenderer {
         }
     }
 
-    /// Whether the place of a tile follows from others of its board. A walk looks at none of these, so each tile is told.
+    /// Whether the position of a tile depends on other tiles of its board. A scan examines none of these, so each such tile is
+    /// sent.
     private func mayHaveMoved(
         _ entity: EntityIndex, for subscription: Subscription, _ store: borrowing EntityStore
     ) -> Bool {
@@ -94,7 +95,7 @@ extension RowRenderer {
         return store.showsControl(in: entity, changedAfter: sequence)
     }
 
-    /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
+    /// Records what a subscriber kept that is not sent again on its resume, so that its deletion will be sent.
     private mutating func assumeShown(
         _ entity: EntityIndex, by index: SubscriptionIndex, of session: Session,
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore

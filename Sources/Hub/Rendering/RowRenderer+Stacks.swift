@@ -4,7 +4,7 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// How a subscription, or a single look, is shown a board.
+/// How a subscription or a single request views a board.
 struct BoardView {
     let surface: Surface
     let terms: WidgetTerms
@@ -12,7 +12,7 @@ struct BoardView {
     let session: Session
 }
 
-/// All that decides how a stack turns, beside the state.
+/// Everything besides the state that determines the turns of a stack.
 struct StackViewing: Hashable {
     let board: Int32
     let stack: String
@@ -24,7 +24,7 @@ struct StackViewing: Hashable {
 
 // Stacks: the tile on top, now and later.
 extension RowRenderer {
-    /// The look of a stack from now on. Tiles that the view does not show do not count.
+    /// The view states of a stack from now on. Tiles that the view does not show are ignored.
     ///
     /// - Parameter entity: A tile of the board.
     func future(
@@ -42,7 +42,7 @@ extension RowRenderer {
         return future
     }
 
-    /// - Parameter moreKnownAt: When the content of its widgets is known further ahead, where that decides.
+    /// - Parameter moreKnownAt: When more of its widgets' future is known, if that matters.
     private func stack(
         _ id: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore,
         _ moreKnownAt: inout Timestamp?
@@ -82,7 +82,7 @@ extension RowRenderer {
             isInSituation: kind.relevance?.situations.contains { traits.meets($0) } ?? false)
     }
 
-    /// The kind of a tile's widget: where it was taken away, the last version.
+    /// The kind of a tile's widget; for a removed kind, its last version.
     ///
     /// - Parameter other: A tile of the same board.
     func kind(ofTile id: String, beside other: EntityIndex, _ store: borrowing EntityStore) -> WidgetKind? {
@@ -94,7 +94,7 @@ extension RowRenderer {
 
     // MARK: The watch
 
-    /// The place of a tile in the watch's Smart Stack; `nil` = it has no room, now and later.
+    /// The position of a tile in the watch's Smart Stack; `nil` = it has no room, now or later.
     func smartSight(
         of key: Key, _ tile: Tile, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
     ) -> TileSight? {
@@ -121,7 +121,7 @@ extension RowRenderer {
         let board = widgetForms.board(store[entity].kindName, time, store)
         var members: [SmartStack.Member] = []
         var moreKnownAt: Timestamp?
-        // Stacks do not count here: all of the board is one.
+        // Stacks are ignored here: the whole board is one stack.
         for id in board.places.flatMap({ board.items[$0]?.stack == nil ? [$0] : board.tiles(ofStack: $0) }) {
             guard let tile = board.items[id]?.tile, let name = store[entity].key?.kind,
                 let key = Key(kind: name, id: id),
@@ -141,6 +141,6 @@ extension RowRenderer {
 }
 
 extension Turns<Stack.Sight> {
-    /// Whether a tile is on top now, or will be.
+    /// Whether a tile is on top now or later.
     func shows(_ key: Key) -> Bool { look.top == key || turns.contains { $0.look.top == key } }
 }

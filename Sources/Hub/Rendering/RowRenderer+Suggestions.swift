@@ -6,11 +6,11 @@ internal import TelltaleModel
 
 // The suggestions of a stack in one view.
 extension RowRenderer {
-    /// The tiles that a stack may suggest in a view, with how much they matter, in the order of their widgets.
+    /// The tiles that a stack may suggest in a view, with their relevance, in the order of their widgets.
     ///
     /// - Parameters:
     ///   - entity: A tile of the board.
-    ///   - moreKnownAt: When the content of the widgets is known further ahead, where that decides.
+    ///   - moreKnownAt: When more of the widgets' future is known, if that matters.
     func candidates(
         forStack id: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore,
         _ moreKnownAt: inout Timestamp?
@@ -32,7 +32,7 @@ extension RowRenderer {
         }
     }
 
-    /// A widget without content, or of other accounts, does not matter.
+    /// A widget without content, or for other accounts, is not relevant.
     private func relevance(
         suggesting tile: Tile, _ kind: WidgetKind, _ account: String?, isInSituation: Bool,
         _ store: borrowing EntityStore, _ moreKnownAt: inout Timestamp?
@@ -47,14 +47,14 @@ extension RowRenderer {
             key: tile.widget, kind: kind, future: subject.future, isInSituation: isInSituation, needsContent: true)
     }
 
-    /// How much a widget that stacks may suggest matters outside and inside the situations that its kind names; `nil` where that
-    /// depends on more, as on the account.
+    /// The relevance of a suggested widget outside and inside the situations that its kind names; `nil` if it depends on more,
+    /// such as the account.
     func commonRelevance(ofSuggested entity: EntityIndex, _ key: Key, _ store: borrowing EntityStore) -> [Relevance]? {
         guard let kind = store.widgetKind(inForce: key.kind), let widget = store.widget(at: entity),
             widget.accounts.isEmpty, !widget.isDerived, kind.aggregate?.isForAll ?? true, !store.isGone(entity)
         else { return nil }
         let future = widgetForms.future(of: widget, at: entity, kind, time, for: nil, store)
-        // More of it may be known now than it was.
+        // More of its future may be known now.
         guard future.continuesAt == nil || kind.relevance == nil else { return nil }
         return [false, true].map { isInSituation in
             widget.relevance(
@@ -63,7 +63,7 @@ extension RowRenderer {
         }
     }
 
-    /// Whether some device may be shown the suggestion now: in which situation each of them is, is not known.
+    /// Whether some device may show the suggestion now; the situation of each device is unknown.
     func maySuggest(_ tile: Tile, for account: String?, _ store: borrowing EntityStore) -> Bool {
         guard let kind = store.widgetKind(inForce: tile.widget.kind) else { return false }
         var moreKnownAt: Timestamp?
@@ -72,12 +72,11 @@ extension RowRenderer {
             .weight(at: time) > 0
     }
 
-    /// The widgets that come and go by themselves on a watch's board, with how much they matter, in the order of their
-    /// beginnings.
+    /// The relevant widgets on a watch's board, with their relevance, in the order in which they began.
     ///
     /// - Parameters:
     ///   - entity: A tile of the board.
-    ///   - moreKnownAt: When their content is known further ahead.
+    ///   - moreKnownAt: When more of their future is known.
     func visitors(
         onBoardOf entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore,
         _ moreKnownAt: inout Timestamp?
@@ -85,7 +84,7 @@ extension RowRenderer {
         store.visits(onBoard: store[entity].kindName).compactMap { visit in
             guard let kind = store.widgetKind(inForce: visit.tile.widget.kind),
                 let widget = store.widget(at: visit.member), store.isVisible(visit.member, to: view.account),
-                // It says whether the device is in one of the situations, too.
+                // The scene also determines whether the device is in one of the situations.
                 scene(
                     of: visit.tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session)
                     != nil
@@ -99,8 +98,8 @@ extension RowRenderer {
         }
     }
 
-    /// How much a widget that comes and goes by itself matters outside and inside the situations of its kind; `nil` where more
-    /// of its future may be known now than when that was last asked.
+    /// The relevance of an unplaced widget outside and inside the situations of its kind; `nil` if more of its future may be
+    /// known now than at the last call.
     func commonRelevance(ofVisitor entity: EntityIndex, _ store: borrowing EntityStore) -> [Relevance]? {
         guard let key = store[entity].key, let widget = store.widget(at: entity), !store.isGone(entity),
             let kind = store.widgetKind(at: entity), kind.isVisiting
@@ -116,7 +115,7 @@ extension RowRenderer {
 
     static let neverRelevant = [Relevance(), Relevance()]
 
-    /// The look of the stack of a suggestion in a view.
+    /// The view states of a suggestion's stack in a view.
     private func future(
         besideSuggestion entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
     ) -> Turns<Stack.Sight>? {
@@ -125,7 +124,7 @@ extension RowRenderer {
             ofStack: stack, on: widgetForms.board(store[entity].kindName, time, store), entity, view, store)
     }
 
-    /// When a suggestion that is not shown may be, as far as that is not told by a commit; `nil` = never.
+    /// When a hidden suggestion may become visible without a commit; `nil` = never.
     func nextLook(
         at entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
     ) -> Timestamp? {
@@ -142,7 +141,7 @@ extension RowRenderer {
 }
 
 extension EntityStore {
-    /// The kind of widgets in force of this name.
+    /// The kind of widgets in force with this name.
     func widgetKind(inForce name: Substring) -> WidgetKind? {
         guard let index = widgetVersion(named: name), case .widget(let kind) = kinds.versions[index].body else {
             return nil

@@ -5,11 +5,11 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Rows of tiles: a widget in the place, the family and the look that its board gives it.
+// Rows of tiles: a widget in the place, family and style that its board gives it.
 extension RowRenderer {
-    /// The form of a tile; `nil` where the view does not show it. A stack has a row in the full view alone.
+    /// The form of a tile; `nil` if the view does not show it. A stack has a row in the full view only.
     ///
-    /// Never inlined: the forms of activities would be made with one allocation more.
+    /// Never inlined: it would cost the forms of activities an allocation.
     @inline(never)
     func tileForm(
         of entity: EntityIndex, _ item: BoardItem, _ surface: Surface, _ terms: WidgetTerms, _ account: String?,
@@ -33,13 +33,13 @@ extension RowRenderer {
         return .widget(widgetForms.number(of: form, at: entity))
     }
 
-    /// The scene of a tile; `nil` where the view does not have its place, or the place does not have its family.
+    /// The scene of a tile; `nil` if the view lacks its place, or the place lacks its family.
     func scene(
         of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool,
         _ session: Session
     ) -> WidgetScene? {
         guard !terms.isElsewhere, terms.family == nil || terms.family == tile.family else { return nil }
-        // A tile that names a place is shown there alone.
+        // A tile that names a place is shown only there.
         if let own = tile.look.placement, let wanted = terms.place, own != wanted { return nil }
         guard
             let place = terms.place ?? tile.look.placement
@@ -53,10 +53,10 @@ extension RowRenderer {
 
     // MARK: Where the tiles of a board, and of its stacks, become rows
 
-    /// Where a tile stands in a view of its board; `nil` where the view has no room for it: StandBy shows the tops of the
-    /// first two places (W56).
+    /// The position of a tile in a view of its board; `nil` if the view has no room for it. StandBy shows the tops of the first
+    /// two places (W56).
     ///
-    /// All that a row tells of other tiles is decided here.
+    /// Everything that a row says about other tiles is decided here.
     private func sight(
         of entity: EntityIndex, _ tile: Tile, _ scene: WidgetScene, _ surface: Surface, _ terms: WidgetTerms,
         _ account: String?, _ session: Session, _ store: borrowing EntityStore
@@ -72,14 +72,14 @@ extension RowRenderer {
             }
             sight = smart
         } else if tile.stack == nil, scene.place != .standby {
-            // Nothing else of the board decides.
+            // Nothing else on the board matters.
             sight = TileSight(widget: tile.widget, order: tile.position)
         } else {
             let board = widgetForms.board(store[entity].kindName, time, store)
             var order = board.place(of: tile.isSuggested ? tile.stack ?? id : id)
             let future = tile.stack.map { self.future(ofStack: $0, on: board, entity, view, store) }
             if scene.place == .standby {
-                // A tile that a turn brings on top waits there for it.
+                // A tile that will come on top by a turn is sent in advance.
                 guard future?.shows(key) ?? true,
                     let number = standByNumber(of: tile.stack ?? id, on: board, entity, view, store)
                 else { return nil }
@@ -102,7 +102,7 @@ extension RowRenderer {
         return sight
     }
 
-    /// 1 or 2 of the places that StandBy shows side by side; `nil` = it is not among them.
+    /// Its number, 1 or 2, among the places that StandBy shows side by side; `nil` = it is not among them.
     private func standByNumber(
         of place: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
     ) -> Int? {
@@ -125,7 +125,7 @@ extension RowRenderer {
         return nil
     }
 
-    /// Its kind was taken away, or its posted widget has ended.
+    /// Whether its kind was removed, or its posted widget has ended.
     func isUnavailable(_ tile: Tile, _ store: borrowing EntityStore) -> Bool {
         guard let version = store.widgetVersion(named: tile.widget.kind),
             case .widget(let kind) = store.kinds.versions[version].body
@@ -138,12 +138,12 @@ extension RowRenderer {
 
     struct Subject {
         let widget: Widget
-        /// Of the widget; of the tile while there is none.
+        /// The widget; or the tile, while there is no widget.
         let entity: EntityIndex?
         let future: WidgetFuture
     }
 
-    /// The widget of a tile; while there is none, or none for this account, a placeholder stands there.
+    /// The widget of a tile. While there is none, or none for this account, it is a placeholder.
     func subject(
         of tile: Tile, isUnavailable: Bool, _ kind: WidgetKind, _ account: String?, _ store: borrowing EntityStore
     ) -> Subject {
@@ -183,7 +183,7 @@ extension RowRenderer {
         }
     }
 
-    /// The link that a tap on a tile, or on a part of it, leads to.
+    /// The link for a tap on a tile or on a part of it.
     func openedBody(
         ofTile entity: EntityIndex, _ item: BoardItem, part: String?, for session: Session,
         _ store: borrowing EntityStore
@@ -196,7 +196,7 @@ extension RowRenderer {
 
     // MARK: Revs
 
-    /// The `rev` of a row. The full view of a tile tells nothing of its widget.
+    /// The `rev` of a row. The full view of a tile says nothing about its widget.
     func rev(of entity: EntityIndex, _ view: ViewName, _ store: borrowing EntityStore) -> Int64 {
         view == .full ? store[entity].rev : store.rowRev(of: entity)
     }

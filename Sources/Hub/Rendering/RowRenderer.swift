@@ -5,26 +5,26 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Encodes rows: one encoding of a key's state in a form serves every subscriber that is shown that form.
+/// Encodes rows. One encoding of a key's state in a form serves every subscriber with that form.
 ///
 /// Invariants:
-/// - A kept row is of the newest state of its key: a change invalidates the rows of the key, and those of activities in
-///   whose views the changed control stands.
-/// - It changes nothing that is replayable.
+/// - A cached row shows the newest state of its key: a change invalidates the rows of the key, and those of activities whose
+///   views contain the changed control.
+/// - It changes no replayable state.
 struct RowRenderer: ~Copyable {
     private let addressOnly = AddressOnly()
     let settings: SurfaceSettings
     private var rows = RowCache()
     private var references = ControlReferences()
     private var lineups = Lineups()
-    /// Of rows of widgets that have no room for all of their entries, how many they tell.
+    /// For rows of widgets without room for all their entries: how many entries they contain.
     private var cutRows: [Int32: [(form: Int32, count: Int)]] = [:]
     let widgetForms = WidgetForms()
-    /// The kinds' clock at the moment of the turn: rows of widgets begin with the entry that is shown then.
+    /// The kinds' clock at the start of the turn: a widget's row begins with the entry that is shown then.
     private(set) var time = Timestamp.distantPast
-    /// Memory for rows; `nil` while one is written.
+    /// A reusable buffer for rows; `nil` while a row is written.
     private var spareRow: JSONWriter?
-    /// Memory for lines; `nil` while they are written.
+    /// A reusable buffer for lines; `nil` while lines are written.
     private var spareLines: LineWriter?
 
     init(settings: SurfaceSettings) {
@@ -33,7 +33,7 @@ struct RowRenderer: ~Copyable {
 
     // MARK: What changed
 
-    /// A key changed: its rows are encoded anew, and note anew which controls they show.
+    /// Invalidates a changed key: its rows are encoded again, and record their controls again.
     mutating func invalidate(_ entity: EntityIndex) {
         rows.forget(entity)
         if !cutRows.isEmpty { cutRows[entity.rawValue] = nil }
@@ -49,7 +49,7 @@ struct RowRenderer: ~Copyable {
         }
     }
 
-    /// More than this is not worth keeping: the next turn encodes what it needs.
+    /// A larger cache is not worthwhile: the next turn encodes what it needs.
     private static let widgetFormLimit = 4_096
 
     /// The form of a widget's row; `nil` for any other row.
@@ -57,17 +57,17 @@ struct RowRenderer: ~Copyable {
         if case .widget(let number)? = form { widgetForms[number] } else { nil }
     }
 
-    /// How many moments the row of a widget tells.
+    /// The number of moments in the row of a widget.
     func toldCount(of entity: EntityIndex, _ number: Int32) -> Int {
         let count = widgetForms[number].moments.count
         guard !cutRows.isEmpty else { return count }
         return cutRows[entity.rawValue]?.first { $0.form == number }?.count ?? count
     }
 
-    /// Its rows are encoded anew, although the key did not change.
+    /// Invalidates its rows although the key did not change.
     mutating func invalidateRows(of entity: EntityIndex) { rows.forget(entity) }
 
-    /// Drops kept rows now and then: rows that were asked for once would be kept for ever.
+    /// Periodically drops cached rows; otherwise rows that were requested once would stay forever.
     mutating func refresh(after interval: Milliseconds, at now: MonotonicTime) {
         rows.refresh(after: interval, at: now)
     }
@@ -87,9 +87,9 @@ struct RowRenderer: ~Copyable {
 
     // MARK: Bodies
 
-    /// The encoded row of an entity in a form; encoded once as long as the entity does not change.
+    /// The encoded row of an entity in a form; encoded once until the entity changes.
     mutating func body(of entity: EntityIndex, _ form: RowForm, _ store: borrowing EntityStore) -> [UInt8]? {
-        // A row without controls does not depend on who looks at it.
+        // A row without controls does not depend on the viewer.
         let shared = references.shows(controlsIn: entity) ? form : form.withoutViewer
         if let body = rows.body(of: entity, shared) { return body }
         var contents = RowContents()
@@ -98,7 +98,7 @@ struct RowRenderer: ~Copyable {
         {
             cutRows[entity.rawValue, default: []].append((number, count))
         }
-        // One with controls changes when they do.
+        // A row with controls changes when they do.
         references.note(contents.controls, in: entity)
         rows.keep(body, of: entity, contents.controls.isEmpty ? form.withoutViewer : form)
         return body
@@ -116,9 +116,9 @@ struct RowRenderer: ~Copyable {
 
     // MARK: Competition
 
-    /// The activities that take part in a view of an account.
+    /// The activities that compete in a view of an account.
     ///
-    /// - Parameter revision: Of the views that hear of changes.
+    /// - Parameter revision: Identifies the set of views that changes are published to.
     mutating func lineup(
         for account: String, kind: Int32?, revision: Int, _ store: borrowing EntityStore
     ) -> Lineups.Shared {

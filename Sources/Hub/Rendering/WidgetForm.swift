@@ -4,23 +4,23 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-/// Everything beside a widget's state that decides the bytes of its row.
+/// Everything besides a widget's state that determines the bytes of its row.
 final class WidgetForm: Hashable, Sendable {
     var scene: WidgetScene { sceneBox.scene }
     let sceneBox: SceneBox
-    /// The moment that is shown now, and those that follow, as far as the row tells them.
+    /// The moment that is shown now and the following ones, as far as the row contains them.
     let moments: [WidgetMoment]
-    /// The date of the first moment that the row leaves out; `nil` = it tells all that is known.
+    /// The date of the first moment that the row leaves out; `nil` = it leaves out none.
     let next: Timestamp?
-    /// Of a row that tells all that is known now: from when on more is known; `nil` = never.
+    /// For a row that leaves out nothing: when more is known; `nil` = never.
     let continuesAt: Timestamp?
-    /// The device of the catalogue; -1 = unknown.
+    /// The device in the catalogue; -1 = unknown.
     let device: Int16
     let viewer: ControlViewer?
-    /// Of a tile: where it stands.
+    /// For a tile: its position.
     let tile: TileSight?
 
-    /// A scene that many hold.
+    /// A scene shared by many forms.
     final class SceneBox: Sendable {
         let scene: WidgetScene
 
@@ -40,13 +40,13 @@ final class WidgetForm: Hashable, Sendable {
         self.tile = tile
     }
 
-    /// When another row is due to a subscriber that was sent the first `count` moments: at the date of the last one, or,
-    /// where that is shown already, at the date of the one behind it.
+    /// When the next row is due to a subscriber that received the first `count` moments: at the date of the last one, or, if that
+    /// is already shown, at the date of the one after it.
     ///
-    /// - Returns: `nil` when nothing more is known, nor becomes known.
+    /// - Returns: `nil` if nothing more is known or will be known.
     func usedUp(after count: Int, at now: Timestamp) -> Timestamp? {
         let entries = entriesUsedUp(after: count, at: now)
-        // A suggestion that is over goes.
+        // A suggestion ends with its last time.
         let end = tile?.suggestedTimes?.last.flatMap { $0.upperBound < .distantFuture ? $0.upperBound : nil }
         return ([tile?.turnsContinueAt, end].compactMap { $0.map { max($0, now + Milliseconds(1)) } } + [entries])
             .compactMap(\.self).min()
@@ -79,7 +79,7 @@ final class WidgetForm: Hashable, Sendable {
     }
 }
 
-/// All that decides the form of a tile, beside the state: of a session that has tapped nothing.
+/// Everything besides the state that determines the form of a tile, for a session without taps.
 struct TileViewing: Hashable {
     let entity: Int32
     let surface: Surface
@@ -94,12 +94,11 @@ struct TileViewing: Hashable {
 final class WidgetForms {
     private var forms: [WidgetForm] = []
     private(set) var numbers: [Owned: Int32] = [:]
-    /// The futures of widgets that show activities, by their indices, at one moment: each subscriber of a widget wants
-    /// the same.
+    /// The futures of widgets that show activities, by index, at one moment. They are the same for each subscriber of a widget.
     private var futures: [Viewing: WidgetFuture] = [:]
 
-    /// The form of one key. Contents are not hashed, so the forms of thousands of keys whose moments have one date would be
-    /// compared with each other; those of one key are few.
+    /// The form of one key. Contents are not hashed, so the forms of thousands of keys with moments of the same date would be
+    /// compared with each other; one key has few forms.
     struct Owned: Hashable {
         var entity: Int32
         var form: WidgetForm
@@ -109,24 +108,24 @@ final class WidgetForms {
         var entity: Int32
         var account: String?
     }
-    /// The looks of stacks from now on, at the same moment.
+    /// The view states of stacks from now on, at the same moment.
     private var stacks: [StackViewing: Turns<Stack.Sight>] = [:]
     private var orders: [StackViewing: Turns<[Key]>] = [:]
     /// The forms of tiles at the same moment: thousands of devices that show one board are in few situations.
     private var tiles: [TileViewing: RowForm?] = [:]
-    /// Of thousands of situations; with more of them forms are made anew.
+    /// For thousands of situations; beyond that, forms are made again.
     private static let tileLimit = 16_384
-    /// The board that was looked at last, at the same moment.
+    /// The last board that was read, at the same moment.
     private var board: (number: Int32, board: Board)?
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
-    /// Devices are in few situations; the boxes of more are made anew.
+    /// Devices are in few situations; beyond that, boxes are made again.
     private var scenes: [WidgetScene: WidgetForm.SceneBox] = [:]
     private static let sceneLimit = 1_024
 
     var count: Int { forms.count }
 
-    /// The scene as one object for all forms that have it.
+    /// The shared object of a scene.
     func box(_ scene: WidgetScene) -> WidgetForm.SceneBox {
         if let known = scenes[scene] { return known }
         if scenes.count >= Self.sceneLimit { scenes = [:] }
@@ -170,7 +169,7 @@ final class WidgetForms {
         futureMoment = (sequence, time)
     }
 
-    /// The look of a stack from `time` on, where it was computed for others that are shown the same.
+    /// The view states of a stack from `time` on, if they were computed for others who see the same.
     func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<Stack.Sight>? {
         setMoment(sequence, time)
         return stacks[viewing]
@@ -178,7 +177,7 @@ final class WidgetForms {
 
     func keep(_ future: Turns<Stack.Sight>, of viewing: StackViewing) { stacks[viewing] = future }
 
-    /// The same of a watch's Smart Stack.
+    /// Like ``known(_:_:_:)`` for a watch's Smart Stack.
     func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<[Key]>? {
         setMoment(sequence, time)
         return orders[viewing]
@@ -186,7 +185,7 @@ final class WidgetForms {
 
     func keep(_ future: Turns<[Key]>, of viewing: StackViewing) { orders[viewing] = future }
 
-    /// The items of a board, put together once for all subscribers that look at it.
+    /// The items of a board, assembled once for all its subscribers.
     func board(_ number: Int32, _ time: Timestamp, _ store: borrowing EntityStore) -> Board {
         setMoment(store.sequence, time)
         if let board, board.number == number { return board.board }
@@ -195,7 +194,7 @@ final class WidgetForms {
         return made
     }
 
-    /// The form of a tile, where it was made for others that are shown the same; `.some(nil)` where they are not shown it.
+    /// The form of a tile, if it was made for others who see the same; `.some(nil)` if it is not shown to them.
     func known(_ viewing: TileViewing, _ sequence: Int64, _ time: Timestamp) -> RowForm?? {
         setMoment(sequence, time)
         return tiles[viewing]

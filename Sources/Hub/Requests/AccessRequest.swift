@@ -2,41 +2,41 @@ internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Access: the step between a request and its decision on a server with tokens, and on a standby.
+// Access: the step between a request and its decision, on a server with tokens and on a standby.
 extension Hub {
-    /// The place of this server in its cluster, told by the performer; `nil` for a server by itself.
+    /// This server's role in its cluster, set by the performer; `nil` for a single server.
     public var standing: ClusterStanding? {
         get { access.standing }
         set { access.standing = newValue }
     }
 
-    /// The principals are these from now on; before the first time, no connection needs a token.
+    /// Replaces the principals. Before the first call, no connection needs a token.
     ///
-    /// A connection whose token is not among them any more, or whose principal has lost a right, ends with the next turn.
+    /// A connection whose token is gone, or whose principal lost a right, is closed in the next turn.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { access.loaded(directory) }
 
-    /// Failures of authentication since the last call, for a log. They name tokens by their public ids.
+    /// Returns the authentication failures since the last call, for a log. They name tokens by their public ids.
     public mutating func takeAccessNotices() -> [String] { access.takeNotices() }
 
-    /// Whether a connection still owes a good `HELLO`.
+    /// Whether a connection has yet to send a valid `HELLO`.
     public func isRestricted(_ id: SessionID) -> Bool { sessions[id]?.isRestricted == true }
 
-    /// Signed tokens that are to be checked: the performer says what each came to (``tokenChecked(_:)``).
+    /// Returns the signed tokens to check. The performer reports each result with ``tokenChecked(_:)``.
     public mutating func takeTokenChecks() -> [TokenCheck] { access.takeChecks() }
 
-    /// A signed token was checked: its `HELLO` is decided in the next batch, and what its connection said behind it.
+    /// Records a checked token: its `HELLO` and the requests after it are decided in the next batch.
     public mutating func tokenChecked(_ verdict: TokenVerdict) {
         guard access.checked(verdict), let session = sessions[verdict.session] else { return }
         sessions.unpark(session)
     }
 
-    /// Whether a session's next request is a `HELLO` whose token is yet to be checked.
+    /// Whether a session's next request is a `HELLO` whose token has yet to be checked.
     mutating func awaitsCheck(_ session: Session, at now: HubTime) -> Bool {
         guard access.isEnforced, let hello = session.nextHello else { return false }
         return access.awaitsCheck(hello, from: session.id, at: now)
     }
 
-    /// Whether a request may be decided. Otherwise its refusal is staged.
+    /// Whether a request may be decided. If not, its refusal is staged.
     mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
         if let error = access.standing?.refusal(of: request) {
             stageRefusal(error, request.id, of: session)
@@ -50,11 +50,11 @@ extension Hub {
             need = AccessNeed(event.command)
             requestID = event.requestID
         case .other(let request):
-            // It decides about itself.
+            // `HELLO` is decided by its own rules.
             if case .hello = request.command { return true }
             need = AccessNeed(request.command)
             requestID = request.id
-        // It was allowed when it began; a connection that loses the right ends.
+        // It was allowed when it began; a connection that loses the right is closed.
         case .reload: return true
         }
         guard let error = access.refusal(of: need, from: session.id, at: now.monotonic) else { return true }
@@ -62,7 +62,7 @@ extension Hub {
         return false
     }
 
-    /// Stages what a refused request is answered with; where it ends the connection, nothing behind it is decided.
+    /// Stages the reply to a refused request. If the refusal ends the connection, no later request is decided.
     private mutating func stageRefusal(_ error: WireError, _ requestID: String?, of session: Session) {
         if error.isFatal { session.hasSaidBye = true }
         stage(for: session) { $0.append(read: Request(id: requestID, command: .refused(error))) }
@@ -70,7 +70,7 @@ extension Hub {
 
     /// Decides whether a `HELLO` is accepted.
     ///
-    /// - Returns: What the connection is from now on; `nil` = it was refused, and its answer is staged.
+    /// - Returns: The connection's new rights; `nil` = it was refused, and its reply is staged.
     mutating func admit(
         _ hello: Hello, _ request: Request, from session: Session, at now: HubTime
     ) -> AccessPolicy.Admission? {
@@ -87,9 +87,9 @@ extension Hub {
 
     // MARK: Ends
 
-    /// Ends the connections whose tokens were revoked or have expired, and those that have said no good `HELLO` in time.
+    /// Closes the connections whose tokens were revoked or expired, and those that sent no valid `HELLO` in time.
     mutating func endForbiddenSessions(at now: HubTime) {
-        // The answers of a batch under way are due before the last words.
+        // The replies of the current batch precede the farewell.
         guard access.isEnforced, commit.isIdle else { return }
         for id in access.review(at: now) { end(id, .revoked, at: now) }
         while let (id, ending) = access.nextEnding(at: now) { end(id, ending, at: now) }
@@ -99,10 +99,10 @@ extension Hub {
         guard let session = sessions[id] else { return }
         access.ending(id, at: now.monotonic)
         guard ending != .cut else { return sessions.cut(session) }
-        // It is shown nothing more: neither rows, nor what it asked for and has not been told.
+        // It is shown nothing more: neither rows nor pending replies.
         detach(session)
         session.staged = StagedReplies()
-        // Replies are in the order of requests, so the first one that would be rendered now ends them.
+        // Replies are in the order of requests, so the first one that is not rendered yet ends them.
         let unread = session.outbox.firstIndex { if case .bytes = $0 { false } else { true } }
         if let unread { session.outbox.removeSubrange(unread...) }
         var writer = LineWriter()

@@ -2,30 +2,30 @@ internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Where requests and commits meet the budgets of devices.
+// Connects requests and commits to the budgets of devices.
 extension Hub {
-    /// Lets a connection be the device's that its `HELLO` names, or named before.
+    /// Assigns a connection to the device that its `HELLO` names or named before.
     ///
-    /// - Parameter principal: The one that the `HELLO` was let in as.
+    /// - Parameter principal: The principal that the `HELLO` was accepted as.
     mutating func joinUnit(_ hello: Hello, of session: Session, principal: String?, at now: HubTime) {
         guard let word = hello.unit ?? session.unit?.name.word else { return }
         let name = UnitName(principal: principal, account: session.account, word: word)
         guard session.unit?.name != name else { return }
-        // First the new one: a name that is taken again is not forgotten in between.
+        // Join first, so that a device whose name is taken again is not forgotten in between.
         let former = session.unit
         session.unit = budgets.join(name, session.id, at: now.monotonic)
         if let former { budgets.leave(former, session.id, at: now.monotonic) }
         reconsiderHeld(of: session)
     }
 
-    /// Looks again at each row that waits for a budget.
+    /// Re-examines each row that is held back by a budget.
     private mutating func reconsiderHeld(of session: Session) {
         for index in session.subscriptions { subscriptions.change(index) { $0.backlog?.reconsidersHeld = true } }
         sessions.makeReady(session)
     }
 
-    /// The taps of a batch are durable: what changes by them costs their devices nothing (W30). So may rows leave that stand
-    /// for changes of controls whose operations they began.
+    /// The taps of a batch are durable, so their effects are free for their devices (W30). This releases rows that show changes
+    /// of controls whose operations they began.
     mutating func noteTaps(_ taps: [DecidedTap], changes: [Change]) {
         for tap in taps {
             guard let unit = sessions[tap.session]?.unit else { continue }

@@ -1,27 +1,27 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// The performer's next step with a session whose bytes it has taken.
+/// The performer's next step with a session after taking its bytes.
 public enum Disposition: Hashable, Sendable {
     /// Stays open.
     case keep
-    /// Stays open, and is due more: it is ready again.
+    /// Stays open and has more to send: it is ready again.
     case hasMore
-    /// Nothing more will come: shut the write side once the bytes have left, read on briefly, then close.
+    /// Nothing more will follow: shut the write side once the bytes are sent, read on briefly, then close.
     case finish
 }
 
 /// The result of ``Hub/output(for:at:to:)``.
 public struct Output: Sendable {
     public let disposition: Disposition
-    /// Where in ``Hub/sharedRows`` the session's bytes are, and then nothing was appended; empty when they were, or when
+    /// The position of the session's bytes in ``Hub/sharedRows``, if nothing was appended; empty if the bytes were appended or
     /// there are none.
     public let sharedRange: Range<Int>
 }
 
-// The performer's inputs about connections, and its questions.
+// The performer's inputs about connections, and its queries.
 extension Hub {
-    /// A connection was accepted; its greeting waits to be sent.
+    /// Accepts a connection; its greeting is ready to be sent.
     public mutating func connected(at now: HubTime) -> SessionID {
         let session = sessions.opened(at: now.monotonic)
         if access.isEnforced {
@@ -34,24 +34,24 @@ extension Hub {
         return session.id
     }
 
-    /// Bytes arrived. Their lines are parsed now, and decided in ``decide(at:limit:batchLimit:)``.
+    /// Accepts bytes. Their lines are parsed now, and decided in ``decide(at:limit:batchLimit:)``.
     public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
         if let session = sessions[id] { sessions.received(bytes, from: session, at: now.monotonic) }
     }
 
-    /// The pause between two signs of life to a client that has shut its side.
+    /// The heartbeat interval for a client that has shut its side.
     private static let halfClosedHeartbeat = Milliseconds.seconds(5)
 
-    /// A turn begins: connections go on whose long lines had no room in the one before.
+    /// Begins a turn: connections continue whose long lines had no room in the previous one.
     ///
-    /// - Returns: Whether there was one: some may be read from again.
+    /// - Returns: Whether there was one; it may be possible to read from some again.
     public mutating func beginTurn() -> Bool { sessions.beginTurn() }
 
-    /// The client has shut its side. That is no disconnect: what is due is still sent.
+    /// The client has shut its side. The connection stays: pending output is still sent.
     public mutating func inputEnded(_ id: SessionID) {
         guard let session = sessions[id] else { return }
         session.inputEnded = true
-        // A client that is gone is noticed by a write that fails, and by nothing else: it cannot speak any more.
+        // The client cannot send any more, so only a failed write shows that it is gone.
         session.heartbeat = min(session.heartbeat, Self.halfClosedHeartbeat)
         session.owesLife = false
         session.owesMark = true
@@ -64,32 +64,32 @@ extension Hub {
     public mutating func disconnected(_ id: SessionID) {
         guard let session = sessions[id] else { return }
         detach(session)
-        // When it is gone is not told; it was there at its last sign of life.
+        // The exact time is not reported; it was there when it last read or wrote.
         if let unit = session.unit { budgets.leave(unit, session.id, at: max(session.lastSent, session.lastReceived)) }
         session.unit = nil
         sessions.closed(session)
         access.closed(id)
     }
 
-    /// A session follows nothing any more, and acts for no kind.
+    /// Ends all subscriptions of a session, and its service for kinds.
     mutating func detach(_ session: Session) {
         for index in session.subscriptions { subscriptions.remove(index, &store) }
         session.subscriptions = []
         leaveKinds(session)
     }
 
-    /// A session acts for no kind any more: the next in line does.
+    /// Ends a session's service for kinds; the next in line takes over.
     mutating func leaveKinds(_ session: Session) {
         for kind in session.served { providers.leave(kind, session.id) }
         session.served = []
     }
 
-    /// The socket took nothing of what it was given: nothing is rendered for it until ``becameWritable(_:)``.
+    /// The socket accepted nothing: nothing is rendered for it until ``becameWritable(_:)``.
     public mutating func becameBlocked(_ id: SessionID, at now: HubTime) {
         if let session = sessions[id] { sessions.becameBlocked(session, at: now.monotonic) }
     }
 
-    /// A blocked socket took some bytes: slow, not stuck.
+    /// A blocked socket accepted some bytes: it is slow, not stuck.
     public mutating func progressed(_ id: SessionID, at now: HubTime) {
         if let session = sessions[id], session.blockedSince != nil { session.blockedSince = now.monotonic }
     }
@@ -102,12 +102,12 @@ extension Hub {
 
     /// Whether the performer should read more from this connection.
     ///
-    /// `false` while too many requests wait for their replies: the server simply stops reading.
+    /// `false` while too many requests wait for replies: the server simply stops reading.
     public func wantsInput(_ id: SessionID) -> Bool { sessions.wantsInput(id) }
 
-    /// There was no room for a connection.
+    /// Refuses a connection for lack of room.
     ///
-    /// - Returns: What it is told before it is closed.
+    /// - Returns: What to send before closing it.
     public mutating func refusedConnection() -> [UInt8] {
         sessions.countRefused()
         var writer = LineWriter()
@@ -118,7 +118,7 @@ extension Hub {
 
     /// Ends every session in order: pending replies and rows first, then `BYE`.
     ///
-    /// - Parameter wait: Milliseconds from which clients pick a random point before they reconnect.
+    /// - Parameter wait: The range in milliseconds from which clients pick a random delay before they reconnect.
     public mutating func drain(wait: ClosedRange<Int>) {
         for slot in 0..<sessions.slotCount {
             guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
@@ -130,13 +130,13 @@ extension Hub {
         }
     }
 
-    /// Nothing is decided any more: the sender of a change that waits is told so, instead of being left without an answer.
-    /// A read that waits ends with the connection, and its client asks the next server.
+    /// Refuses waiting changes, because nothing is decided any more; their senders would otherwise get no answer. A waiting read
+    /// ends with the connection, and its client asks the next server.
     public mutating func refuseUndecided() {
-        // Rights are looked at when a request is decided, and an answer before that would tell of them.
+        // Rights are checked when a request is decided, and an earlier answer would reveal them.
         guard !access.isEnforced else { return }
         for slot in 0..<sessions.slotCount {
-            // An answer must not overtake those that are due before it.
+            // A reply must not overtake those that are due before it.
             guard let session = sessions[slot: Int32(slot)], !session.isClosing, session.staged.isEmpty,
                 let request = session.inbox.first, request.key != nil
             else { continue }
@@ -148,8 +148,7 @@ extension Hub {
         }
     }
 
-    /// Looks at every session whose moment has come: it must be told that the server lives, or is cut, or its rate allows a
-    /// row.
+    /// Handles every session with a due deadline: a `MARK` is due, the reader is cut off, or its rate allows a row.
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
@@ -157,97 +156,96 @@ extension Hub {
         endForbiddenSessions(at: now)
     }
 
-    /// Connections to be closed at once. The performer closes them and says ``disconnected(_:)``.
+    /// Connections to close at once. The performer closes them and calls ``disconnected(_:)``.
     public mutating func takeEndedSessions() -> [SessionID] { sessions.takeEnded() }
 
-    // MARK: What there is to do
+    // MARK: Pending work
 
-    /// Whether ``decide(at:limit:batchLimit:)`` would find something to do.
+    /// Whether ``decide(at:limit:batchLimit:)`` has work.
     public func hasWork(at now: HubTime) -> Bool {
         if sessions.hasWork { return true }
-        // A batch that could not be written is not tried again at once.
+        // A batch that could not be written is not retried at once.
         guard now.monotonic >= commit.retryTime else { return false }
         return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired
             || subscriptions.boardWalk.isUnderWay || store.isDeadlineDue(at: now)
     }
 
-    /// After a full disk: nothing but a request makes the hub try again before this moment of the monotonic clock, lest it
-    /// spin.
+    /// After a full disk: until this moment of the monotonic clock, only a request makes the hub retry. Otherwise it would spin.
     public var decisionsPausedUntil: MonotonicTime { commit.retryTime }
 
-    /// Whether a batch waits for the journal. Nothing is decided and nothing is rendered until it is settled.
+    /// Whether a batch is waiting for the journal. Nothing is decided and nothing is rendered until it is settled.
     public var isCommitting: Bool { !commit.isIdle }
 
-    /// Whether the end of the batch is yet to be decided: ``decide(at:limit:batchLimit:)`` goes on with it.
+    /// Whether the current batch has more parts to decide with ``decide(at:limit:batchLimit:)``.
     public var isDeciding: Bool { commit.isDeciding }
 
     /// The newest record that is durable.
     public var durableSequence: Int64 { commit.durableSequence }
 
-    /// How many requests wait to be decided.
+    /// The number of requests that wait to be decided.
     public var waitingCount: Int { sessions.waitingCount }
 
-    /// How many were decided for the batch that is not settled.
+    /// The number of requests decided for the unsettled batch.
     public var batchRequestCount: Int { commit.requestCount }
 
-    /// How many requests may still be decided for the batch; `nil` = there is none.
+    /// How many more requests may be decided for the batch; `nil` = there is no batch.
     public var batchRoom: Int? { commit.room }
 
-    /// Frees what the last batch held. Best while the journal has the next one, and every client waits.
+    /// Frees the previous batch. Call it while the journal writes the next one, when nothing else waits for the hub.
     public mutating func freeSettledBatch() { commit.freeSettled() }
 
-    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has something to do by itself, or a
+    /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has work without input, or at which a
     /// subscriber has used up the entries of a widget.
     public var nextDeadline: Timestamp? {
         guard let row = subscriptions.nextUsedUp else { return store.deadlines.next }
         return store.deadlines.next.map { min($0, row) } ?? row
     }
-    /// The same on the real clock.
+    /// The next such moment on the real clock.
     public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
-    /// When ``sessionDeadlineReached(at:)`` has something to do, by the monotonic clock.
+    /// When ``sessionDeadlineReached(at:)`` has work, by the monotonic clock.
     public var nextSessionDeadline: MonotonicTime? {
-        // Nothing ends before the batch under way is settled.
+        // No session ends before the current batch is settled.
         guard commit.isIdle, let ending = access.nextDeadline else { return sessions.nextDeadline }
         return sessions.nextDeadline.map { min($0, ending) } ?? ending
     }
 
-    /// How many activities and controls there are, dismissed ones that can still be asked for included.
+    /// The number of activities and controls, including dismissed ones that can still be requested.
     public var entityCount: Int { store.entities.count }
     public var kindCount: Int { store.kinds.current.count }
     public var openSessionCount: Int { sessions.openCount }
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed: Double { store.settings.clockSpeed }
 
-    /// Faults of machines since the last call, for people: steps that were refused (`machine_error`), and guards
-    /// that could not be evaluated.
+    /// Returns the machine faults since the last call, for people: refused steps (`machine_error`), and guards that could not be
+    /// evaluated.
     public mutating func takeMachineFaults() -> [String] { store.takeFaultTexts() }
 
-    /// The newest record that is older than the retention: what a snapshot contains may be pruned up to it.
+    /// The newest record older than the retention: what a snapshot contains may be pruned up to it.
     public mutating func takePrunableSequence() -> Int64 { store.takePrunableSequence() }
-    /// The chains of keys that were forgotten since this was last asked.
+    /// Returns the chains of keys forgotten since the last call.
     public mutating func takePrunedChains() -> [Int64] { store.takePrunedChains() }
 
     // MARK: Ready to send
 
-    /// The next session that has something to send: of those that are owed an answer the one that has waited longest, else of those
-    /// that are owed rows. Ask nothing while a batch is being committed.
+    /// The next session with output: of those with a pending reply the one that has waited longest, else of those with pending
+    /// rows. Do not call it while a batch is being committed.
     ///
-    /// One that has more to say than one write takes comes again behind all others: ask ``readySessionCount`` times in a
-    /// turn, and none is starved.
+    /// A session with more output than one write takes is queued again after all others: call this ``readySessionCount`` times
+    /// per turn, and none is starved.
     public mutating func nextReady() -> SessionID? { commit.isIdle ? sessions.popReady() : nil }
 
     public var hasReadySessions: Bool { commit.isIdle && sessions.hasReady }
-    /// Whether one of them is owed an answer.
+    /// Whether a ready session has a pending reply.
     public var hasReadyAnswers: Bool { commit.isIdle && sessions.hasReadyAnswers }
 
-    /// How many there are at most; some may be blocked by now.
+    /// The most sessions that are ready; some may be blocked by now.
     public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }
 
-    /// Rows that several sessions are sent: bytes of every ``Output/sharedRange`` of the same turn. Let go of it before the
-    /// hub renders again, or the hub has to copy it.
+    /// Rows for several sessions: the bytes of every ``Output/sharedRange`` of this turn. Release it before the hub renders
+    /// again, or the hub must copy it.
     public var sharedRows: [UInt8] { renderer.sharedRows }
 
-    /// Appends what ``output(for:at:to:)`` renders, wherever it is.
+    /// Appends what ``output(for:at:to:)`` renders, shared or not.
     public mutating func appendOutput(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Disposition {
         let output = output(for: id, at: now, to: &bytes)
         bytes += sharedRows[output.sharedRange]

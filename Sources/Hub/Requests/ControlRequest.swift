@@ -7,7 +7,7 @@ internal import TelltaleWire
 
 // SET, PRESS, SERVE, DONE, FAIL, REPORT: from the parsed line to the record.
 extension Hub {
-    /// Decides a request about a control, and stages its answer.
+    /// Decides a request about a control, and stages its reply.
     mutating func decideControl(_ request: Request, from session: Session) {
         stageCommitted(request.id, for: session) { hub, writer in
             do throws(WireError) {
@@ -68,7 +68,7 @@ extension Hub {
                     .duplicateMismatch, "eid \(eid) was used for another tap; give every tap an id of its own")
             }
         }
-        // A repeat of the tap that took the control away is answered as the tap was; another tap comes too late.
+        // A repeat of the tap that removed the control is answered like that tap; another tap comes too late.
         guard store.isListed(entity), store.isVisible(entity, to: session.account) else { throw .unknownKey(key) }
         do throws(ControlRejection) {
             try ControlRejection.check(seenRev: seenRev, rev: store[entity].rev)
@@ -90,7 +90,7 @@ extension Hub {
         answerTap(result.operation, result.verdict, of: entity, request, to: &writer)
     }
 
-    /// The account that an activity is for which this tap starts; `nil` = everyone, or it starts none.
+    /// The account for which this tap starts an activity; `nil` = everyone, or it starts none.
     private func audience(ofTapOn entity: EntityIndex, _ action: ControlAction, by account: String?) -> String? {
         guard action == .press, store.rules.raisesForPresser, case .button(let button)? = store.kind(at: entity)?.body,
             let raises = button.raises, !raises.isForEveryone
@@ -98,7 +98,7 @@ extension Hub {
         return account
     }
 
-    /// The control behind a key that takes `action`, where it is, or was, for `account`.
+    /// The control at a key that accepts `action`, if it is or was for `account`.
     private func control(
         _ key: Key, for action: ControlAction, from account: String?
     ) throws(WireError) -> EntityIndex {
@@ -154,13 +154,13 @@ extension Hub {
             session.served.append(kind)
             commit.recordUndo(.served(kind, session.id))
         }
-        // As far as the batch goes on with it now; the rest is told by the next ones.
+        // As far as the batch has room; the next batches continue.
         if providers.serve(kind, session.id) { goOnAligning() }
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    /// Goes on telling the controls and the widgets of kinds which connection acts for them, as far as the batch has room. A key
-    /// that is yet to be told is told before anything else is decided about it.
+    /// Continues notifying the controls and widgets of kinds which connection acts for them, while the batch has room. A key that
+    /// has yet to be notified is notified before anything else is decided about it.
     mutating func goOnAligning() {
         while commit.mayAlignMore, var walk = providers.takeUnaligned() {
             let number = store.entities.kindNumbers.known(walk.kind)
@@ -178,7 +178,7 @@ extension Hub {
         }
     }
 
-    /// Tells a control which connection acts for it, where that is another one than it was told.
+    /// Records the acting connection of a control, if it changed.
     mutating func align(_ key: Key) {
         let acting = providers.acting(for: String(key.kind))
         guard store.isUnaligned(key, with: acting) else { return }
@@ -193,7 +193,7 @@ extension Hub {
         guard !session.served.isEmpty else {
             throw WireError(.forbidden, "only a connection that serves a kind says this; SERVE it first")
         }
-        // An operation that nothing waits for any more is old; its result changes nothing.
+        // No longer awaited, so the result is too late and changes nothing.
         guard let operation = OperationID(text), let key = store.control(performing: operation) else {
             statistics.count(.ignored)
             writer.beginOK(id: request.id)
@@ -237,12 +237,12 @@ extension Hub {
         case (.activity, _), (.widget, _), (.toggle, _?), (.button, nil): break
         }
         let result = try record(.reported(key, value: value, observedAt: observedAt, by: session.id.number))
-        // A control that did not exist took the reporter for the one that acts.
+        // A new control took the reporter for its acting connection.
         align(key)
         writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
     }
 
-    /// Sends a provider what it is to do.
+    /// Sends a request to a provider.
     mutating func ask(_ call: ProviderCall, key: Key) {
         guard let id = providers.session(of: call.provider), let session = sessions[id] else { return }
         var writer = LineWriter()
@@ -260,7 +260,7 @@ extension Hub {
         sessions.makeReady(session)
     }
 
-    /// A provider that has said its last word cannot tell what became of anything: the next in line is to act.
+    /// A provider that has sent its last line cannot report results any more, so the next in line acts.
     mutating func retireProvider(_ session: Session) {
         guard session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty else { return }
         leaveKinds(session)
@@ -268,8 +268,8 @@ extension Hub {
 
     // MARK: Controls that belong to activities
 
-    /// Lets the controls of an activity follow a record about it, each in a record of its own: replaying a journal whose
-    /// activities had none gives none.
+    /// Updates an activity's controls after a record about it, each in its own record. So replaying a journal whose activities
+    /// had no controls gives none.
     mutating func follow(_ result: borrowing DecisionResult, _ activity: Key) {
         guard let entity = result.entity else { return }
         switch result.controls {
@@ -287,8 +287,8 @@ extension Hub {
 
     // MARK: Buttons that raise events
 
-    /// Decides an event that a button sends to an activity, in the same commit as what made it. Where it is not taken, the
-    /// press came to nothing, and its result says so.
+    /// Decides an event that a button sends to an activity, in the same commit as its cause. If it is refused, the press had no
+    /// effect, and its result says so.
     mutating func raise(_ raised: RaisedEvent, by button: Key) {
         guard let failure = failure(of: raised) else { return }
         _ = try? record(.raiseRefused(button, raised.operation, failure))
@@ -302,7 +302,7 @@ extension Hub {
         var event = EventCommand(key: key, type: raised.event)
         event.eid = raised.operation.description
         let known = store.entities.index(of: key).flatMap { store.activity(at: $0) }
-        // An activity that lives stays whose it is.
+        // A live activity keeps its accounts.
         if let account = raised.account, known?.isLive != true { event.accounts = [account] }
         event.tail["content-state"] = raised.content
         if case .object = raised.attributes { event.tail["attributes"] = raised.attributes }
@@ -319,8 +319,8 @@ extension Hub {
         }
     }
 
-    /// Why a press came to nothing. Its message stands on people's screens: no key, no event's name, no verb of the protocol.
-    /// Programs read the code.
+    /// Why a press had no effect. The message is shown to people, so it has no key, event name or protocol verb. Programs read
+    /// the code.
     private static func failure(_ code: String) -> ProviderFailure {
         let message =
             switch code {

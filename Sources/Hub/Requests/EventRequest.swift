@@ -5,7 +5,7 @@ internal import TelltaleWire
 
 // EVT, DISMISS, SEEN: from the parsed line to the record.
 extension Hub {
-    /// Decides an event, and stages its answer.
+    /// Decides an event, and stages its reply.
     mutating func decideEvent(_ posted: PostedEvent, from session: Session, at now: HubTime) {
         stageCommitted(posted.requestID, for: session) { hub, writer in
             let source =
@@ -28,15 +28,15 @@ extension Hub {
         }
     }
 
-    /// The names of an event that have no meaning. What has one for a widget has none for an activity, and the other way
-    /// round; which of the two it is for was not known when it was read.
+    /// The unknown names of an event. Names known to a widget are unknown to an activity, and vice versa; which of the two it is
+    /// for was not known when it was parsed.
     @inline(__always)
     private func ignoredNames(of posted: PostedEvent, _ result: borrowing DecisionResult) -> [String] {
         if let members = result.unknownToWidget { posted.ignoredByWidget(members: members) } else { posted.ignored }
     }
 
-    /// Names that clients make up are remembered for days, so there is an end to them. It holds for what is posted alone:
-    /// what is recorded is taken, whatever the limit was then.
+    /// Limits the names that clients make up, because they are remembered for days. The limit applies to posted events only:
+    /// recorded ones are always accepted.
     private func checkRoom(for posted: PostedEvent, from source: String) throws(WireError) {
         let limits = configuration.limits
         if posted.command.eid != nil, store.eventIDs.sourceCount >= limits.sources, !store.eventIDs.knows(source) {
@@ -48,7 +48,7 @@ extension Hub {
         try checkRoom(for: posted.command.accounts)
     }
 
-    /// The same of the accounts that an activity is for.
+    /// Limits the accounts that activities are for.
     func checkRoom(for accounts: [String]) throws(WireError) {
         let limits = configuration.limits
         guard store.accounts.count >= limits.accounts else { return }
@@ -60,7 +60,7 @@ extension Hub {
         }
     }
 
-    /// The probable mistake of an event's sender; `nil` where nothing speaks for one.
+    /// The probable mistake of an event's sender; `nil` if nothing suggests one.
     @inline(__always)
     private func hint(on posted: PostedEvent, _ result: borrowing DecisionResult) -> String? {
         // Nearly every event ends here.
@@ -68,7 +68,7 @@ extension Hub {
         return store.hint(on: posted, result.verdict, at: result.entity)
     }
 
-    /// An event whose id has taken effect acts no second time.
+    /// Answers an event whose id has already taken effect; it does not act again.
     private mutating func answerKnown(
         _ posted: PostedEvent, eid: String, _ known: EventIDs.Entry, source: String, to writer: inout LineWriter
     ) {
@@ -92,7 +92,7 @@ extension Hub {
                 ? posted.ignored : posted.ignoredByWidget(members: posted.command.membersUnknownToWidget))
     }
 
-    /// A person dismisses an activity on a device.
+    /// Decides that a person dismisses an activity on a device.
     mutating func decideDismissal(of key: Key, _ request: Request, from session: Session) {
         decideForAccount(request, of: session) { hub, account throws(WireError) in
             _ = try hub.addressed(key, to: account)
@@ -100,11 +100,11 @@ extension Hub {
         }
     }
 
-    /// A person has seen an activity on a device.
+    /// Decides that a person has seen an activity on a device.
     mutating func decideSeen(_ key: Key, rev: Int64, _ request: Request, from session: Session) {
         decideForAccount(request, of: session) { hub, account throws(WireError) in
             let entity = try hub.addressed(key, to: account)
-            // A rev that is yet to come cannot have been seen.
+            // A future rev cannot have been seen.
             return try hub.record(.seen(key, account: account, rev: min(rev, hub.store[entity].rev)))
         }
     }
@@ -131,7 +131,7 @@ extension Hub {
         }
     }
 
-    /// The activity behind a key that `account` may know of.
+    /// The activity at a key, if `account` may know of it.
     private func addressed(_ key: Key, to account: String) throws(WireError) -> EntityIndex {
         guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: account) else {
             throw .unknownKey(key)
@@ -148,20 +148,20 @@ extension Hub {
         return entity
     }
 
-    // MARK: What every deciding request shares
+    // MARK: Shared by all deciding requests
 
     mutating func refuse(_ requestID: String?, _ error: WireError, to writer: inout LineWriter) {
         statistics.refusals += 1
         writer.error(error, id: requestID)
     }
 
-    /// Lets `body` add what a session is to be answered with behind the commit.
+    /// Lets `body` stage replies of a session, to be sent after the commit.
     mutating func stage(for session: Session, _ body: (inout StagedReplies) -> Void) {
         if session.staged.isEmpty { commit.appendSession(session.id) }
         body(&session.staged)
     }
 
-    /// Lets `body` decide what makes a record, and write what its sender is answered when that is durable.
+    /// Lets `body` decide what makes a record, and write the reply that is sent when the record is durable.
     mutating func stageCommitted(
         _ requestID: String?, for session: Session, _ body: (inout Hub, inout LineWriter) -> Void
     ) {

@@ -5,22 +5,22 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// A `GALLERY` that goes on behind the kind `last`, of which `count` kinds have left.
+/// A `GALLERY` that continues after the kind `last`; `count` kinds have been sent.
 struct GalleryCursor: Sendable {
     let request: Request
     /// `nil` for all families, without previews.
     let surface: Surface?
     let place: WidgetPlace?
-    /// It is of a place that shows controls and no widgets.
+    /// It is for a place that shows controls and no widgets.
     let isElsewhere: Bool
-    /// By its bytes; the kinds may be others by then.
+    /// The name of the last kind. Other kinds may be in force by then.
     var last: String?
     var count = 0
 }
 
 // GALLERY: the kinds of widgets that a person can place.
 extension Hub {
-    /// Of how many activities the values are looked for that an account may be shown.
+    /// How many of the activities visible to an account are searched for values.
     private static let visibleLimit = 1_024
 
     mutating func beginGallery(
@@ -41,7 +41,7 @@ extension Hub {
 
     /// Writes kinds of the gallery, at least one, until there is no room.
     ///
-    /// - Returns: Where to go on; `nil` when it is complete.
+    /// - Returns: Where to continue; `nil` if it is complete.
     mutating func writeGallery(
         _ cursor: GalleryCursor, for session: Session, limit: Int, to writer: inout LineWriter
     ) -> GalleryCursor? {
@@ -76,7 +76,7 @@ extension Hub {
         return nil
     }
 
-    /// The values that activities have of the parameters of a kind, by the parameters' names (W81).
+    /// The values of a kind's parameters among activities, by the parameters' names (W81).
     private func options(
         of kind: WidgetKind, _ index: Int, for account: String?
     ) -> [String: WidgetGallery.Options] {
@@ -84,10 +84,10 @@ extension Hub {
         var options: [String: WidgetGallery.Options] = [:]
         let limit = WidgetGallery.optionLimit
         if let account, !aggregate.isForAll {
-            // Another account's values are told to nobody else.
+            // The values of an account are visible to that account only.
             let configurations = store.configurations(ofAggregate: index, aggregate, for: account, Self.visibleLimit)
             for (parameter, _) in aggregate.groups {
-                // Two spellings of one text are two values, as they are two groups.
+                // Compared by bytes: two spellings of one text are two values, as they are two groups.
                 let values = Set(configurations.compactMap { $0[parameter]?.string.map { Array($0.utf8) } })
                     .sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
                 options[parameter] = WidgetGallery.Options(
@@ -102,8 +102,7 @@ extension Hub {
         return options
     }
 
-    /// Writes a control of a preview: as its kind looks before anything is known, and dead; `false` where there is no
-    /// such kind.
+    /// Writes a control of a preview, inert and in its kind's initial look; `false` if there is no such kind.
     private func writeSample(ofControl text: String, to writer: inout JSONWriter) -> Bool {
         guard let key = Key(text), let index = store.kinds.current[String(key.kind)] else { return false }
         let kind = store.kinds.versions[index]
@@ -122,9 +121,9 @@ extension Hub {
 }
 
 extension EntityStore {
-    /// The configurations of the groups in which activities are that an account may see.
+    /// The configurations of the groups that contain activities visible to an account.
     ///
-    /// - Parameter limit: Where it may see more activities, none is told: a turn does not look at all of them.
+    /// - Parameter limit: If more activities are visible, the result is empty: a turn does not examine them all.
     fileprivate func configurations(
         ofAggregate index: Int, _ aggregate: WidgetAggregate, for account: String, _ limit: Int
     ) -> [JSON] {

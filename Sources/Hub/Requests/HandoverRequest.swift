@@ -1,9 +1,9 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The wish of an operator that this leader leads no more.
+/// An operator's request that this leader step down.
 public struct Handover: Hashable, Sendable {
-    /// The node that is to lead; `nil` = any.
+    /// The node that should lead; `nil` = any.
     public var successor: String?
 
     public init(successor: String? = nil) {
@@ -13,7 +13,7 @@ public struct Handover: Hashable, Sendable {
 
 // `HANDOVER`.
 extension Hub {
-    /// Takes the wish, if there is one: its reply has been rendered.
+    /// Takes the request, if there is one: its reply has been rendered.
     public mutating func takeHandover() -> Handover? { access.handover.take() }
 
     mutating func handOver(to successor: String?, _ request: Request, to writer: inout LineWriter) {
@@ -38,7 +38,7 @@ extension Hub {
 }
 
 extension ClusterStanding {
-    /// A standby that is this many messages behind would not lead at once.
+    /// A standby this many messages behind would not be able to lead at once.
     private static let lagLimit: Int64 = 1_000
 
     fileprivate func keepsUp(_ peer: Peer) -> Bool {

@@ -3,7 +3,7 @@ internal import Machines
 public import TelltaleModel
 internal import TelltaleWire
 
-/// One journal record as `HISTORY` tells it.
+/// One journal record as `HISTORY` shows it.
 struct HistoryLine {
     let happenedAt: Timestamp
     let type: String
@@ -12,7 +12,7 @@ struct HistoryLine {
     /// A JSON object.
     let tail: [UInt8]
 
-    /// Writes nothing of a record that cannot be read.
+    /// Writes nothing for a record that cannot be read.
     static func write(_ record: JournalRecord, key: Key, to writer: inout LineWriter) {
         guard let line = HistoryLine(record) else { return }
         writer.history(
@@ -28,7 +28,7 @@ struct HistoryLine {
         var tail = JSONWriter()
         tail.beginObject()
         tail.member("seq", record.sequence)
-        // Phase and value of a toggle; journals have one word for each, and so `unknown` twice.
+        // The phase and value of a toggle. Journals have one word for each, and so `unknown` twice.
         let state = body.state.description
         tail.member("state", state == "unknown unknown" ? "unknown" : state)
         if let author = body.author { tail.member("by", author) }
@@ -40,7 +40,7 @@ struct HistoryLine {
             tail.member("src", source)
             if let eid = event.eid { tail.member("eid", eid) }
             if let version = event.version { tail.member("ver", version) }
-            // Only what an activity takes: other members of the tail were told as ignored, and changed nothing.
+            // Only what an activity uses: other members of the tail were reported as ignored, and changed nothing.
             let isTimeline = type == "timeline" && Widget.Phase(rawValue: state) != nil
             let members = isTimeline ? WidgetTimeline.members : EventDetails.members
             for member in event.tail where members.contains(member.name) {
@@ -119,9 +119,9 @@ struct HistoryLine {
 
 /// A journal record in the words of `HISTORY`, for tools that read a journal without a server.
 public struct ReadableRecord {
-    /// The time that its sender gave, or that of the record.
+    /// The time given by its sender, or else that of the record.
     public let happenedAt: Timestamp
-    /// The event's type, or what else was recorded: `HISTORY` has the list; besides `settings` and `kinds`.
+    /// The event's type, or the kind of entry: those listed for `HISTORY`, and `settings` and `kinds`.
     public let type: String
     public let verdict: Verdict
     public let rev: Int64

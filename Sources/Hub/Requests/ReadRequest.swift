@@ -7,13 +7,13 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that make no record. They are carried out after the commit
-// of those before them. A read of a board may give keys to its suggestions and visits (SuggestionLook.swift).
+// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that make no record. They run after the commit of
+// the requests before them. A read of a board may assign keys to its suggestions and visits (SuggestionLook.swift).
 extension Hub {
-    /// Bytes of replies that leave together, a fraction of what leaves in one write.
+    /// The length of a piece of replies, a fraction of one write.
     private static let replyPieceLength = 16_384
 
-    /// Sends what was decided for one session, and carries out what only reads, as far as the turn's share of that goes.
+    /// Sends the decided replies of one session, and runs its reads as far as the turn's share allows.
     mutating func answer(_ session: Session, at now: HubTime) {
         var isLong = false
         while !session.staged.isEmpty {
@@ -34,7 +34,7 @@ extension Hub {
         if isLong { sessions.makeReady(slot: session.id.slot) } else { sessions.makeReady(session) }
     }
 
-    /// Goes on with what the last turn's share was not enough for.
+    /// Continues the reads that the last turn's share did not cover.
     mutating func answerPostponed(at now: HubTime) {
         sessions.beginReading()
         let waiting = sessions.takePostponed()
@@ -43,7 +43,7 @@ extension Hub {
         sessions.rotatePostponed()
     }
 
-    /// Whether a subscription of the session has not been sent all that there was when it began.
+    /// Whether a subscription of the session has not been sent its snapshot or resume completely.
     func isBeginning(_ session: Session) -> Bool {
         session.subscriptions.contains { subscriptions[$0]?.isLive == false }
     }
@@ -54,7 +54,7 @@ extension Hub {
         switch request.command {
         case .ping: writer.pong(id: request.id, ignored: request.ignored)
         case .bye:
-            // Rows that it has asked for come before the end: who pipes lines in may follow and take leave in one go.
+            // Rows that it requested precede the end: a client may pipe in a subscription and `BYE` at once.
             session.ending = isBeginning(session) ? .leaving : .closing
         case .subscribe(let command): return subscribe(command, request, from: session, at: now)
         case .unsubscribe(let number): unsubscribe(number, request, from: session, to: &writer)
@@ -72,7 +72,7 @@ extension Hub {
         case .refused(let error):
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }
-        // Decided before the commit; none of these is staged to be read.
+        // Decided before the commit; none of these is staged as a read.
         case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload,
             .tile:
             break
@@ -84,7 +84,7 @@ extension Hub {
 
     /// Writes the replies that are ready.
     ///
-    /// - Returns: Whether all of them have left.
+    /// - Returns: Whether all of them were written.
     mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
         var looksLeft = configuration.limits.keysPerLook
         while let item = session.outbox.first {
@@ -128,7 +128,7 @@ extension Hub {
 
     /// Writes rows of a `LIST` from the position `next` on.
     ///
-    /// - Returns: Where to go on, `nil` when the list is complete; and how many rows it has so far.
+    /// - Returns: Where to continue, `nil` if the list is complete; and the number of its rows so far.
     private mutating func writeList(
         for session: Session, pattern: Pattern, view: ViewName, widgets: WidgetTerms, next: Int32, count: Int,
         limit: Int, looks: Int, to writer: inout LineWriter
@@ -208,7 +208,7 @@ extension Hub {
         if let body {
             writer.tail(body)
         } else {
-            // The surface shows nothing of it; GET says so instead of calling the key unknown.
+            // The surface does not show it; GET reports that instead of an unknown key.
             writer.tail(renderer.hiddenBody(of: entity, store))
         }
         writer.end()
@@ -285,9 +285,9 @@ extension Hub {
 
     // MARK: History
 
-    /// Asks for the next piece of a history whose turn has come.
+    /// Requests the next piece of a history from the journal.
     ///
-    /// - Returns: How it goes on, or the refusal that stands in its place.
+    /// - Returns: How it continues, or the refusal that replaces it.
     private mutating func requestHistory(_ cursor: HistoryCursor, for session: Session) -> OutboundItem {
         var cursor = cursor
         if cursor.ends.isEmpty {
@@ -299,7 +299,7 @@ extension Hub {
                 writer.error(.unknownKey(cursor.key), id: cursor.requestID)
                 return .bytes(writer.bytes)
             }
-            // The history of other accounts' activities under this key is theirs.
+            // The history of other accounts' activities under this key is not shown.
             cursor.begin(
                 at: store[entity].lastRecord,
                 from: account == nil ? 0 : store.entities.audienceHistories[entity]?.since ?? 0)
@@ -310,12 +310,12 @@ extension Hub {
         return .history(cursor)
     }
 
-    /// The pieces that the performer is to read from the journal: at most one for each session.
+    /// The pieces that the performer should read from the journal: at most one per session.
     public mutating func takeHistoryRequests() -> [HistoryRequest] { sessions.takeHistoryRequests() }
 
-    /// The journal has given what was asked for, newest first, or could not.
+    /// The journal has returned the requested records, newest first, or failed.
     public mutating func historyRead(_ records: Result<[JournalRecord], JournalError>, for request: HistoryRequest) {
-        // Replies leave in order: the one that waits is the first.
+        // Replies are sent in order, so the one that waits is the first.
         guard let session = sessions[request.session], case .history(var cursor)? = session.outbox.first else { return }
         session.outbox.removeFirst()
         switch records {
@@ -331,7 +331,7 @@ extension Hub {
         sessions.makeReady(session)
     }
 
-    /// One record as `HISTORY` tells it, with its line ending; empty for one that is about no key, or cannot be read.
+    /// One record as `HISTORY` shows it, with its line ending; empty for a record that concerns no key or cannot be read.
     public static func historyLine(of record: JournalRecord) -> [UInt8] {
         guard let key = Key(record.entity) else { return [] }
         var writer = LineWriter()
@@ -341,7 +341,7 @@ extension Hub {
 }
 
 extension Command {
-    /// Whether many rows may follow on it. A crowd of these is served as all rows are: other answers do not wait for it.
+    /// Whether its reply may have many rows. Such replies are scheduled like rows, so that they do not delay others.
     fileprivate var hasLongAnswer: Bool {
         switch self {
         case .subscribe, .list, .gallery, .history: true

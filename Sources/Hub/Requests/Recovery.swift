@@ -3,74 +3,74 @@ public import Kinds
 internal import Machines
 public import TelltaleModel
 
-// The past: recovery, what is in force, and the snapshot.
+// Recovery, what is in force, and the snapshot.
 extension Hub {
     /// The lineage of this history.
     public var epoch: UInt64 { store.epoch }
-    /// Where a recovery stands: the newest record that was replayed.
+    /// The newest record that was decided or replayed.
     public var lastRecordSequence: Int64 { store.sequence }
-    /// The kinds' clock: that of the newest record, after a recovery.
+    /// The kinds' clock; after a recovery, that of the newest record.
     public var lastRecordTime: Timestamp { store.time }
-    /// The same on the real clock.
+    /// The real clock; after a recovery, that of the newest record.
     public var lastRecordWall: Timestamp { store.wall }
 
-    /// The edition of the rules by which the next commit decides.
+    /// The edition of the rules that the next commit uses.
     public var rules: Int64 { (commit.proposedSettings?.rules ?? store.rules).number }
 
-    /// Takes the next chunk of a snapshot, into a hub without a past.
+    /// Loads the next chunk of a snapshot into a hub without history.
     public mutating func load(_ chunk: [UInt8]) throws(RecoveryError) {
         var decoder = store.snapshotDecoder
         try load(try decoder.decode(chunk))
     }
 
-    /// Takes the next chunk of a snapshot, which a ``SnapshotDecoder`` has decoded.
+    /// Loads the next chunk of a snapshot, decoded by a ``SnapshotDecoder``.
     public mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
         try store.load(part)
         commit.replayed(through: store.sequence)
     }
 
-    /// The whole snapshot has been loaded; the records after it follow.
+    /// Finishes loading a snapshot; the records after it follow.
     public mutating func finishLoading() { store.finishLoading() }
 
-    /// Does again what a record says, and compares.
+    /// Applies a record again, and compares the result.
     public mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
         try store.replay(record)
         commit.replayed(through: store.sequence)
     }
 
-    /// After a recovery: no connection of before is there any more, so no provider is, and nothing is pending.
+    /// Ends a recovery: all earlier connections are gone, so no provider is left and nothing is pending.
     public mutating func restart() {
         sessions.began(after: store.sequence)
         for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
     }
 
-    /// Puts `kinds` in force with the next commit: at the start, and on a reload. Instances keep the version that they
-    /// began with.
+    /// Puts `kinds` in force with the next commit, at the start and on a reload. Existing keys keep the version that they began
+    /// with.
     ///
-    /// - Throws: ``KindRefusal``; the old ones stay in force then.
+    /// - Throws: ``KindRefusal``; the old kinds stay in force then.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) {
         let sorted = kinds.sorted { $0.name < $1.name }
-        // Kinds that are in force already take back those that still wait.
+        // Proposing the kinds in force withdraws a pending proposal.
         commit.propose(try store.isChange(to: sorted) ? sorted : nil)
     }
 
-    /// Lets what decisions depend on take effect with the next commit.
+    /// Puts the settings that decisions depend on in force with the next commit.
     ///
-    /// - Throws: ``SettingsRefusal`` where they cannot take effect in this history.
+    /// - Throws: ``SettingsRefusal`` if they cannot take effect in this history.
     public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
         if let change = try store.change(to: settings) { commit.propose(change) }
     }
 
-    /// By what `kinds` and `settings` differ from those in force, for people.
+    /// The differences between `kinds` and `settings` and those in force, for people.
     ///
-    /// - Throws: ``SettingsRefusal`` where they cannot take effect in this history.
+    /// - Throws: ``SettingsRefusal`` if they cannot take effect in this history.
     public func differences(
         from kinds: [Kind], _ settings: DecisionSettings
     ) throws(SettingsRefusal) -> [String] {
         try store.differences(from: kinds, settings)
     }
 
-    /// The state as it is durable now.
+    /// The durable state.
     ///
     /// - Precondition: No batch is being committed.
     public func snapshot() -> HubSnapshot {
@@ -78,7 +78,7 @@ extension Hub {
         return store.snapshot
     }
 
-    /// A hash of everything that a recovery rebuilds: the same journal gives the same one, in every process.
+    /// A hash of everything that a recovery rebuilds: the same journal gives the same hash in every process.
     ///
     /// - Precondition: No batch is being committed.
     public var stateHash: UInt64 { snapshot().stateHash }

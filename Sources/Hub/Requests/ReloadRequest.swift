@@ -4,14 +4,14 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// A `RELOAD` of many keys on its way through the table of keys: a batch takes so many of them, and the next one goes on.
+/// A `RELOAD` of many keys, in progress. Each batch processes some keys of the table, and the next one continues.
 struct ReloadWalk: Sendable {
     let request: Request
     let pattern: Pattern
-    /// The position that comes next, and the end of the table when it began: a later widget asks its provider anyway.
+    /// The next position, and the end of the table when it began: a widget created later loads from its provider anyway.
     var next: Int
     let end: Int
-    /// How many of the widgets that it has met ask at once, later, and never.
+    /// How many of the widgets so far are refreshed at once, later, and never.
     var applied = 0
     var deferred = 0
     var noop = 0
@@ -31,8 +31,7 @@ struct ReloadWalk: Sendable {
 
 // RELOAD: from the parsed line to the records.
 extension Hub {
-    /// Lets widgets ask their provider anew: at once for whoever serves the kind, else when the floor between two asks has
-    /// passed.
+    /// Makes widgets refresh: at once if the sender serves the kind, else when the minimum time between two refreshes has passed.
     mutating func decideReload(of pattern: Pattern, _ request: Request, from session: Session) {
         do throws(WireError) {
             switch pattern {
@@ -65,7 +64,7 @@ extension Hub {
         }
     }
 
-    /// Goes on with a `RELOAD` of many keys, as far as the batch has room. The session's later requests wait for its end.
+    /// Continues a `RELOAD` of many keys while the batch has room. The session's later requests wait for its end.
     mutating func goOn(_ walk: ReloadWalk, from session: Session) {
         var walk = walk
         while walk.next < walk.end {
@@ -82,7 +81,7 @@ extension Hub {
                 mayReload(entity, from: session)
             else { continue }
             commit.changeReloadShare { $0.takeKey() }
-            // A timer of its own comes before.
+            // The widget's due timer comes first.
             if !commit.hasRoomForDeadlines { fireDeadlines(of: key) }
             if let result = try? reload(widget, at: entity, key, from: session) { walk.count(result.verdict) }
         }
@@ -105,7 +104,7 @@ extension Hub {
     private mutating func reload(
         _ widget: Widget, at entity: EntityIndex, _ key: Key, from session: Session
     ) throws(WireError) -> (verdict: Verdict, rev: Int64) {
-        // Nothing is asked for what is posted or computed, and nothing is to be remembered of it.
+        // A posted or computed widget has no provider, so there is nothing to record.
         guard widget.isAsked else {
             statistics.count(.noop)
             return (.noop, store[entity].rev)

@@ -2,9 +2,9 @@ internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 
-// The cost of requests that change nothing: a turn carries out so many of them that others need not wait.
+// The cost of reads: a turn runs only so many that others need not wait.
 extension Hub {
-    /// About how many keys a request makes the hub look at.
+    /// Approximately how many keys a request examines.
     func keyCount(of command: Command, from session: Session) -> Int {
         switch command {
         case .subscribe(let subscribe):  // Follows them, and gives each up again.
@@ -18,29 +18,30 @@ extension Hub {
                 2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
                     + changeCount(since: subscribe.from)
             }
-        // The place of one tile may follow from all that is on the board.
+        // The position of one tile may depend on everything on the board.
         case .get, .open, .list: command.boardName == nil ? 1 : Self.keysOfBoard
         case .help, .stats: 16
         case .kinds: max(16, store.kinds.current.count)
-        // The definition is written out anew: up to a line's length.
+        // The definition is encoded each time, up to the length of a line.
         case .kind: 256
         case .gallery: 64
         case _: 1
         }
     }
 
-    /// Whether the answer to a request is rendered when it is written, and not when its turn comes.
+    /// Whether the reply to a request is rendered when it is written, and not when the request runs.
     func isRenderedLater(_ command: Command, for session: Session) -> Bool {
         switch command {
-        // Behind a list that still goes on it would show a key as it was before the list's own, newer row.
+        // After an unfinished list it would show an older state than the list's own row.
         case .get, .open: session.isListing
-        // They tell the same to every account: more of them than may wait need no memory.
+        // These replies can be rendered later, since they are the same for every account. So they need no memory beyond the
+        // limit.
         case .help, .kinds, .kind: session.outboxByteCount >= configuration.limits.requestBytesInFlight
         case _: false
         }
     }
 
-    /// How many keys are filled in one by one for a view of an account, in which activities compete; `nil` for any other view.
+    /// The number of keys that are filled one by one for an account's view with competing activities; `nil` for any other view.
     private func competitorCount(of subscribe: SubscribeCommand, from session: Session) -> Int? {
         guard case .surface = subscribe.view ?? session.defaultView,
             let account = subscribe.account ?? session.account
@@ -67,7 +68,7 @@ extension Hub {
 
     private static let keysOfBoard = 64
 
-    /// How many keys have changed since a cursor, at most.
+    /// An upper bound of the keys that changed since a cursor.
     private func changeCount(since cursor: Cursor?) -> Int {
         guard let cursor, cursor.epoch == store.epoch, cursor.sequence < store.sequence else { return 0 }
         return Int(min(store.sequence - cursor.sequence, Int64(store.entities.indexCount)))

@@ -4,7 +4,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// The greeting, HELLO, TRAIT, and what STATS tells.
+// The greeting, HELLO, TRAIT, and STATS.
 extension Hub {
     func greeting(at now: HubTime) -> [UInt8] {
         var greeting = Greeting(
@@ -22,10 +22,10 @@ extension Hub {
         return writer.bytes
     }
 
-    /// The capabilities that a client may ask for.
+    /// The capabilities that a client may request.
     private static let capabilities = ["rate", "widgets"]
 
-    /// The shortest and the longest heartbeat that a client may ask for.
+    /// The shortest and the longest heartbeat that a client may request.
     private static let heartbeats = Milliseconds(100)...Milliseconds.minutes(5)
 
     mutating func decideHello(_ hello: Hello, _ request: Request, from session: Session, at now: HubTime) {
@@ -63,7 +63,7 @@ extension Hub {
             if let until = admission.until { writer.attribute("until", until) }
             if let rate = admission.rate { writer.attribute("rate", rate) }
         }
-        // A token means nothing to a server that asks for none.
+        // A token is ignored by a server without tokens.
         writer.ignored(request.ignored + (admission == nil && hello.token != nil ? ["token"] : []))
         writer.end()
         stage(for: session) { $0.append(writer.bytes) }
@@ -93,8 +93,8 @@ extension Hub {
         sessions.makeReady(session)
     }
 
-    /// The memory of connections and subscriptions. It is counted anew once a second at the most, where counting takes
-    /// time: `STATS` may be asked for as fast as lines come.
+    /// The memory of connections and subscriptions. If counting takes time it is repeated at most once a second, because `STATS`
+    /// may be requested as fast as lines arrive.
     private mutating func footprint(at now: MonotonicTime) -> Statistics.Footprint {
         let isQuick = subscriptions.count + sessions.openCount <= Statistics.Footprint.quickCount
         if !isQuick, let last = statistics.footprint, now < last.time + Milliseconds.seconds(1) { return last }

@@ -4,7 +4,7 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// SUB and UNSUB, carried out after the commit of the requests before them.
+// SUB and UNSUB, which run after the commit of the requests before them.
 extension Hub {
     mutating func subscribe(_ command: SubscribeCommand, _ request: Request, from session: Session, at now: HubTime) {
         var writer = LineWriter()
@@ -22,7 +22,7 @@ extension Hub {
         let account = command.account ?? session.account
         let terms = subscriptions.terms(
             view: view, account: account, placement: command.placement,
-            // Rounded up, or there would be more lines a second than were asked for.
+            // Rounded up; otherwise more lines per second than requested would be sent.
             rateInterval: command.rate.map { Milliseconds(Int64((999 + max(1, $0)) / max(1, $0))) },
             widgets: widgets, isNotice: command.delivery == .notice)
         session.subscriptionCount += 1
@@ -56,9 +56,9 @@ extension Hub {
         sessions.makeReady(slot: session.id.slot)
     }
 
-    /// Owes a new subscription what it begins with.
+    /// Fills a new subscription with its snapshot or its resume.
     ///
-    /// - Parameter sequence: Of the cursor that it resumes from.
+    /// - Parameter sequence: The sequence of the cursor that it resumes from.
     private mutating func fill(_ index: SubscriptionIndex, after sequence: Int64? = nil, of session: Session) {
         if subscriptions[index]?.terms.isNotice == true {
             session.hasNotices = true
@@ -122,18 +122,18 @@ extension Hub {
         writer.ok(id: request.id, ignored: request.ignored)
     }
 
-    /// A pattern in terms of the store's tables. A kind's number is held from here on, a key's index by the
+    /// A pattern in terms of the store's tables. The number of a kind is retained from here on, the index of a key by the
     /// subscription.
     private mutating func selector(of pattern: Pattern, _ session: Session) -> PatternIndex.Selector {
         switch pattern {
-        // A client that does not know widgets is sent none that it did not name.
+        // A client without widget support gets only the widgets that it names.
         case .all: session.showsWidgets ? .allWithWidgets : .all
         case .kind(let name): .kind(store.retainKind(name))
         case .key(let key): .key(store.intern(key))
         }
     }
 
-    /// A number of the selection: a cursor must not resume another one.
+    /// A number for the selection, because a cursor of another selection must not resume.
     private func selection(
         _ command: SubscribeCommand, _ view: ViewName, _ account: String?, _ widgets: WidgetTerms, _ session: Session
     ) -> UInt16 {
@@ -145,7 +145,7 @@ extension Hub {
         if command.delivery == .notice { hash.combine("notice") }
         if case .all = command.pattern, session.showsWidgets { hash.combine("widgets") }
         widgets.combine(into: &hash)
-        // Settings and release decide how rows look: rows of others would stay on the screen.
+        // Settings and release determine how rows look; otherwise outdated rows would stay on the screen.
         if case .surface = view {
             hash.combine(configuration.serverVersion)
             configuration.surfaces.combine(into: &hash)

@@ -4,9 +4,9 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Suggestions, before a request that reads boards.
+// Prepares suggestions before a request that reads boards.
 extension Hub {
-    /// Gives the suggestions of the boards that a request reads their keys.
+    /// Assigns keys to the suggestions on the boards that a request reads.
     mutating func lookAtSuggestions(_ command: Command, _ session: Session) {
         guard !store.boards.isEmpty else { return }
         lookAtWaiting(command)
@@ -25,7 +25,7 @@ extension Hub {
         }
     }
 
-    /// Looks at the board that a request reads or follows, where it waits for that.
+    /// Re-examines the board that a request reads or follows, if that is pending.
     private mutating func lookAtWaiting(_ command: Command) {
         guard subscriptions.boardWalk.isUnderWay, let name = command.boardName,
             let number = store.entities.kindNumbers.known(String(name))
@@ -33,7 +33,7 @@ extension Hub {
         subscriptions.lookAtWaiting(board: number, &store, &renderer, to: &sessions)
     }
 
-    /// Gives what comes and goes by itself on the board that a request reads its keys.
+    /// Assigns keys to the relevant widgets on the board that a request reads.
     private mutating func lookAtVisits(_ command: Command, _ session: Session) {
         guard !store.kinds.visiting.isEmpty else { return }
         let name: Substring
@@ -48,11 +48,11 @@ extension Hub {
             !store.boards.items(onBoard: number).isEmpty, !store.suggestions.isVisited(number)
         else { return }
         store.lookAtVisits(onBoard: number)
-        // Nobody may follow it, and many boards may be read.
+        // Possibly nobody follows it, and many boards may be read.
         if let oldest = store.noteRead(board: number) { subscriptions.endReading(oldest, &store, &renderer) }
     }
 
-    /// Whether a list of everything has a widget.
+    /// Whether a list of everything contains a widget.
     func shows(widget entity: EntityIndex, to session: Session) -> Bool {
         guard session.showsWidgets, let item = store.boardItem(at: entity), item.tile?.isSuggested == true else {
             return session.showsWidgets
@@ -69,7 +69,7 @@ extension Hub {
 }
 
 extension Command {
-    /// The name of the board that it reads or follows; `nil` = it names none.
+    /// The name of the board that it reads or follows; `nil` = none.
     var boardName: Substring? {
         let name: Substring
         switch self {

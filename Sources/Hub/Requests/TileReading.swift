@@ -4,14 +4,14 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The meaning of a `TILE` by the kinds in force: a request that is refused here never gets to a board.
+/// Interprets a `TILE` by the kinds in force. A request that is refused here does not reach a board.
 struct TileReading {
     let command: TileCommand
     let board: Board
     let kinds: KindTable
-    /// The tile that the key is as a suggestion which some device may be shown now.
+    /// The key's tile as a suggestion, if some device may show it now.
     var suggestion: Tile?
-    /// A widget stands there that comes and goes by itself.
+    /// The key is a relevant widget that nobody placed.
     var isVisit = false
 
     private var id: String { String(command.key.id) }
@@ -84,7 +84,7 @@ struct TileReading {
         return addition
     }
 
-    /// Suggestions have such ids.
+    /// Such ids are reserved for suggestions.
     private func checkID(_ id: String) throws(WireError) {
         guard id.utf8.first == UInt8(ascii: "~") else { return }
         throw WireError(.badKey, "TILE: \(id) is an id that the server gives; begin yours without ~")
@@ -105,7 +105,7 @@ struct TileReading {
     private func change() throws(WireError) -> TileInput.Change {
         guard let item = board.items[id] else { throw .unknownKey(command.key) }
         var change = TileInput.Change()
-        // The board says that a stack has no configuration.
+        // The board reports that a stack has no configuration.
         guard let tile = item.tile else { return change }
         let name = String(tile.widget.kind)
         if let word = command.widget, word != name {
@@ -140,7 +140,7 @@ struct TileReading {
         return kind
     }
 
-    /// W79: whole, with the name of the parameter that is wrong or missing.
+    /// W79: complete, with the name of the wrong or missing parameter.
     private func configuration(for kind: WidgetKind, named key: Key?) throws(WireError) -> JSON {
         if let key, command.configuration == nil {
             guard let known = kind.configuration(ofID: String(key.id)) else {
@@ -178,7 +178,7 @@ struct TileReading {
         return place
     }
 
-    /// That of its stack; else what the place shows without being told; else the first that the kind has.
+    /// The family of its stack; else that of the place; else the kind's first one.
     private func standardFamily(of kind: WidgetKind, at place: WidgetPlace?) -> WidgetFamily {
         if let stack = command.stack.flatMap({ board.items[$0]?.stack }) { return stack.family }
         let wanted: WidgetFamily =
@@ -199,7 +199,7 @@ struct TileReading {
             }
             look.mounting = mounting
         }
-        // A kind that stands in no other way.
+        // The kind supports no other mounting.
         if look.placement == .vertical, look.mounting == nil, kind.mountings == [.recessed] {
             look.mounting = .recessed
         }
@@ -222,7 +222,7 @@ struct TileReading {
         guard isSpatial || (look.mounting == nil && look.scale == nil && look.theme == nil) else {
             throw notOffered("mounting=, scale= and theme= are of visionOS: of placement=horizontal and vertical")
         }
-        // Whatever is not said is elevated, where the kind may stand so.
+        // Unless stated, it is elevated, if the kind supports that.
         let spoken = look.mounting ?? (look.placement == .horizontal ? .elevated : nil)
         if let mounting = spoken, !kind.mountings.contains(mounting) {
             throw notOffered("\(name) does not stand \(mounting.rawValue)")

@@ -7,7 +7,7 @@ internal import TelltaleWire
 
 // TILE: from the parsed line to the record.
 extension Hub {
-    /// Decides what a person arranges, and stages its answer.
+    /// Decides a change of a board by a person, and stages its reply.
     mutating func decideTile(_ command: TileCommand, _ request: Request, from session: Session) {
         stageCommitted(request.id, for: session) { hub, writer in
             do throws(WireError) {
@@ -56,7 +56,7 @@ extension Hub {
             key: key, input: input, account: session.account, source: source, eid: command.eid, digest: command.digest)
         let result = try record(.tile(entry))
         if let widget = input.widget, store.needsWidget(widget) {
-            // Its provider is asked, or its activities are counted, from now on.
+            // From now on its provider loads it, or its activities are counted.
             _ = try? record(.created(widget))
             align(widget)
         }
@@ -64,14 +64,14 @@ extension Hub {
             id: request.id, verdict: result.verdict, rev: result.rev, state: result.state, ignored: request.ignored)
     }
 
-    /// The board shows what stands on it: a principal places no widget that it may not read.
+    /// A board shows its content, so a principal may not place a widget that it may not read.
     private func checkRight(to input: TileInput, of session: Session) throws(WireError) {
         guard access.isEnforced, let principal = access.principal(of: session.id) else { return }
         let scope: Scope
         if let widget = input.widget {
             scope = .read(KeyRange(widget))
         } else if case .stack(let stacking) = input, stacking.suggests == true {
-            // Any widget may be suggested, of kinds that are still to come too.
+            // Any widget may be suggested, including those of future kinds.
             scope = .read(.all)
         } else {
             return
@@ -84,7 +84,7 @@ extension Hub {
             details: details)
     }
 
-    /// W97: a person acts on the row that stands there. Its `rev` may be that of the widget, which no request changes.
+    /// W97: a person acts on the row as shown. Its `rev` may be that of the widget, which no request changes.
     private func checkRev(of command: TileCommand, on board: Board) throws(WireError) {
         guard let seen = command.seenRev, let entity = store.index(of: command.key),
             board.items[String(command.key.id)] != nil
@@ -98,7 +98,7 @@ extension Hub {
         }
     }
 
-    /// Bounds of what is asked for; what is recorded is taken, whatever they were then.
+    /// Limits for requests only; recorded entries are accepted, whatever the limits were.
     private func checkRoom(
         for command: TileCommand, _ input: TileInput, on board: Board, of session: Session, source: String
     ) throws(WireError) {
@@ -123,7 +123,7 @@ extension Hub {
         guard store.entities.count < limits.keys else {
             throw WireError(.limitKeys, "there are \(limits.keys) keys, which is as many as may be")
         }
-        // The first tile of a stack makes the stack.
+        // The first tile of a stack creates the stack.
         let makesStack = input.stack.map { board.items[$0] == nil } ?? false
         guard board.items.count + (makesStack ? 2 : 1) <= limits.tilesPerBoard else {
             throw WireError(
@@ -141,10 +141,10 @@ extension Hub {
 }
 
 extension TileInput {
-    /// The stack that a tile is to be placed in.
+    /// The stack that a tile is placed in.
     var stack: String? { if case .add(let addition) = self { addition.stack } else { nil } }
 
-    /// The key of widgets that a tile is to stand on.
+    /// The key of the widget that a tile shows.
     var widget: Key? {
         switch self {
         case .add(let addition): addition.widget
@@ -156,7 +156,7 @@ extension TileInput {
 }
 
 extension TileCommand {
-    /// Two requests with one `eid` are the same when these are: all words but `if=`.
+    /// Two requests with one `eid` are the same if this is equal: it covers all words except `if=`.
     var digest: UInt64 {
         var hash = StableHash()
         hash.combine(key.text)

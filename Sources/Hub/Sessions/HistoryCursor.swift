@@ -2,38 +2,37 @@ internal import Journal
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The shell is to read some records of one key, newest first through `previous`, and hand them to
+/// A request to the performer to read some records of one key, newest first through `previous`, and return them with
 /// ``Hub/historyRead(_:for:)``.
 public struct HistoryRequest: Sendable {
     public let session: SessionID
-    /// The newest record that is wanted; 0 = there is none.
+    /// The newest requested record; 0 = there is none.
     public let lastSequence: Int64
-    /// The most records that are wanted.
+    /// The most records to return.
     public let limit: Int
 }
 
-/// A `HISTORY` on its way out, oldest record first, while the journal's chain of a key leads from the newest to the oldest.
+/// A `HISTORY` in progress. It is sent oldest record first, but the journal's chain of a key leads from the newest to the oldest.
 ///
-/// So the chain is walked twice, in pieces: back to its beginning, with a note of where each piece ends, and forth again,
-/// a piece for each time that the client has taken the one before. That is all the memory that it takes, however long the
-/// history is.
+/// So the chain is read twice, in pieces: first back to its beginning, recording where each piece ends; then forward, one piece
+/// each time the client has taken the previous one. It needs no other memory, however long the history is.
 struct HistoryCursor: Sendable {
-    /// Records of one piece. An event is some hundred bytes, 4 KiB at the most and a little.
+    /// Records per piece. An event has a few hundred bytes, and little more than 4 KiB at most.
     static let pieceLimit = 256
 
     let requestID: String?
     /// Attributes that `HISTORY` does not know.
     let ignored: [String]
     let key: Key
-    /// The newest record of each piece that is not told yet, newest piece first; empty before it has begun.
+    /// The newest record of each piece that is not sent yet, newest piece first; empty before the start.
     private(set) var ends: [Int64] = []
-    /// The way back is done.
+    /// The backward pass is complete.
     private var isTelling = false
-    /// Older records are not this reader's.
+    /// Older records are not visible to this reader.
     private var firstSequence: Int64 = 0
-    /// Records told.
+    /// The number of records sent.
     private var count = 0
-    /// The newest of them, 0 = there is none.
+    /// The newest record sent; 0 = none.
     private var lastTold: Int64 = 0
     /// The journal is reading a piece.
     var isAwaited = false
@@ -51,11 +50,10 @@ struct HistoryCursor: Sendable {
 
     /// Takes a piece, newest record first.
     ///
-    /// Records that were pruned since the way back are missing at the beginning, as in any history. But a record that is pruned
-    /// behind a piece that was told already would leave a hole, and there is no history that one could call it: it ends
-    /// with a refusal.
+    /// Records pruned since the backward pass are missing at the beginning, as in any history. But a record pruned after an
+    /// earlier piece was sent would leave a gap, so the history ends with a refusal.
     ///
-    /// - Returns: What is to be told now; empty on the way back.
+    /// - Returns: What to send now; empty during the backward pass.
     mutating func take(_ piece: [JournalRecord]) -> (lines: [UInt8], isOver: Bool) {
         isAwaited = false
         let own = piece.prefix { $0.sequence >= firstSequence }

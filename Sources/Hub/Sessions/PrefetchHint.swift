@@ -5,25 +5,26 @@ internal import Prefetch
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// In what memory a waiting event will be decided, as far as that is known before.
+/// The memory that deciding a waiting event will read, as far as it is known in advance.
 ///
-/// A thousand events are read before the first of them is decided, and by then the nearest caches have forgotten what they
-/// were read into, let alone the state of ten thousand keys: more than half of the time of deciding went into waiting for
+/// A thousand events are parsed before the first one is decided. By then the nearest caches have lost the parsed events, and even
+/// more so the state of ten thousand keys: more than half of the time of deciding was spent waiting for memory, one load after
+/// another. So memory is prefetched a few events ahead. No decision depends on it.
 /// memory, one piece after another. So it is asked for a few events ahead. Nothing that is decided depends on it.
 struct PrefetchHint: Sendable {
     private(set) var event = MemoryAddress.none
     private(set) var tail = MemoryAddress.none
     private(set) var tailByteCount: Int32 = 0
-    /// The entity that most likely stands behind its key.
+    /// The entity that is most likely at its key.
     var entity: EntityIndex?
     private(set) var keyHash: UInt64 = 0
-    /// 0 where it has no id.
+    /// 0 if it has no id.
     private(set) var eidHash: UInt64 = 0
 
-    /// More is not asked for: what is so long is read from its beginning to its end, which the processor sees by itself.
+    /// Longer tails are not prefetched: they are read sequentially, which the processor detects.
     private static let tailLimit = 1_024
 
-    /// Of a request that is no event, and waits for memory no more than once.
+    /// The hint of a request that is not an event, and waits for memory at most once.
     init() {}
 
     init(_ posted: PostedEvent) {
@@ -38,9 +39,9 @@ struct PrefetchHint: Sendable {
 }
 
 extension EntityStore {
-    /// Asks for the memory of what is decided for a session after its next request.
+    /// Prefetches for the requests of a session after its next one.
     ///
-    /// Each step needs what the one before it asked for, so every event goes through them one by one while those before it
+    /// Each step needs what the previous one prefetched, so every event goes through the steps one by one while earlier events
     /// are decided.
     func prefetch(for session: Session) {
         let count = session.prefetchHints.count

@@ -1,15 +1,14 @@
-/// Sessions that have something to send, each of them once: first those that are owed an answer, then those that are owed rows alone,
-/// and else in the order in which they came to have it.
+/// Sessions with output, each once: first those with a pending reply, then those with rows only, and otherwise in the order in
+/// which they became ready.
 ///
-/// A slot stands in one of two lines, or in none; each names the one before and the one behind it, so that it can leave a line from
-/// its middle.
+/// A slot is in one of two linked lists or in none, so that it can be removed from the middle.
 struct ReadyQueue {
     enum Line: UInt8 {
         case none, answers, rows
     }
 
-    /// In small numbers, beside each other: a change asks for the line of everybody who follows its key, and of thousands of sessions
-    /// most are long out of the cache.
+    /// Small and adjacent numbers: a change queues all followers of its key, and most of thousands of sessions are out of the
+    /// cache.
     private struct Place {
         var line = Line.none
         var previous: Int32 = -1
@@ -27,17 +26,17 @@ struct ReadyQueue {
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
-    /// Whether a session stands there that is owed an answer.
+    /// Whether a session with a pending reply is queued.
     var hasAnswers: Bool { answers.first >= 0 }
 
-    /// Another session has the slot from now on, and it does not stand here.
+    /// Resets a slot for another session, which is not queued.
     mutating func open(slot: Int32) {
         while places.count <= Int(slot) { places.append(Place()) }
         remove(slot: slot)
     }
 
-    /// Lets the session of a slot wait at the end of a line. One that waits for rows moves into the line of answers; else one that
-    /// waits keeps its place.
+    /// Queues the session of a slot at the end of a list. A session queued for rows moves to the list of replies; otherwise a
+    /// queued session keeps its place.
     @inline(__always)
     mutating func append(slot: Int32, to line: Line) {
         let former = places[Int(slot)].line
@@ -55,7 +54,7 @@ struct ReadyQueue {
         ends.last = slot
     }
 
-    /// Takes the slot whose turn it is.
+    /// Removes and returns the next slot.
     mutating func popFirst() -> Int32? {
         let slot = hasAnswers ? answers.first : rows.first
         guard slot >= 0 else { return nil }
@@ -63,7 +62,7 @@ struct ReadyQueue {
         return slot
     }
 
-    /// The session of a slot has nothing to send any more, or is gone.
+    /// Removes a slot whose session has no output left, or is gone.
     mutating func remove(slot: Int32) {
         let place = places[Int(slot)]
         switch place.line {

@@ -5,11 +5,11 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// One client's stay. Good until the hub is told that the connection is gone.
+/// Identifies one connection, until the hub is notified that it is gone.
 public struct SessionID: Hashable, Sendable {
-    /// A small number that no other open session has: good for a place in a table.
+    /// A small number, unique among open sessions, for an index into a table.
     public let slot: Int32
-    /// The connection's number, so that a late callback of an old connection meets nobody.
+    /// The connection's number, so that a late callback of a closed connection finds no session.
     public let number: Int64
 
     init(slot: Int32, number: Int64) {
@@ -18,14 +18,13 @@ public struct SessionID: Hashable, Sendable {
     }
 }
 
-/// A part of a session's next bytes; parts leave in order.
+/// A part of a session's output. Parts are sent in order.
 enum OutboundItem: Sendable {
-    /// Lines that answer so many requests.
+    /// Lines that answer this many requests.
     case bytes([UInt8], replyCount: Int = 1)
-    /// A `LIST` that goes on at `next`, of which `count` rows have left.
-    /// `since` is the newest commit when it began.
+    /// A `LIST` that continues at `next`, of which `count` rows have been sent. `since` is the newest commit when it began.
     indirect case list(Request, Pattern, WidgetTerms, ViewName, next: Int32, count: Int, since: Int64)
-    /// A `GET` or an `OPEN` behind a `LIST`; a `KIND`, a `KINDS` or a `HELP` behind much that has not left.
+    /// A `GET` or an `OPEN` after a `LIST`; or a `KIND`, a `KINDS` or a `HELP` after much unsent output.
     indirect case read(Request)
     indirect case gallery(GalleryCursor)
     /// A `HISTORY` that waits for its turn, or for the journal.
@@ -35,56 +34,56 @@ enum OutboundItem: Sendable {
     var replyCount: Int { if case .bytes(_, let count) = self { count } else { 1 } }
 }
 
-/// One connection. An object, so that looking at a part of it touches nothing else; only its hub holds it.
+/// One connection. A class, so that reading one property touches nothing else; only its hub references it.
 ///
-/// Ten thousand of them may be idle, so it is kept small: what takes a byte stands together.
+/// Ten thousand sessions may be idle, so it is kept small: one-byte properties are grouped.
 final class Session {
-    /// About what one takes in memory, its connection's handle included: Swift does not tell the size of an object.
+    /// The approximate memory of one session, its connection's handle included. Swift does not report the size of an object.
     static let byteCount = 640
 
     let id: SessionID
     var decoder: LineDecoder
-    /// Bytes behind as many requests as may wait, as they came.
+    /// Received bytes after as many requests as may wait, unparsed.
     var unread: [UInt8] = []
     /// Requests that wait to be decided.
     private(set) var inbox: Deque<WaitingRequest> = []
-    /// Of each of them where it will be decided, beside them: to look at one of them would be to count it.
+    /// The prefetch hint of each waiting request. Stored separately, because reading a request would retain it.
     var prefetchHints: Deque<PrefetchHint> = []
     var staged = StagedReplies()
     var outbox: Deque<OutboundItem> = []
-    /// By their numbers, in ascending order.
+    /// In ascending order of their numbers.
     var subscriptions: [SubscriptionIndex] = []
     var client: String?
     var account: String?
     var traits = Traits() { didSet { noteApartness() } }
-    /// The device whose budget its rows of widgets have while its screen is off; `nil` = none.
+    /// The device whose budget is charged for widget rows while its screen is off; `nil` = none.
     var unit: BudgetUnit? { didSet { noteApartness() } }
     /// Kinds that this connection serves.
     var served: [String] = []
     var lastSent: MonotonicTime
     var lastReceived: MonotonicTime
-    /// When its queues gave back what they did not need.
+    /// When its queues last released unused memory.
     var trimmed: MonotonicTime
-    /// When the hub looks at it next.
+    /// When the hub examines it next.
     var inspectionTime = MonotonicTime.distantFuture
     /// Since when the socket has accepted nothing; `nil` while it is writable.
     var blockedSince: MonotonicTime?
-    /// It has tapped a control: it may be shown what it wants before that is confirmed.
+    /// It has tapped a control, so it may be shown the requested value before that is confirmed.
     var hasTapped = false { didSet { noteApartness() } }
-    /// Rows of widgets are paid of ``unit``.
+    /// Rows of widgets are charged to ``unit``.
     private(set) var isBudgeted = false
-    /// It is not sent what any other session is: a tap shows on its own session alone, and a budget is a device's.
+    /// Its rows cannot be shared: the effect of a tap shows on its own session only, and a budget belongs to a device.
     private(set) var isApart = false
-    /// The client asked for heartbeats, and so owes a sign of life itself.
+    /// The client asked for heartbeats, so it must send some itself.
     var owesLife = false
-    /// A sign of life is due to it.
+    /// A `MARK` is due.
     var owesMark = false
-    /// How far it is from its end. One byte: there are many idle sessions.
+    /// The phase of its end. One byte, because there are many idle sessions.
     enum Ending: UInt8 {
         case none
         /// Its `BYE` was carried out: it ends once each of its subscriptions is live.
         case leaving
-        /// Nothing is read or decided any more; it ends when what is due has left.
+        /// Nothing is read or decided any more; it ends when the pending output is sent.
         case closing
     }
     var ending = Ending.none
@@ -94,28 +93,28 @@ final class Session {
     }
     /// The client has shut its side.
     var inputEnded = false
-    /// It said `BYE`: what it sent behind that means nothing.
+    /// It sent `BYE`; what follows is ignored.
     var hasSaidBye = false
-    /// Some of what it asked waits for the next turn's share of reading: nothing more of it is decided before.
+    /// Some of its reads wait for the next turn's share; nothing more of it is decided before.
     var isPostponed = false
-    /// It has said no good `HELLO` on a server with tokens, so few of its requests may wait.
+    /// It has sent no valid `HELLO` on a server with tokens, so few of its requests may wait.
     var isRestricted = false
     var surface: Surface?
-    /// Its client knows widgets: what follows everything follows them too.
+    /// Its client supports widgets, so subscriptions to everything include them.
     var showsWidgets = false
-    /// It has, or had, a subscription with `deliver=notice`: what it reads is noted.
+    /// It has or had a subscription with `deliver=notice`, so its reads are recorded.
     var hasNotices = false
     /// The device of `HELLO device=`, by its place in the catalogue; -1 = unknown.
     var device: Int16 = -1
     private var heartbeatMilliseconds: Int32 = 0
     private var waitingAnnouncementBytes: Int32 = 0
-    /// Of the lines that came since ``inbox`` was empty last.
+    /// The bytes of the lines received since ``inbox`` was last empty.
     private var inboxByteCount: Int32 = 0
 
-    /// Of the lines in ``inbox``, those that were decided since it was empty last included.
+    /// The bytes of the lines in ``inbox``, including those decided since it was last empty.
     @inline(__always)
     var waitingByteCount: Int { inbox.isEmpty ? 0 : Int(inboxByteCount) }
-    /// How many subscriptions it ever had: their numbers are not used again.
+    /// The number of subscriptions it ever had: their numbers are not reused.
     var subscriptionCount: Int32 = 0
 
     /// The longest pause between two signs of life.
@@ -144,13 +143,13 @@ final class Session {
         isApart = hasTapped || isBudgeted
     }
 
-    /// Counts the line of the newest request. Beside ``append(_:id:ignored:)``, which would hand the command on once more.
+    /// Counts the line of the newest request. Separate from ``append(_:id:ignored:)``, which would pass the command on once more.
     @inline(__always)
     func countLine(_ byteCount: Int) {
         inboxByteCount = (inbox.count > 1 ? inboxByteCount : 0) &+ Int32(truncatingIfNeeded: byteCount)
     }
 
-    /// Lets what was understood wait to be decided.
+    /// Queues a parsed request to be decided.
     func append(_ command: consuming Command, id: consuming String?, ignored: consuming [String]) {
         switch consume command {
         case .event(let event):
@@ -179,13 +178,13 @@ final class Session {
         inbox.append(.other(request))
     }
 
-    /// Lets a `RELOAD` go on before everything else of this session.
+    /// Returns a `RELOAD` to the front, before everything else of this session.
     func putBack(_ walk: ReloadWalk) {
         prefetchHints.prepend(PrefetchHint())
         inbox.prepend(.reload(walk))
     }
 
-    /// Ends the `RELOAD` that was to go on.
+    /// Refuses the `RELOAD` that was to continue.
     func refuseReload(_ error: WireError) {
         guard case .reload(let walk)? = popRequest() else { return }
         var writer = LineWriter()
@@ -202,20 +201,20 @@ final class Session {
         }
     }
 
-    /// The request that is to be decided next, where it is a `HELLO`.
+    /// The next request, if it is a `HELLO`.
     var nextHello: Hello? {
         guard case .other(let request)? = inbox.first, case .hello(let hello) = request.command else { return nil }
         return hello
     }
 
-    /// The request that is to be decided next.
+    /// Removes and returns the next request.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()
         return inbox.popFirst()
     }
 
-    /// Gives back the memory of what waited, where nothing does: what once came in a burst would be kept for ever. Once a
-    /// heartbeat: a busy session would only have to ask for it again.
+    /// Frees unused queue memory, which would otherwise be kept after one burst. Once per heartbeat: a busy session would only
+    /// allocate it again.
     func trim(at now: MonotonicTime) {
         trimmed = now
         if unread.isEmpty { unread = [] }
@@ -224,8 +223,8 @@ final class Session {
         if outbox.isEmpty { outbox = [] }
     }
 
-    /// Its earlier requests are yet to be looked up, and its next one would change as whom it asked; or there was more
-    /// of that than a turn takes.
+    /// Earlier requests have yet to be read, and its next one would change its identity; or there were more reads than a turn
+    /// allows.
     var holdsBack: Bool {
         if isPostponed { return true }
         guard case .other(let request)? = inbox.first else { return false }
@@ -235,10 +234,10 @@ final class Session {
         }
     }
 
-    /// A `LIST` is on its way.
+    /// A `LIST` is being sent.
     var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
 
-    /// The next thing to leave is an answer that is rendered.
+    /// The next output is a rendered reply.
     var owesAnswer: Bool { if case .bytes? = outbox.first { true } else { false } }
 
     /// Requests that have not been answered yet.
@@ -251,7 +250,7 @@ final class Session {
         }
     }
 
-    /// Sends bytes behind everything else that is due.
+    /// Appends bytes after all pending output.
     func send(_ bytes: [UInt8]) {
         if !bytes.isEmpty { outbox.append(.bytes(bytes)) }
     }

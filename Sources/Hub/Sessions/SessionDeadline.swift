@@ -1,4 +1,4 @@
-/// A moment of some clock at which a session must be looked at.
+/// A moment of some clock at which a session must be examined.
 struct SessionDeadline<Time: Comparable & Sendable>: Comparable, Sendable {
     var time: Time
     var session: SessionID

@@ -5,15 +5,15 @@ internal import SimdJSON
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Every open connection: the requests that wait for a decision, the sessions that have something to send, and the moments
-/// at which a session must be looked at.
+/// Every open connection: the requests that wait for a decision, the sessions with output, and the moments at which a session
+/// must be examined.
 ///
 /// Invariants:
-/// - A session stands in ``popArrival()`` once for each request that waits, but for those that are parked.
-/// - A session stands in the ready queue at most once.
+/// - ``popArrival()`` returns a session once for each waiting request, except parked ones.
+/// - A session is in the ready queue at most once.
 /// - A session with more requests than its limit is not read from (``wantsInput(_:)``).
-/// - A turn reads so many bytes of long lines, over all sessions; whoever sends short ones waits for none of them.
-/// - A slot has one session at a time, and a ``SessionID`` of an earlier one finds none.
+/// - A turn reads a limited number of bytes of long lines, over all sessions; senders of short lines are not delayed.
+/// - A slot has one session at a time, and a ``SessionID`` of an earlier session finds none.
 struct SessionTable: ~Copyable {
     private let addressOnly = AddressOnly()
     private let limits: Limits
@@ -24,24 +24,24 @@ struct SessionTable: ~Copyable {
     private(set) var refusedCount = 0
     private(set) var requestCount = 0
     private(set) var stuckReaderCount = 0
-    /// Sessions with requests that wait to be decided: one entry a request, in the order of their arrival.
+    /// Senders of waiting requests: one entry per request, in the order of arrival.
     private var arrivals: Deque<SessionID> = []
-    /// Sessions that asked more than a turn takes, and wait for the next.
+    /// Sessions whose reads exceed this turn's share and wait for the next turn.
     private var postponed: [SessionID] = []
-    /// Bytes of long lines that may still be read in this turn, and the sessions that wait for the next.
+    /// The bytes of long lines that may still be read in this turn, and the sessions that wait for the next.
     private var longLineShare = Self.longLineBytesPerTurn
     private var awaitingShare: Deque<SessionID> = []
     private var areAwaitingShare: Set<SessionID> = []
-    /// Sessions whose newest line was a long one: their next one needs some of the share.
+    /// Sessions whose newest line was long: the next one counts against the share.
     private var longLineSenders: Set<SessionID> = []
-    /// Of sessions whose next request waits for something outside: how many of their requests have left ``arrivals``.
+    /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
-    /// How many keys may still be looked at in this turn.
+    /// How many more keys may be examined in this turn.
     private var readingShare = 0
-    /// The newest record when this process began: it tells its connections from those of earlier ones.
+    /// The newest record when this process began. It distinguishes its connections from those of earlier processes.
     private var firstSequence: Int64 = 0
     private var ready = ReadyQueue()
-    /// Sessions that ended by a decision of the hub; the performer closes their connections.
+    /// Sessions that the hub decided to end; the performer closes their connections.
     private var ended: [SessionID] = []
     private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
     private var historyRequests: [HistoryRequest] = []
@@ -60,7 +60,7 @@ struct SessionTable: ~Copyable {
     /// The session in a slot.
     subscript(slot slot: Int32) -> Session? { sessions[Int(slot)] }
 
-    /// How many slots there are, free ones included.
+    /// The number of slots, free ones included.
     var slotCount: Int { sessions.count }
 
     func forEach(_ body: (Session) -> Void) {
@@ -69,7 +69,7 @@ struct SessionTable: ~Copyable {
 
     // MARK: Connections
 
-    /// A connection was accepted.
+    /// Accepts a connection.
     mutating func opened(at now: MonotonicTime) -> Session {
         acceptedCount += 1
         openCount += 1
@@ -82,10 +82,10 @@ struct SessionTable: ~Copyable {
         return session
     }
 
-    /// There was no room for a connection.
+    /// Counts a connection that was refused for lack of room.
     mutating func countRefused() { refusedCount += 1 }
 
-    /// The connection is gone, for whatever reason.
+    /// Removes a connection that is gone, for whatever reason.
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
         parkedCounts[session.id] = nil
@@ -95,8 +95,7 @@ struct SessionTable: ~Copyable {
         openCount -= 1
     }
 
-    /// Bytes arrived. Their lines are parsed now, as many as may wait for their replies; the bytes behind them wait as
-    /// they came.
+    /// Parses received lines, as many as may wait for replies; the remaining bytes are kept unparsed.
     mutating func received(_ bytes: Span<UInt8>, from session: Session, at now: MonotonicTime) {
         session.lastReceived = now
         guard !session.isClosing else { return }
@@ -127,9 +126,9 @@ struct SessionTable: ~Copyable {
         requestCount += session.inbox.count - count
     }
 
-    /// What a long line holds may take milliseconds to read, and a session may have a mebibyte of them on their way.
+    /// Parsing a long line may take milliseconds, and a session may have a mebibyte of them in flight.
     private static let longLineBytesPerTurn = 262_144
-    /// Shorter lines are bounded by their number. Nearly all requests are.
+    /// Shorter lines are limited by their number. Nearly all requests are shorter.
     private static let shortLineLength = 256
 
     private func mayReadLine(of session: Session) -> Bool {
@@ -145,18 +144,18 @@ struct SessionTable: ~Copyable {
         }
     }
 
-    /// Lets bytes wait as they came: for replies that leave, or for the next turn.
+    /// Keeps bytes unparsed, until replies have been sent or for the next turn.
     private mutating func keep(_ bytes: Span<UInt8>, of session: Session) {
         session.unread.append(copying: bytes)
         if !mayReadLine(of: session), areAwaitingShare.insert(session.id).inserted { awaitingShare.append(session.id) }
     }
 
-    /// A turn begins: sessions go on that waited for its share of long lines.
+    /// Begins a turn: sessions continue that waited for its share of long lines.
     ///
-    /// - Returns: Whether there was one, which may be read from again.
+    /// - Returns: Whether there was one; it may be possible to read from it again.
     mutating func beginTurn() -> Bool {
         longLineShare = Self.longLineBytesPerTurn
-        // Those that do not come to their turn keep their places.
+        // Those that are not reached keep their places.
         var left = awaitingShare.count
         let hadOne = left > 0
         while left > 0, longLineShare > 0, let id = awaitingShare.popFirst() {
@@ -167,7 +166,7 @@ struct SessionTable: ~Copyable {
         return hadOne
     }
 
-    /// Goes on with what waits as it came, now that some replies have left.
+    /// Continues with unparsed bytes after some replies have been sent.
     mutating func readOn(_ session: Session) {
         guard !session.unread.isEmpty, !session.isClosing, !session.hasSaidBye, hasRoom(session) else { return }
         var bytes: [UInt8] = []
@@ -175,37 +174,37 @@ struct SessionTable: ~Copyable {
         read(bytes.span, of: session)
     }
 
-    /// Requests of a connection without a credential that may wait: what they hold must not add up to much.
+    /// Waiting requests of a connection without a credential, so that their memory stays small.
     private static let restrictedRequestLimit = 4
 
     private func requestLimit(of session: Session) -> Int {
         session.isRestricted ? min(Self.restrictedRequestLimit, limits.requestsInFlight) : limits.requestsInFlight
     }
 
-    /// Whether the performer should read more from this connection: `false` while too many requests wait for their
-    /// replies.
+    /// Whether the performer should read more from this connection: `false` while too many requests wait for replies.
     func wantsInput(_ id: SessionID) -> Bool {
         guard let session = self[id] else { return false }
         return session.unread.isEmpty && hasRoom(session)
     }
 
-    /// Whether another request of a session may wait beside those that do, and beside their replies.
+    /// Whether another request of a session may wait, besides those waiting and their replies.
     private func hasRoom(_ session: Session) -> Bool {
         session.inFlightCount < requestLimit(of: session)
             && session.waitingByteCount + session.outboxByteCount < limits.requestBytesInFlight
     }
 
-    /// The socket took nothing of what it was given: nothing is rendered for it until it is writable.
+    /// The socket accepted nothing: nothing is rendered for it until it is writable.
     mutating func becameBlocked(_ session: Session, at now: MonotonicTime) {
         guard session.blockedSince == nil else { return }
         session.blockedSince = now
         watch(session, at: now + limits.stuckReader)
     }
 
-    /// This process began behind the record `sequence`.
+    /// Records that this process began after the record `sequence`.
     mutating func began(after sequence: Int64) { firstSequence = sequence }
 
-    /// Among whose taps an eid counts. Numbers of connections are used again after a restart, and ids of taps are not.
+    /// The scope in which an `eid` of a tap is unique. For a connection it includes the process, because connection numbers are
+    /// reused after a restart.
     func tapSender(_ session: Session, of principal: String? = nil) -> String {
         if let account = session.account { return "account:\(account)" }
         if let principal { return "principal:\(principal)" }
@@ -218,47 +217,47 @@ struct SessionTable: ~Copyable {
     /// How many requests wait to be decided.
     var waitingCount: Int { arrivals.count }
 
-    /// The sender of the request that is decided next; it may be gone.
+    /// The sender of the next request to be decided; it may be gone.
     @inline(__always)
     mutating func popArrival() -> SessionID? { arrivals.popFirst() }
 
-    /// Puts back the senders of requests that a batch held, before all others.
+    /// Returns the senders of requests that a batch held to the front.
     mutating func putBack(_ held: [SessionID]) { arrivals.prepend(contentsOf: held) }
 
-    /// A request whose turn has come waits for something outside, and so does all that its session asks behind it: they
-    /// leave the queue, or the loop would go through them again and again.
+    /// Parks a request that waits for something external, together with the later requests of its session. They leave the queue;
+    /// otherwise the loop would visit them again and again.
     mutating func park(_ session: Session) { parkedCounts[session.id, default: 0] += 1 }
 
-    /// What a session waited for is there.
+    /// Resumes a session: what it waited for has arrived.
     mutating func unpark(_ session: Session) {
         for _ in 0..<(parkedCounts.removeValue(forKey: session.id) ?? 0) { arrivals.append(session.id) }
     }
 
     var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty || !awaitingShare.isEmpty }
 
-    /// Keys that may be looked at in one turn: what goes through all of them again and again must not hold up others.
+    /// Keys that may be examined in one turn, so that repeated full scans do not delay others.
     private static let keysPerTurn = 16_384
-    /// A request that looks at no more keys is answered although the turn's share is used up.
+    /// A request that examines no more keys than this is answered even if the turn's share is used up.
     private static let fewKeys = 16
 
     mutating func beginReading() { readingShare = Self.keysPerTurn }
 
-    /// Takes the keys that a request looks at from the turn's share.
+    /// Takes the keys that a request examines from the turn's share.
     ///
-    /// - Returns: `false` where the share is used up: the request waits for the next turn.
+    /// - Returns: `false` if the share is used up: the request waits for the next turn.
     mutating func takeShare(of keyCount: Int) -> Bool {
         guard readingShare > 0 || keyCount <= Self.fewKeys else { return false }
         readingShare -= keyCount
         return true
     }
 
-    /// The rest of what a session asked waits for the next turn.
+    /// Postpones a session's remaining reads to the next turn.
     mutating func postpone(_ session: Session) {
         session.isPostponed = true
         postponed.append(session.id)
     }
 
-    /// Takes the sessions that wait for this turn.
+    /// Takes the sessions postponed to this turn.
     mutating func takePostponed() -> [SessionID] {
         guard !postponed.isEmpty else { return [] }
         var taken: [SessionID] = []
@@ -267,12 +266,12 @@ struct SessionTable: ~Copyable {
         return taken
     }
 
-    /// The first session that was postponed again had its share this time: it comes last the next time.
+    /// The first session that was postponed again has used its share, so it is last the next time.
     mutating func rotatePostponed() {
         if let first = postponed.first, postponed.count > 1 { postponed = postponed.dropFirst() + [first] }
     }
 
-    /// The performer is to read a piece of a history.
+    /// Requests a piece of a history from the performer.
     mutating func request(_ history: HistoryRequest) { historyRequests.append(history) }
 
     mutating func takeHistoryRequests() -> [HistoryRequest] {
@@ -282,15 +281,14 @@ struct SessionTable: ~Copyable {
 
     // MARK: Ready to send
 
-    /// A session is owed something. Answers that are rendered leave before rows: no request waits until ten thousand screens have
-    /// theirs.
+    /// Queues a session with output. Rendered replies are sent before rows, so that no request waits for ten thousand screens.
     mutating func makeReady(_ session: Session) {
         ready.append(slot: session.id.slot, to: session.owesAnswer ? .answers : .rows)
     }
 
-    /// A session is owed rows, or the rest of a long answer: others come first.
+    /// Queues a session with rows, or the rest of a long reply; others come first.
     ///
-    /// - Parameter slot: Where it stands in the table; `nil` = nowhere.
+    /// - Parameter slot: Its slot in the table; `nil` = none.
     @inline(__always)
     mutating func makeReady(slot: Int32?) {
         guard let slot else { return }
@@ -298,12 +296,12 @@ struct SessionTable: ~Copyable {
     }
 
     var hasReady: Bool { !ready.isEmpty }
-    /// Whether a session is ready that is owed an answer.
+    /// Whether a ready session has a pending reply.
     var hasReadyAnswers: Bool { ready.hasAnswers }
-    /// At most; some may be blocked.
+    /// An upper bound; some may be blocked.
     var readyCount: Int { ready.count }
 
-    /// Takes the writable session whose turn it is.
+    /// Removes and returns the next writable session.
     mutating func popReady() -> SessionID? {
         while let slot = ready.popFirst() {
             if let session = sessions[Int(slot)], session.blockedSince == nil { return session.id }
@@ -313,12 +311,12 @@ struct SessionTable: ~Copyable {
 
     // MARK: Deadlines
 
-    /// When ``expire(at:_:)`` has something to do.
+    /// When ``expire(at:_:)`` has work.
     var nextDeadline: MonotonicTime? { deadlines.min?.time }
-    /// How many entries there are, replaced ones included.
+    /// The number of entries, replaced ones included.
     var deadlineEntryCount: Int { deadlines.count }
 
-    /// Has a session looked at, at `time` or before.
+    /// Schedules a session to be examined, at `time` or earlier.
     mutating func watch(_ session: Session, at time: MonotonicTime) {
         guard time < session.inspectionTime else { return }
         session.inspectionTime = time
@@ -326,9 +324,9 @@ struct SessionTable: ~Copyable {
         dropReplacedDeadlines()
     }
 
-    /// Drops the entries whose place an earlier one took, when they are more than the sessions.
+    /// Drops replaced entries when they outnumber the sessions.
     ///
-    /// Each would stay until it comes, up to an hour, and a rate lets there be one for every row.
+    /// Each would stay until its time, up to an hour, and a rate may add one for every row.
     private mutating func dropReplacedDeadlines() {
         guard deadlines.count > 2 * sessions.count + 64 else { return }
         deadlines = Heap(
@@ -338,12 +336,11 @@ struct SessionTable: ~Copyable {
             })
     }
 
-    /// Looks at every session whose moment has come: it must be told that the server lives, or is cut, or its rate allows
-    /// a row.
+    /// Handles every session with a due deadline: a `MARK` is due, the reader is cut off, or its rate allows a row.
     mutating func expire(at now: MonotonicTime, _ subscriptions: inout SubscriptionRegistry) {
         while let next = deadlines.min, next.time <= now {
             _ = deadlines.popMin()
-            // An earlier look took this one's place.
+            // The entry was replaced by an earlier one.
             guard let session = self[next.session], session.inspectionTime == next.time else { continue }
             session.inspectionTime = .distantFuture
             inspect(session, at: now, &subscriptions)
@@ -360,7 +357,7 @@ struct SessionTable: ~Copyable {
         if session.owesLife, now >= session.lastReceived + session.heartbeat + session.heartbeat {
             return dismiss(session, at: now)
         }
-        // Now, and not when it is written: what is still held back is then what is yet to be watched.
+        // Now, and not when it is written, so that the rows still held back are those to watch.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
         if now >= session.trimmed + session.heartbeat {
             session.trim(at: now)
@@ -370,7 +367,7 @@ struct SessionTable: ~Copyable {
             session.owesMark = true
             makeReady(session)
         }
-        // Of several keys that a rate holds back, one is let go at a time: the next one is watched from here.
+        // If a rate holds back several keys, they are released one at a time: the next one is scheduled here.
         let release = subscriptions.nextRelease(of: session.subscriptions)
         watch(
             session,
@@ -385,7 +382,7 @@ struct SessionTable: ~Copyable {
         return max(next, now + Milliseconds(1))
     }
 
-    /// Ends a session that has given no sign of life. One that takes bytes is told why.
+    /// Ends a session that has sent no sign of life. If its socket accepts bytes, it is sent the reason.
     private mutating func dismiss(_ session: Session, at now: MonotonicTime) {
         guard session.blockedSince == nil, !session.isClosing else { return cut(session) }
         var writer = LineWriter()
@@ -393,14 +390,14 @@ struct SessionTable: ~Copyable {
         session.send(writer.bytes)
         session.isClosing = true
         makeReady(session)
-        // It is cut where the line does not leave.
+        // It is cut off if the line cannot be sent.
         watch(session, at: now + session.heartbeat)
     }
 
-    /// Ends a session at once, without a word: its peer takes none, or gives no sign of life.
+    /// Ends a session at once and without a reason: its peer accepts no bytes, or sends no sign of life.
     mutating func cut(_ session: Session) { ended.append(session.id) }
 
-    /// Sessions that were cut. The performer closes their connections.
+    /// Returns the sessions that were cut off. The performer closes their connections.
     mutating func takeEnded() -> [SessionID] {
         defer { ended = [] }
         return ended

@@ -1,22 +1,22 @@
 internal import DequeModule
 internal import TelltaleWire
 
-/// The replies to a session's decided requests, in their order; they leave once the commit that carries them is durable.
+/// The replies to a session's decided requests, in order. They are sent once their commit is durable.
 struct StagedReplies: Sendable {
     private enum Reply: Sendable {
         /// Independent of the commit.
         case bytes([UInt8])
-        /// Depends on the commit: if that fails, the refusal goes out in its place. The next so many bytes of ``lines``.
+        /// Depends on the commit: if that fails, a refusal is sent instead. The next `length` bytes of ``lines``.
         case committed(length: Int, requestID: String?)
-        /// Carried out after the commit, on what is durable by then.
+        /// Runs after the commit, on the durable state.
         indirect case read(Request)
     }
 
     private var replies: Deque<Reply> = []
-    /// The replies that depend on the commit, one behind another: a thousand events are answered from one piece of memory.
+    /// The replies that depend on the commit, concatenated: a thousand replies share one allocation.
     private var lines: [UInt8] = []
-    /// How much of ``lines`` has been moved away: they are not cut, or events among a thousand pings would copy the rest of
-    /// themselves five hundred times.
+    /// How much of ``lines`` has been moved out. The rest is not shifted: with events among a thousand pings, it would be copied
+    /// five hundred times.
     private var movedLength = 0
 
     var isEmpty: Bool { replies.isEmpty }
@@ -27,27 +27,27 @@ struct StagedReplies: Sendable {
 
     mutating func append(read request: Request) { replies.append(.read(request)) }
 
-    /// Takes what `writer` holds: the answer to what makes a record, if it is accepted.
+    /// Takes the content of `writer`: the reply to a request that makes a record, if it is accepted.
     mutating func append(committed writer: inout LineWriter, requestID: String?) {
         replies.append(.committed(length: writer.count, requestID: requestID))
         writer.move(to: &lines)
     }
 
-    /// The request that is to be carried out next; `nil` where a reply comes before it.
+    /// The read to run next; `nil` if a reply precedes it.
     var firstRead: Request? { if case .read(let request)? = replies.first { request } else { nil } }
 
     mutating func removeFirst() { replies.removeFirst() }
 
-    /// Moves what comes before the next request that is to be carried out.
+    /// Moves the replies before the next read.
     ///
-    /// - Parameter pieceLength: In bytes. With the reply that makes it so long a piece ends, so that a slow reader takes
-    ///   them one by one.
+    /// - Parameter pieceLength: In bytes. A piece ends with the reply that reaches this length, so that a slow reader takes them
+    ///   one by one.
     mutating func moveReplies(to outbox: inout Deque<OutboundItem>, pieceLength: Int) {
         var (movedCount, pieceCount) = (0, 0)
         var (start, end) = (movedLength, movedLength)
         func endPiece() {
             if end > start {
-                // Nearly always all of them, which need not be copied.
+                // Usually all of them, so that no copy is needed.
                 let piece = start == 0 && end == lines.count ? lines : Array(lines[start..<end])
                 outbox.append(.bytes(piece, replyCount: pieceCount))
             }
@@ -77,7 +77,7 @@ struct StagedReplies: Sendable {
         movedLength = 0
     }
 
-    /// Puts `error` in the place of what depended on the commit.
+    /// Replaces the replies that depend on the commit with `error`.
     mutating func refuseCommitted(_ error: WireError) {
         for position in replies.indices {
             guard case .committed(_, let requestID) = replies[position] else { continue }

@@ -1,15 +1,15 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// A request that was understood, and waits to be decided.
+/// A parsed request that waits to be decided.
 enum WaitingRequest: Sendable {
-    /// Most of them. In the form in which it is recorded, so that nothing of it is copied on the way.
+    /// The most frequent request, in the form in which it is recorded, so that it is not copied on the way.
     case event(PostedEvent)
     indirect case other(Request)
-    /// A `RELOAD` of many keys, of which some were decided by former batches.
+    /// A `RELOAD` of many keys, partly decided by earlier batches.
     indirect case reload(ReloadWalk)
 
-    /// `id=`, which its answer repeats.
+    /// `id=`, which its reply repeats.
     var id: String? {
         switch self {
         case .event(let event): event.requestID
@@ -29,7 +29,7 @@ enum WaitingRequest: Sendable {
 }
 
 extension Command {
-    /// The key that it would change. Whoever answers an operation names none.
+    /// The key that it would change. The answer to an operation names none.
     fileprivate var changedKey: Key? {
         switch self {
         case .event(let event): event.key
@@ -45,7 +45,7 @@ extension Command {
 }
 
 extension WireError {
-    /// The answer to what cannot be made durable any more.
+    /// The reply to a request that can no longer be made durable.
     static let journalFailed = WireError(
         .storageFailed, "the disk failed, and the server ends; send it again when it is back, with the same eid")
 }

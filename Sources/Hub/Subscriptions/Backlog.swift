@@ -2,35 +2,36 @@ internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
 
-/// The debts of a subscription beside the mere row of one key, and the memory of the keys that it follows
-/// when these are many. An object, so that looking at a part of it touches nothing else; one subscription holds it.
+/// What is pending for a subscription beyond the row of one key, and what it holds if it follows many keys. A class, so that
+/// reading one property touches nothing else; one subscription owns it.
 final class Backlog {
-    /// About what one takes in memory, without what waits.
+    /// The approximate memory of one backlog, without its queues.
     static let byteCount = 96
 
     var queue = DirtyQueue()
-    /// The snapshot, the resume or the projection that is under way.
+    /// The snapshot, resume or projection in progress.
     var scan: TableScan?
-    /// The placement that the subscriber holds of each key; not used where it follows one.
+    /// The placement that the subscriber holds for each key; not used if it follows one key.
     var shown = PlacementMap()
-    /// Of a competing one: where each activity that it shows stands now.
+    /// In a competing view: the current placement of each activity that it shows.
     var placements: [Int32: Placement] = [:]
-    /// Of a competing one to many keys: how many activities have their places, or were dismissed. The others are left out.
+    /// In a competing view of many keys: how many activities were placed or dismissed. The others are left out.
     var placedCount: Int?
-    /// Of a competing one: what left the view since this commit is not known to be sent, while anything waits. Cursors stay below, so that
+    /// In a competing view: keys that left the view since this commit may not have been sent yet. While anything is pending,
+    /// cursors stay below it, so that a resume finds them.
     /// a resume finds it.
     var floor: Int64?
-    /// When the last row of a key left, for `rate=`.
+    /// When the last row of each key was sent, for `rate=`.
     var lastSent: [Int32: MonotonicTime] = [:]
-    /// The widgets that the subscriber holds rows of.
+    /// The widgets whose rows the subscriber holds.
     var widgets: [Int32: WidgetSent] = [:]
-    /// The payment that the last row of a widget left for, where it had a budget.
+    /// The charge for the last row of a widget, if it had a budget.
     var payments: [Int32: MonotonicTime] = [:]
-    /// Of one with `deliver=notice`, which is owed no rows: what it is owed.
+    /// With `deliver=notice`: the pending notice, instead of rows.
     var notice: NoticeDebt?
-    /// Rows of widgets wait for a budget.
+    /// Rows of widgets are held back by a budget.
     var isHeldForBudget = false
-    /// Some of them may leave without: it is looked at each of them again.
+    /// Some of them may be free now, so they are examined again.
     var reconsidersHeld = false
 
     /// The oldest commit that the subscriber lacks; `nil` = none.
@@ -41,7 +42,7 @@ final class Backlog {
         return min(unread, oldest ?? .max)
     }
 
-    /// When something that is held back may leave.
+    /// When something that is held back may be sent.
     var nextRelease: MonotonicTime? {
         guard let held = notice?.heldUntil else { return queue.nextRelease }
         return min(held, queue.nextRelease ?? .distantFuture)
@@ -53,12 +54,12 @@ final class Backlog {
             && widgets.isEmpty && payments.isEmpty
     }
 
-    /// Keys that wait for a subscription that is gone: gives up the hold on `limit` keys.
+    /// Releases up to `limit` keys that were pending for a closed subscription.
     ///
-    /// - Returns: How many were given up; fewer than `limit` when nothing is left.
+    /// - Returns: How many were released; fewer than `limit` if none are left.
     func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {
         var count = 0
-        // In the order in which they wait: an order of the process would show in the indices of new keys.
+        // In queue order; the order of a hash table would show in the indices of new keys.
         while count < limit, let item = scan?.ahead.popFirst() {
             if case .row(let entity, _) = item { store.release(entity) }
             count += 1
@@ -72,9 +73,9 @@ final class Backlog {
         return count
     }
 
-    /// Lets a line go out before the row of a key that waits.
+    /// Queues an announcement before the row of a pending key.
     ///
-    /// ``DirtyQueue/announcementLimit`` holds for the queue and the keys ahead of a walk together.
+    /// ``DirtyQueue/announcementLimit`` applies to the queue and the keys ahead of a scan together.
     func announce(_ announcement: Announcement, before entity: EntityIndex) {
         if scan?.covers(entity) == true {
             scan?.ahead.announce(announcement, before: entity)
@@ -95,10 +96,10 @@ final class Backlog {
         }
     }
 
-    /// Milestones and alerts that wait, in bytes.
+    /// Pending milestones and alerts, in bytes.
     var announcementByteCount: Int { queue.announcementByteCount + (scan?.ahead.announcementByteCount ?? 0) }
 
-    /// Folds the oldest milestone or alert that waits into the row of its key, which names it.
+    /// Folds the oldest pending milestone or alert into the row of its key, which names it.
     ///
     /// - Returns: Whether there was one.
     func foldOldestAnnouncement() -> Bool {
@@ -106,14 +107,14 @@ final class Backlog {
         return scan?.ahead.foldOldestAnnouncement() ?? false
     }
 
-    /// Notes a change of a key that the walk under way has yet to reach.
+    /// Records a change of a key that the current scan has not reached.
     ///
-    /// - Returns: Whether the key waits from now on, and is to be held; `nil` where no walk will reach it.
+    /// - Returns: Whether the key was newly added, so that the caller retains it; `nil` if no scan will reach it.
     func markAhead(_ change: Change, isSeen: Bool) -> Bool? {
         guard let scan, scan.covers(change.entity) else { return nil }
         switch scan.purpose {
         case .snapshot:
-            // The walk tells its state.
+            // The scan will send its state.
             guard isSeen, change.isAnnounced else { return false }
             return self.scan?.ahead.markSnapshot(change.entity, firstCommit: change.commit)
         case .resume:
@@ -123,10 +124,10 @@ final class Backlog {
         }
     }
 
-    /// Notes that what is drawn of a key has changed which the walk under way has yet to reach: a row in the queue would tell
-    /// it a second time.
+    /// Records that something embedded in a key changed that the current scan has not reached. A row in the queue would send it
+    /// twice.
     ///
-    /// - Returns: Whether the key waits from now on, and is to be held; `nil` where no walk will tell it.
+    /// - Returns: Whether the key was newly added, so that the caller retains it; `nil` if no scan will send it.
     func markSurroundingsAhead(_ entity: EntityIndex, commit: Int64) -> Bool? {
         guard let scan, scan.covers(entity) else { return nil }
         if case .snapshot = scan.purpose { return false }
@@ -137,7 +138,7 @@ final class Backlog {
         queue.trim()
         if placements.isEmpty { placements = [:] }
         if widgets.isEmpty { widgets = [:] }
-        // Older ones are no payment that another row could leave for.
+        // Older charges cannot cover another row.
         if !payments.isEmpty { payments = payments.filter { time < $0.value + Milliseconds.seconds(2) } }
         if let rateInterval, !lastSent.isEmpty { lastSent = lastSent.filter { time < $0.value + rateInterval } }
     }

@@ -1,21 +1,21 @@
 internal import FanOut
 
-/// The walk over the boards that watches look at, behind a change of a widget that comes and goes for everybody: there may be a
-/// hundred thousand such boards, and a batch looks at a few.
+/// The scan over the boards that watches follow, after a change of a relevant widget of everybody's. There may be a hundred
+/// thousand such boards, and a batch examines a few.
 ///
-/// Until it has come to a board, the board's watches may lack what commits since ``since`` changed.
+/// Until it has reached a board, the board's watches may lack changes since ``since``.
 struct BoardWalk: Sendable {
     private var walk = RepeatedWalk()
-    /// The oldest commit whose change some board may lack; `nil` = none lacks anything.
+    /// The oldest commit that some board may lack; `nil` = none.
     private(set) var since: Int64?
-    /// The same of boards that were looked at already, in the round under way.
+    /// The same for boards that were already examined in the current round.
     private var sinceOfNextRound: Int64?
-    /// The newest commit that made boards wait: those that were looked at behind it do not.
+    /// The newest commit that made boards wait. Boards examined after it are up to date.
     private(set) var newest: Int64 = 0
 
     var isUnderWay: Bool { since != nil }
 
-    /// All boards wait to be looked at since a commit.
+    /// Makes all boards wait to be examined because of a commit.
     mutating func demand(since commit: Int64) {
         newest = max(newest, commit)
         if since == nil {
@@ -26,9 +26,9 @@ struct BoardWalk: Sendable {
         }
     }
 
-    /// The number of a board's name that comes next; `nil` = no board waits any more.
+    /// The number of the next board's name; `nil` = no board is waiting.
     ///
-    /// - Parameter end: All numbers are below it.
+    /// - Parameter end: An upper bound of all numbers.
     mutating func next(end: Int) -> Int32? {
         let wasToRepeat = walk.mustRepeat
         guard let position = walk.next(end: end) else {

@@ -1,9 +1,9 @@
 internal import FanOut
 
-/// The subscriptions to many keys in which activities compete, by how deep into the order of a kind each looks.
+/// The subscriptions to many keys with competing activities, by how deep each looks into the ranking of a kind.
 ///
-/// A change is looked at by those alone that it may concern: by those that look as deep as its place, and by those of the accounts whose
-/// it is. Only an account that dismissed some of the first activities looks deeper than the first level.
+/// A change concerns only the subscriptions that look as deep as its position, and those of its accounts. Only an account that
+/// dismissed some of the first activities looks deeper than the first level.
 struct Competitors {
     private struct Follower {
         var index: SubscriptionIndex
@@ -15,17 +15,17 @@ struct Competitors {
         var count = 0
     }
 
-    /// Each looks twice as deep as the one before.
+    /// Each level looks twice as deep as the one before.
     private var levels = [Level()]
-    /// Of those that are not at the first one.
+    /// The levels of subscriptions that are not at the first one.
     private var levelNumbers: [Int32: Int] = [:]
     private var byAccount: [String: [Follower]] = [:]
-    /// Goes up when the deepest level changes: from then on other changes are heard of.
+    /// Increases when the deepest level changes: from then on, other changes matter.
     private(set) var revision = 0
 
     private var deepest: Int? { levels.lastIndex { $0.count > 0 } }
 
-    /// The deepest place that concerns any of them; 0 = there is none.
+    /// The deepest position that matters to any of them; 0 = none.
     ///
     /// - Parameter limit: The depth of the first level.
     func depth(limit: Int) -> Int { deepest.map { limit << $0 } ?? 0 }
@@ -41,7 +41,7 @@ struct Competitors {
         if byAccount[account]?.isEmpty == true { byAccount[account] = nil }
     }
 
-    /// One of them looks so deep from now on.
+    /// Sets how deep one of them looks.
     mutating func setDepth(
         _ depth: Int, limit: Int, of index: SubscriptionIndex, _ selector: PatternIndex.Selector
     ) {
@@ -86,7 +86,7 @@ struct Competitors {
         for level in levels { level.patterns.appendFollowers(of: entity, kind, isWidget: isWidget, to: &followers) }
     }
 
-    /// Appends those of them that the change of an activity concerns, each once.
+    /// Appends those that the change of an activity concerns, each once.
     func appendFollowers(
         of entity: EntityIndex, _ kind: Int32, within reach: Competition.Reach, limit: Int,
         to followers: inout [SubscriptionIndex]

@@ -1,63 +1,63 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// The debt to a subscription with `deliver=notice`: one line for all that changed since its reader has read.
+/// What is pending for a subscription with `deliver=notice`: one line for all changes since its reader last read.
 ///
-/// It holds the keys that changed and were not read, at most ``keyLimit`` of them. Of what changed beyond them it knows the commits
-/// alone. An object, as ``Backlog`` is: few subscriptions have one.
+/// It stores the keys that changed and were not read, at most ``keyLimit``. Beyond that it knows only the commits. A class like
+/// ``Backlog``, because few subscriptions have one.
 final class NoticeDebt {
-    /// Keys that are told apart and counted.
+    /// Keys that are stored individually and counted.
     static let keyLimit = 1_000
 
-    /// The commits of a key, or of several, that the reader has not read.
+    /// The commits of one or several keys that the reader has not read.
     struct Commits: Equatable {
         var first: Int64
         var last: Int64
     }
 
     private var unread: [Int32: Commits] = [:]
-    /// How many of these have changed behind ``toldThrough``.
+    /// How many of these changed after ``toldThrough``.
     private var newCount = 0
-    /// Of what changed beyond ``keyLimit``, or between a cursor and its resume.
+    /// Changes beyond ``keyLimit``, or between a cursor and its resume.
     private var others: Commits?
     /// The newest change.
     private(set) var newest: Int64 = 0
-    /// The newest change that was told.
+    /// The newest change that was sent.
     private var toldThrough: Int64 = 0
-    /// It was told, and nothing of it has been read since.
+    /// A notice was sent, and nothing of it has been read since.
     private var isTold = false
-    /// A change that was not told is not read either.
+    /// A change has been neither sent nor read.
     private var hasNews = false
-    /// Such a change is of an activity or a control, which have no budget.
+    /// Such a change is to an activity or a control, which have no budget.
     private(set) var isUrgent = false
-    /// A budget holds the line back until then.
+    /// A budget holds the notice back until then.
     var heldUntil: MonotonicTime?
     /// It was held back.
     var isHeld = false
-    /// The payment for the last line.
+    /// The charge for the last notice.
     var payment: MonotonicTime?
 
-    /// Whether a line is due.
+    /// Whether a notice is due.
     var isOwed: Bool { hasNews && !isTold }
 
-    /// How many keys changed that were not read; `nil` = more than are counted.
+    /// The number of keys that changed and were not read; `nil` = more than are counted.
     var count: Int? { others == nil ? unread.count : nil }
 
-    /// The oldest commit that was not read: a cursor stays below it.
+    /// The oldest unread commit: a cursor stays below it.
     var oldest: Int64? {
         let first = unread.values.lazy.map(\.first).min()
         guard let others else { return first }
         return min(others.first, first ?? .max)
     }
 
-    /// The keys that changed, in no particular order, and since when.
+    /// The changed keys in no particular order, and since when.
     var keys: [(entity: EntityIndex, first: Int64)] { unread.map { (EntityIndex($0.key), $0.value.first) } }
 
     // MARK: Changes
 
-    /// A commit changed a key, or what is drawn of it.
+    /// Records that a commit changed a key, or something embedded in it.
     ///
-    /// - Returns: Whether the key is noted from now on, and is to be held until it is not.
+    /// - Returns: True if the key was newly added; the caller retains it.
     func mark(_ entity: EntityIndex, first: Int64, last: Int64, hasBudget: Bool) -> Bool {
         newest = max(newest, last)
         hasNews = true
@@ -77,25 +77,25 @@ final class NoticeDebt {
         return true
     }
 
-    /// Commits changed more than is looked at.
+    /// Records commits that changed more keys than are examined.
     func markOthers(first: Int64, last: Int64) {
         newest = max(newest, last)
         hasNews = true
         others = Commits(first: min(others?.first ?? first, first), last: max(others?.last ?? last, last))
     }
 
-    /// The line leaves.
+    /// Records that the notice is sent.
     func tell() {
         (isTold, hasNews, isUrgent, isHeld, heldUntil) = (true, false, false, false, nil)
-        // The newest change of all: none is behind it.
+        // No change is newer than the newest.
         (toldThrough, newCount) = (newest, 0)
     }
 
     // MARK: Reading
 
-    /// The reader has read a key as it is now.
+    /// Records that the reader has read the current state of a key.
     ///
-    /// - Returns: Whether it was one that changed; it is not noted any more.
+    /// - Returns: Whether it had changed; it is no longer stored.
     func read(_ entity: EntityIndex) -> Bool {
         guard let commits = unread.removeValue(forKey: entity.rawValue) else { return false }
         if commits.last > toldThrough { newCount -= 1 }
@@ -103,12 +103,13 @@ final class NoticeDebt {
         return true
     }
 
-    /// The reader has read many keys as they were behind a commit, or later.
+    /// Records that the reader has read many keys, with the state of a commit or a later one.
     ///
     /// - Parameters:
+    ///   - isEverything: They include everything that the subscription follows.
     ///   - isEverything: All that the subscription follows is among them.
-    ///   - covers: Whether a key is.
-    /// - Returns: The keys that are not noted any more, in the order of their indices.
+    ///   - covers: Whether they include a key.
+    /// - Returns: The keys that are no longer stored, in the order of their indices.
     func read(
         through commit: Int64, isEverything: Bool, covers: (EntityIndex) -> Bool
     ) -> [EntityIndex] {
@@ -121,26 +122,26 @@ final class NoticeDebt {
         if isEverything, let left = others {
             others = left.last <= commit ? nil : Commits(first: max(left.first, commit + 1), last: left.last)
         }
-        // Of what is not told apart, a part may have been read.
+        // Part of the changes that are not stored individually may have been read.
         if isEverything || hadOthers || !read.isEmpty { noteRead() }
         return Self.inOrder(read.keys)
     }
 
-    /// The next change is told again, and so is one that came behind the line.
+    /// Lets the next change be sent again, and also one that came after the last notice.
     private func noteRead() {
         isTold = false
         hasNews = newCount > 0 || (others?.last ?? 0) > toldThrough
         if !hasNews { (isUrgent, isHeld, heldUntil) = (false, false, nil) }
     }
 
-    /// The subscription ends: the keys that it holds, in the order of their indices.
+    /// Ends the subscription, and returns the keys to release in the order of their indices.
     func removeAll() -> [EntityIndex] {
         defer { (unread, newCount, others, hasNews) = ([:], 0, nil, false) }
         return Self.inOrder(unread.keys)
     }
 
-    /// A key that comes anew gets the index that was released last, and lists go by indices: an order of the process would show
-    /// in them.
+    /// A recreated key gets the index that was released last, and lists follow indices: the order of a hash table would show in
+    /// them.
     private static func inOrder(_ indices: some Sequence<Int32>) -> [EntityIndex] {
         indices.sorted().map { EntityIndex($0) }
     }

@@ -3,15 +3,15 @@ internal import Surfaces
 
 /// The placement that a subscriber holds of each key, by the key's index.
 ///
-/// Few keys stand in a dictionary. Many take a byte each: a place in a palette, because rows of one view have few
-/// placements. A subscriber of 300,000 keys would need 6 MB of a dictionary.
+/// A few keys are stored in a dictionary. Many take a byte each, an index into a palette, because rows of one view have few
+/// placements. A dictionary for 300,000 keys would need 6 MB.
 struct PlacementMap {
     private var few: [Int32: Placement] = [:]
-    /// By the index of a key; 0 = nothing, otherwise one more than the place in the palette.
+    /// By the index of a key; 0 = none, otherwise the index in the palette plus one.
     private var pages: [Int32: [UInt8]] = [:]
     private var palette: [Placement] = []
     private var numbers: [Placement: UInt8] = [:]
-    /// Whether pages are in use. They stay so until the map is empty, so that a key costs the same however many there are.
+    /// Whether pages are used. They stay until the map is empty, so that the cost per key does not depend on the number of keys.
     private var isPaged = false
     private(set) var count = 0
 
@@ -20,7 +20,7 @@ struct PlacementMap {
 
     var isEmpty: Bool { count == 0 }
 
-    /// About what it takes in memory, in bytes.
+    /// Its approximate memory, in bytes.
     var byteCount: Int { 64 * few.count + (Int(Self.pageLength) + 64) * pages.count }
 
     subscript(raw: Int32) -> Placement? {
@@ -39,7 +39,7 @@ struct PlacementMap {
         }
     }
 
-    /// All of it, by key.
+    /// All placements, by key.
     var all: [Int32: Placement] {
         var all = few
         for (number, page) in pages {
@@ -67,7 +67,7 @@ struct PlacementMap {
         pages[page, default: [UInt8](repeating: 0, count: Int(Self.pageLength))][Int(raw % Self.pageLength)] = number
     }
 
-    /// Makes pages of what stands in the dictionary, as far as the palette has room.
+    /// Moves the dictionary into pages, as far as the palette has room.
     private mutating func spread() {
         isPaged = true
         let all = few

@@ -3,18 +3,18 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The terms of subscriptions, beside the keys that they follow. One object for all that are alike.
+/// The terms of subscriptions, besides the keys that they follow. Equal terms share one object.
 final class SubscriptionTerms: Sendable {
     let view: ViewName
     let account: String?
     let placement: String?
-    /// The pause between two rows of one key; `nil` = as fast as the reader takes them.
+    /// The pause between two rows of one key; `nil` = as fast as the reader accepts them.
     let rateInterval: Milliseconds?
     let widgets: WidgetTerms
-    /// It is told that something changed, and no rows.
+    /// It receives notices of changes, and no rows.
     let isNotice: Bool
 
-    /// Its rows depend on the view and the key alone, and leave at once.
+    /// Its rows depend on the view and the key only, and are not delayed.
     let isUsual: Bool
 
     init(
@@ -30,12 +30,12 @@ final class SubscriptionTerms: Sendable {
         self.rateInterval = rateInterval
     }
 
-    /// Activities compete for places among what one device of an account sees (line-protocol.md §6).
+    /// Activities compete for the places on one device of an account (line-protocol.md §6).
     var competes: Bool {
         if case .surface = view { account != nil && !isNotice } else { false }
     }
 
-    /// Whether what it shows of a key depends on more than the key, so that what was shown must be remembered.
+    /// Whether what it shows of a key depends on more than the key, so that it must be remembered.
     var tracksRows: Bool {
         if isNotice { return false }
         return if case .surface = view { true } else { account != nil }
@@ -49,17 +49,17 @@ final class SubscriptionTerms: Sendable {
 
 /// One subscription of one session.
 ///
-/// Ten thousand screens have a hundred thousand of these, to nearly all of which nothing happens: one that rests is 48
-/// bytes in the hub's table, in this order of its parts. One that follows a key, and is owed nothing but its row, is no
-/// more; only what is owed something else has a ``Backlog``.
+/// Ten thousand screens have a hundred thousand of these, and nearly all are idle. An idle one takes 48 bytes in the hub's table,
+/// with its properties in this order. One that follows a single key and has only that row pending takes no more; only one with
+/// more pending has a ``Backlog``.
 struct Subscription {
     private enum Debt {
         case nothing
-        /// Commits of the one key that it follows, and nothing beside its row.
+        /// Commits of its only key; nothing but the row is pending.
         case change(PendingCommits)
-        /// Rows wait there.
+        /// Rows are pending in the backlog.
         case backlog(Backlog)
-        /// Nothing waits in it: it is kept for what else it holds, or because more will wait soon.
+        /// Nothing is pending; the backlog is kept for its other content, or because more will follow soon.
         case drained(Backlog)
     }
 
@@ -74,17 +74,17 @@ struct Subscription {
     }
 
     let terms: SubscriptionTerms
-    /// The sequence of the cursor that was told last.
+    /// The sequence of the last cursor sent.
     var toldCursor: Int64 = 0
     private var debt = Debt.nothing
     private var flags: Flags = []
     private let usualSelection: UInt16
-    /// Where its session stands in the hub's table. A session takes its subscriptions with it.
+    /// Its session's slot in the hub's table. A session removes its subscriptions when it ends.
     let session: Int32
-    /// Its name in its session: `sub=`.
+    /// Its number within its session: `sub=`.
     let number: Int32
     let selector: PatternIndex.Selector
-    /// The placement that the subscriber holds of the one key that it follows; of many, the backlog tells.
+    /// The placement that the subscriber holds for its only key; for many keys, the backlog has them.
     private var shownOfKey: Placement?
 
     init(
@@ -98,70 +98,70 @@ struct Subscription {
         usualSelection = selection
     }
 
-    /// The snapshot, or the resume, has been sent.
+    /// The snapshot or the resume has been sent.
     var isLive: Bool {
         get { flags.contains(.live) }
         set { flags.set(.live, newValue) }
     }
 
-    /// The subscriber's rows are, or were, of another situation than the usual, and may be other than its cursors tell.
+    /// The subscriber's rows are or were for a special situation, so they may differ from what its cursors imply.
     var isSituated: Bool {
         get { flags.contains(.situated) }
         set { flags.set(.situated, newValue) }
     }
 
-    /// The surroundings of its activities changed: the projection is due.
+    /// The surroundings of its activities changed: a projection is due.
     var needsProjection: Bool {
         get { flags.contains(.unprojected) }
         set { flags.set(.unprojected, newValue) }
     }
 
-    /// The device was locked or unlocked: it shows more or less of its controls now. Due with the projection.
+    /// The device was locked or unlocked, so it shows more or less of its controls. Due with the projection.
     var needsControlsRedrawn: Bool {
         get { flags.contains(.undrawn) }
         set { flags.set(.undrawn, newValue) }
     }
 
-    /// The situation of the device changed: widgets that it does not hold may come. Due with the projection.
+    /// The situation of the device changed, so widgets may become visible. Due with the projection.
     var mayGainWidgets: Bool {
         get { flags.contains(.relocated) }
         set { flags.set(.relocated, newValue) }
     }
 
-    /// The projection is done now.
+    /// Clears the flags of the projection, which is done now.
     ///
-    /// - Returns: Whether controls are to be drawn anew, and whether widgets may come.
+    /// - Returns: Whether to redraw controls, and whether widgets may become visible.
     mutating func takeProjection() -> (redrawsControls: Bool, mayGainWidgets: Bool) {
         defer { (needsProjection, needsControlsRedrawn, mayGainWidgets) = (false, false, false) }
         return (needsControlsRedrawn, mayGainWidgets)
     }
 
-    /// The one key that it follows; `nil` where it follows many.
+    /// The only key that it follows; `nil` if it follows many.
     var key: EntityIndex? { if case .key(let entity) = selector { entity } else { nil } }
 
-    /// The kind that it follows, by its number; `nil` where it follows one key, or every kind.
+    /// The number of the kind that it follows; `nil` if it follows one key or every kind.
     var kind: Int32? { if case .kind(let number) = selector { number } else { nil } }
 
-    /// The account in whose view of many keys activities compete; `nil` where none do.
+    /// The account of its view of many keys with competing activities; `nil` if none compete.
     var competingAccount: String? { terms.competes && key == nil ? terms.account : nil }
 
-    // MARK: What its cursors are good for
+    // MARK: Cursors
 
-    /// A number of what it selects: a cursor of another selection cannot resume it.
+    /// A number of its selection: the cursor of another selection cannot resume it.
     var selection: UInt16 { selection(isSituated: isSituated) }
 
-    /// The same in the usual situation, or in another.
+    /// The selection in the usual situation, or in a special one.
     ///
-    /// A competing view sends every row on a resume, so there it makes no difference.
+    /// A competing view sends every row on a resume, so there they are the same.
     func selection(isSituated: Bool) -> UInt16 {
         isSituated && !terms.competes ? usualSelection ^ 1 : usualSelection
     }
 
-    /// Where it may resume: below the oldest commit that it still lacks.
+    /// The sequence it may resume from: below the oldest commit that it lacks.
     ///
     /// - Parameter durable: The newest commit.
     func cursorSequence(durable: Int64) -> Int64 {
-        // What left the view is not known before it is projected.
+        // Until the projection, it is unknown what left the view.
         if needsProjection, competingAccount != nil { return toldCursor }
         let missing: Int64? =
             switch debt {
@@ -173,9 +173,9 @@ struct Subscription {
         return max(min(durable, oldest - 1), toldCursor)
     }
 
-    // MARK: What it is owed
+    // MARK: Pending rows
 
-    /// Nothing waits for it, and nothing is to be projected.
+    /// Nothing is pending, and no projection is due.
     var isOwedNothing: Bool {
         guard !needsProjection else { return false }
         return switch debt {
@@ -184,11 +184,11 @@ struct Subscription {
         }
     }
 
-    /// A key that waits for it is held for as long, so that its index goes to no other key. The one key that it follows
-    /// it holds as it is.
+    /// Whether pending keys are retained, so that their indices are not reused. A subscription to one key retains that key
+    /// anyway.
     var holdsWhatWaits: Bool { key == nil }
 
-    /// How many keys wait for it, held back ones included.
+    /// The number of pending keys, held back ones included.
     var waitingCount: Int {
         switch debt {
         case .nothing, .drained: 0
@@ -197,7 +197,7 @@ struct Subscription {
         }
     }
 
-    /// The change that it is owed the row of, where it is owed that alone, and at once.
+    /// Its pending change, if that is all and it may be sent at once.
     var pendingUpdate: PendingUpdate? {
         guard case .change(let commits) = debt, case .key(let entity) = selector, !needsProjection,
             terms.rateInterval == nil
@@ -207,7 +207,7 @@ struct Subscription {
             isUsual: isLive && !isSituated && terms.isUsual)
     }
 
-    /// Its backlog, if it has one; an update that it is owed without one is not in it.
+    /// Its backlog, if it has one; an update that is pending without one is not in it.
     var backlog: Backlog? {
         switch debt {
         case .nothing, .change: nil
@@ -223,9 +223,10 @@ struct Subscription {
         }
     }
 
-    /// Owes it the row of a commit, where it follows one key, sees all of it, and is owed nothing but earlier ones.
+    /// Marks the row of a commit as pending, if the subscription follows one key, sees all of it, and nothing but earlier commits
+    /// is pending.
     ///
-    /// That is what nearly every change is to nearly everybody.
+    /// This is the common case.
     mutating func owe(_ commit: Int64) -> Owing {
         guard key != nil, terms.account == nil else { return .refused }
         switch debt {
@@ -241,17 +242,17 @@ struct Subscription {
         }
     }
 
-    /// It is sent ``pendingUpdate`` now.
+    /// ``pendingUpdate`` is sent now.
     mutating func markSent() { debt = .nothing }
 
-    /// It has been sent ``pendingUpdate``, with a cursor.
+    /// ``pendingUpdate`` was sent with a cursor.
     mutating func markSent(showing placement: Placement?, at commit: Int64) {
         debt = .nothing
         shownOfKey = placement
         toldCursor = commit
     }
 
-    /// Its backlog, in which something may wait from now on; it gets one when it has none.
+    /// Its backlog, ready to take pending rows; created if it has none.
     mutating func needBacklog() -> Backlog {
         if let backlog = openBacklog() { return backlog }
         let new = Backlog()
@@ -259,7 +260,7 @@ struct Subscription {
         return new
     }
 
-    /// The same; `nil` where nothing waits in it and it has none.
+    /// Its backlog; `nil` if nothing is pending in it and it has none.
     mutating func openBacklog() -> Backlog? {
         switch debt {
         case .nothing: return nil
@@ -275,7 +276,7 @@ struct Subscription {
         }
     }
 
-    /// Everything that waited has been sent, but for what a rate holds back.
+    /// Everything pending has been sent, except what a rate holds back.
     mutating func noteDrained() {
         guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0,
             backlog.notice?.isOwed != true
@@ -284,18 +285,18 @@ struct Subscription {
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
-    /// All that waits now is the snapshot or the resume.
+    /// The snapshot or the resume becomes all that is pending.
     ///
-    /// - Parameter isPlaced: Its activities have their places.
+    /// - Parameter isPlaced: Its activities have their placements.
     mutating func finishFilling(isPlaced: Bool = false) {
         needsProjection = terms.competes && !isPlaced
         needBacklog().queue.markLive()
     }
 
-    /// All that waits now is what a walk over the table tells.
+    /// A scan over the table becomes all that is pending.
     mutating func begin(_ scan: TableScan) { needBacklog().scan = scan }
 
-    /// Gives back the memory of what is over at `time`.
+    /// Frees memory that is no longer needed at `time`.
     mutating func trim(at time: MonotonicTime) {
         guard let backlog else { return }
         backlog.trim(at: time, rateInterval: terms.rateInterval)
@@ -304,7 +305,7 @@ struct Subscription {
 
     // MARK: What it shows
 
-    /// The placement that the subscriber holds of a key, where that cannot be known from the key itself.
+    /// The placement that the subscriber holds for a key, if it does not follow from the key.
     func shown(_ entity: EntityIndex) -> Placement? {
         key != nil ? shownOfKey : backlog?.shown[entity.rawValue]
     }
@@ -317,13 +318,13 @@ struct Subscription {
         }
     }
 
-    /// All that it holds, by key.
+    /// All placements that it holds, by key.
     var allShown: [Int32: Placement] {
         guard let key else { return backlog?.shown.all ?? [:] }
         return shownOfKey.map { [key.rawValue: $0] } ?? [:]
     }
 
-    /// The subscriber has the key's row, or is about to get one.
+    /// The subscriber has the key's row, or will get one.
     func knows(_ entity: EntityIndex) -> Bool { shown(entity) != nil || isWaiting(for: entity) }
 }
 

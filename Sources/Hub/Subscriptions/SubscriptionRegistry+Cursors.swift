@@ -12,14 +12,14 @@ extension Subscription {
 }
 
 extension SubscriptionRegistry {
-    /// Where a subscription may resume: below what its boards lack that are yet to be looked at, too.
+    /// The cursor from which a subscription may resume. It also stays below the changes of boards that have yet to be examined.
     func cursor(of subscription: Subscription, epoch: UInt64, durable: Int64) -> Cursor {
         guard let since = boardWalk.since, subscription.terms.view == .surface(.watch), !subscription.followsEverything
         else { return subscription.cursor(epoch: epoch, durable: durable) }
         return subscription.cursor(epoch: epoch, durable: min(durable, since - 1))
     }
 
-    /// The cursor, if it has advanced since it was told; it counts as told then.
+    /// The cursor, if it has advanced since it was last sent; it then counts as sent.
     mutating func advanceCursor(of index: SubscriptionIndex, epoch: UInt64, durable: Int64) -> Cursor? {
         guard let subscription = self[index], subscription.isLive else { return nil }
         let cursor = cursor(of: subscription, epoch: epoch, durable: durable)

@@ -1,11 +1,11 @@
 internal import FanOut
 internal import TelltaleModel
 
-// Activities and widgets in whose views controls stand.
+// Activities and widgets whose views contain controls.
 extension SubscriptionRegistry {
-    /// Rows of activities in whose views a control stands come again when it changes.
+    /// Marks the rows of activities dirty whose views contain a changed control.
     ///
-    /// They are missing since the control's commit: a cursor beyond it would resume without them.
+    /// They are missing since the control's commit: a resume from a later cursor would lack them.
     mutating func publishToEmbedders(
         of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
@@ -30,7 +30,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// An activity that did not change looks different when a control in its view did.
+    /// Marks unchanged activities dirty on a resume if a control in their views changed.
     mutating func fillEmbedders(
         _ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore
     ) {
@@ -40,7 +40,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// The keys of a subscription in whose views controls stand that changed.
+    /// The keys of a subscription whose views contain a changed control.
     func embedders(
         of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
     ) -> [EntityIndex] {
@@ -50,7 +50,7 @@ extension SubscriptionRegistry {
         func followed() -> [EntityIndex] {
             store.followed(by: subscription)
         }
-        // One key asks for the controls in its view: many screens of one key each come back together.
+        // With a single key, its controls are checked directly: many screens with one key each may reconnect at once.
         if subscription.key != nil {
             return followed().filter { store.showsControl(in: $0, changedAfter: sequence) }
         }

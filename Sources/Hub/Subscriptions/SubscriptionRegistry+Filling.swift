@@ -2,9 +2,9 @@ internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
 
-// The debts of a subscription at its beginning, or because its device changed.
+// What is pending for a subscription at its beginning, or because its device changed.
 extension SubscriptionRegistry {
-    /// Owes a new subscription everything that it follows; of activities that compete, those that have a place.
+    /// Marks everything that a new subscription follows as pending; of competing activities, those with a placement.
     mutating func fillSnapshot(
         _ index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
     ) {
@@ -29,14 +29,14 @@ extension SubscriptionRegistry {
         change(index) { $0.finishFilling(isPlaced: account != nil) }
     }
 
-    /// Owes a new subscription everything that changed after its cursor.
+    /// Marks everything that changed after a resuming subscription's cursor as pending.
     mutating func fillResume(
         _ index: SubscriptionIndex, after sequence: Int64, of session: Session, _ store: inout EntityStore,
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
         lookAtSuggestions(for: subscription, &store)
-        // With an account it depends on the past of a key whether its deletion is told, and a walk may come too late for it.
+        // With an account, a deletion is sent depending on the key's past, and a scan may reach the key too late for that.
         if subscription.terms.account == nil, isFilledByScan(subscription, store),
             subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
         {
@@ -54,7 +54,7 @@ extension SubscriptionRegistry {
             enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
         if subscription.terms.competes || subscription.isSituated {
-            // The surroundings of an unchanged activity, or the device, may have changed the way it is shown.
+            // The surroundings of an unchanged activity, or the device, may have changed how it is shown.
             for entity in unchanged(by: changed, for: subscription, store)
             // Widgets do not compete.
             where subscription.isSituated || !store.isWidget(entity) {
@@ -76,9 +76,9 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Whether a subscription follows so many keys that it is owed a walk over the table, and not each of them.
+    /// Whether a subscription follows so many keys that it is filled by a scan over the table, and not key by key.
     ///
-    /// Activities that compete do not count: a view shows few of them.
+    /// Competing activities do not count: a view shows few of them.
     private func isFilledByScan(_ subscription: Subscription, _ store: borrowing EntityStore) -> Bool {
         guard subscription.key == nil else { return false }
         if let account = subscription.competingAccount {
@@ -88,7 +88,7 @@ extension SubscriptionRegistry {
             > limits.keysFilledAtOnce
     }
 
-    /// What a subscriber may hold that may look otherwise without having changed, in the order of the table.
+    /// Keys that a subscriber may hold and that may look different without having changed, in the order of the table.
     private func unchanged(
         by changed: [EntityIndex], for subscription: Subscription, _ store: borrowing EntityStore
     ) -> [EntityIndex] {
@@ -98,8 +98,8 @@ extension SubscriptionRegistry {
         return (followed + competitors).sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// Whether so much changed since a cursor of a view of an account that what left the view is not looked for: its few rows are
-    /// sent anew.
+    /// Whether so much changed since a cursor of an account's view that keys that left it are not searched for: its few rows are
+    /// all sent again.
     func isTooOldToResume(
         _ subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
     ) -> Bool {
@@ -108,13 +108,13 @@ extension SubscriptionRegistry {
             && store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
     }
 
-    /// Whether the projection of a subscription is due, and not put off until `LIVE`.
+    /// Whether a subscription is projected now, and not after `LIVE`.
     func projectsNow(_ index: SubscriptionIndex) -> Bool {
         guard let subscription = self[index], subscription.needsProjection else { return false }
         return subscription.backlog?.scan?.endsInLive != true
     }
 
-    /// How many keys a projection looks at.
+    /// How many keys a projection examines.
     func projectionCost(of index: SubscriptionIndex, _ store: borrowing EntityStore) -> Int {
         guard let subscription = self[index], subscription.key == nil else { return 1 }
         let isScan = isFilledByScan(subscription, store)
@@ -126,9 +126,9 @@ extension SubscriptionRegistry {
         return placed + store.otherCount(visibleTo: account, followedBy: subscription.selector)
     }
 
-    /// Lets a walk over the table project a subscription to many keys, from the beginning if one is under way.
+    /// Starts a scan over the table that projects a subscription to many keys; a scan in progress starts over.
     ///
-    /// - Returns: `false` where it is projected at once.
+    /// - Returns: `false` if the subscription is projected at once instead.
     mutating func projectsByScan(
         _ index: SubscriptionIndex, redrawsControls: Bool, _ store: borrowing EntityStore
     ) -> Bool {
@@ -140,7 +140,7 @@ extension SubscriptionRegistry {
         return true
     }
 
-    /// Notes what a subscriber has kept that is not sent again on its resume, so that its end will be told.
+    /// Records what a subscriber kept that is not sent again on its resume, so that its deletion will be sent.
     private mutating func assumeShown(
         by index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
     ) {
@@ -149,31 +149,31 @@ extension SubscriptionRegistry {
         guard !competes || store.kinds.hasWidgets else { return }
         for entity in store.followed(by: subscription)
         where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
-            // Its last row was of the usual situation, which is this session's still.
+            // Its last row was for the usual situation, which is still this session's.
             let form = renderer.form(of: entity, for: subscription, of: session, store)
             let placement = form?.placement
             change(index) { $0.show(entity, placement) }
             if let form = renderer.widgetForm(form) {
                 noteSent(form, of: entity, to: index, usedUpAt: nil)
             }
-            // It is not encoded again now, and has not been encoded since a restart.
+            // It is not encoded now, and has not been since a restart, so its controls are recorded here.
             if placement != nil { renderer.noteControls(in: entity, store) }
         }
     }
 
-    /// Lets every surface view of a session be projected anew, when it is written next: its situation changed.
+    /// Makes a projection due for every surface view of a session, because its situation changed.
     ///
-    /// - Parameter locked: The device was locked or unlocked: it shows more or less of its controls now.
+    /// - Parameter locked: The device was locked or unlocked, so it shows more or less of its controls.
     mutating func reproject(_ session: Session, locked: Bool) {
         for index in session.subscriptions {
             change(index) { subscription in
                 guard case .surface = subscription.terms.view, !subscription.terms.isNotice else { return }
-                // A row that looks different now leaves without a budget.
+                // A row that looks different now is free.
                 subscription.backlog?.reconsidersHeld = true
                 (subscription.needsProjection, subscription.mayGainWidgets) = (true, true)
                 if locked { subscription.needsControlsRedrawn = true }
                 guard !subscription.terms.competes, !subscription.isSituated else { return }
-                // The first row that looks different brings a cursor that says so.
+                // The first row that looks different has a cursor that says so.
                 subscription.isSituated = true
                 subscription.toldCursor = 0
             }
@@ -182,8 +182,8 @@ extension SubscriptionRegistry {
 }
 
 extension EntityStore {
-    /// What a subscription follows and its account may be shown, in the order of the table. Activities that compete are not among it: a
-    /// view has few of them (``lineup(for:kind:more:)``).
+    /// What a subscription follows and its account may see, in the order of the table, without competing activities: a view has
+    /// few of them (``lineup(for:kind:more:)``).
     func followed(by subscription: Subscription) -> [EntityIndex] {
         guard let account = subscription.competingAccount else {
             return visible(to: subscription.terms.account, followedBy: subscription.selector)

@@ -3,10 +3,10 @@ internal import Kinds
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Subscriptions with `deliver=notice`: they are told that something changed, and no rows.
+// Subscriptions with `deliver=notice`: they receive notices of changes, and no rows.
 extension SubscriptionRegistry {
-    /// Begins a subscription with `deliver=notice`. What is there now is not told, for its reader lists it; what changed since a
-    /// cursor is told in one line.
+    /// Begins a subscription with `deliver=notice`. The current state is not sent, because the reader lists it. Changes since a
+    /// cursor are sent as one line.
     mutating func fillNotice(
         _ index: SubscriptionIndex, after sequence: Int64?, _ store: inout EntityStore, _ renderer: inout RowRenderer
     ) {
@@ -27,7 +27,7 @@ extension SubscriptionRegistry {
         changesAfter sequence: Int64, in notice: NoticeDebt, of subscription: Subscription, _ store: inout EntityStore
     ) {
         guard subscription.key != nil || !store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence) else {
-            // The keys that it follows are not looked for among so many.
+            // With so many changes, those that it follows are not searched for.
             return notice.markOthers(first: sequence + 1, last: store.sequence)
         }
         let account = subscription.terms.account
@@ -46,7 +46,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// The reader may have read widgets before a restart in whose views controls stand: their changes are told too.
+    /// Before a restart, the reader may have read widgets whose views contain controls, so changes of these are sent too.
     private func noteControls(
         of subscription: Subscription, _ store: borrowing EntityStore, _ renderer: inout RowRenderer
     ) {
@@ -59,11 +59,11 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Notes a change for one that is told of it.
+    /// Records a change for a subscription with notices.
     ///
     /// - Parameters:
-    ///   - commit: What changed the key, or a control in its view.
-    ///   - last: The last commit of the same batch that did so; `nil` = this one.
+    ///   - commit: The commit that changed the key, or a control in its view.
+    ///   - last: The last such commit of the same batch; `nil` = this one.
     mutating func oweNotice(
         of entity: EntityIndex, commit: Int64, through last: Int64? = nil, to index: SubscriptionIndex,
         _ store: inout EntityStore,
@@ -82,7 +82,7 @@ extension SubscriptionRegistry {
 
     // MARK: Reading
 
-    /// A connection has read a key as it is now.
+    /// Records that a connection has read the current state of a key.
     mutating func noteRead(_ entity: EntityIndex, by session: Session, _ store: inout EntityStore) {
         for index in session.subscriptions {
             guard let notice = self[index]?.backlog?.notice, notice.read(entity) else { continue }
@@ -91,9 +91,9 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// A connection has read all keys of a pattern.
+    /// Records that a connection has read all keys of a pattern.
     ///
-    /// - Parameter commit: The newest one when it began to.
+    /// - Parameter commit: The newest commit when it began.
     mutating func noteRead(
         _ pattern: Pattern, through commit: Int64, by session: Session, _ store: inout EntityStore
     ) {
@@ -110,7 +110,7 @@ extension SubscriptionRegistry {
 }
 
 extension EntityStore {
-    /// Whether a `LIST` of a pattern looks at everything that a selector follows.
+    /// Whether a `LIST` of a pattern examines everything that a selector follows.
     fileprivate func covers(
         _ pattern: Pattern, withWidgets: Bool, _ selector: PatternIndex.Selector
     ) -> Bool {
@@ -125,7 +125,7 @@ extension EntityStore {
         }
     }
 
-    /// It is a kind of activities or controls. Boards are no kinds.
+    /// Whether it is a kind of activities or controls. Boards are not kinds.
     private func isKindOfOthers(_ number: Int32) -> Bool {
         kinds.current.contains { name, version in
             if case .widget = kinds.versions[version].body { return false }

@@ -3,15 +3,15 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-// Tiles that stacks suggest. Their keys are there as long as a board is looked at; each subscriber is owed the row of those that
-// its device shows.
+// Tiles that stacks suggest. Their keys exist while a board is followed; each subscriber gets the rows of those that its device
+// shows.
 extension SubscriptionRegistry {
-    /// Gives the suggestions of the boards that a subscription follows their keys.
+    /// Assigns keys to the suggestions on the boards that a subscription follows.
     func lookAtSuggestions(for subscription: Subscription, _ store: inout EntityStore) {
         guard case .surface = subscription.terms.view else { return }
         let boards = store.boardsWithSuggestions(
             followedBy: subscription.selector, account: subscription.terms.account)
-        // Of other boards, the next change tells the followers which suggestions have gone.
+        // On other boards, the next change notifies the followers of withdrawn suggestions.
         for board in boards where store.suggestions.lacksKeys(onBoard: board) {
             _ = store.updateSuggestions(onBoard: board)
         }
@@ -19,9 +19,9 @@ extension SubscriptionRegistry {
         for board in store.boardsWithVisits(followedBy: subscription.selector) { store.lookAtVisits(onBoard: board) }
     }
 
-    /// Owes a resuming subscription every suggestion that it may hold, or may be shown now.
+    /// Marks every suggestion pending that a resuming subscription may hold or may see now.
     ///
-    /// - Parameter isWalk: A walk over the table tells those that there are.
+    /// - Parameter isWalk: A scan over the table sends the existing ones.
     mutating func fillSuggestions(
         _ index: SubscriptionIndex, after sequence: Int64, isWalk: Bool = false, _ store: inout EntityStore
     ) {
@@ -43,8 +43,8 @@ extension SubscriptionRegistry {
 
     // MARK: Changes
 
-    /// Kinds have taken effect since the keys of suggestions were given: all of them are looked at anew. Where a kept tile was
-    /// forgotten, those of its board are.
+    /// Re-examines all suggestions after other kinds took effect. After a kept tile was forgotten, re-examines those of its
+    /// board.
     mutating func publishSuggestionsOfNewKinds(
         commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) {
@@ -67,13 +67,13 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// The boards that take suggestions, now that a kind names some, and that a subscription follows.
+    /// The followed boards that take suggestions, now that a kind names some.
     private func followedBoards(_ store: borrowing EntityStore) -> [Int32] {
         guard !store.kinds.suggested.isEmpty else { return [] }
         return store.boards.allBoardsWithSuggestions.filter { isFollowed(board: $0) }
     }
 
-    /// A board, or the kinds, have changed: subscribers are owed what looks different now.
+    /// Publishes a change of a board or of the kinds: marks what looks different for each subscriber.
     ///
     /// - Complexity: O(followers · suggestions of the board).
     mutating func publishSuggestions(
@@ -85,8 +85,8 @@ extension SubscriptionRegistry {
         let (keys, gone) = store.updateSuggestions(onBoard: number)
         for entity in keys {
             renderer.invalidate(entity)
-            // The board says nothing of what comes and goes by itself but its number. What is everybody's may have changed since it
-            // was looked at.
+            // A change of the board affects an unplaced widget's row only by its order. A widget of everybody's may have
+            // changed since the board was examined.
             let isChanged =
                 store.boardItem(at: entity)?.tile?.isVisit != true
                 || store.shownWidget(at: entity).map { store.isVisitorOfEverybody($0) && store[$0].rev > former }
@@ -103,14 +103,14 @@ extension SubscriptionRegistry {
                     oweSurroundings(of: entity, to: index, since: commit, &store)
                     sessions.makeReady(slot: subscription.session)
                 } else {
-                    // Another key may get the index: nothing may be looked at for this one.
+                    // Another key may get the index, so nothing may stay scheduled for this one.
                     forgetSent(entity, by: index)
                 }
             }
             giveBack(&followers)
         }
         store.free(suggestions: gone)
-        // The suggestions decide on the turns of the placed tiles too.
+        // The suggestions also affect the turns of the placed tiles.
         publishToNeighbours(
             of: store.itemsOfSuggestingStacks(onBoard: number), onBoard: number, commit: commit, &store, renderer,
             to: &sessions)
@@ -122,10 +122,10 @@ extension SubscriptionRegistry {
         store.free(suggestions: gone)
     }
 
-    /// A widget changed that stacks may suggest. Those that hold it as a suggestion are owed a row; the stacks of all boards
-    /// are looked at where it matters otherwise than before.
+    /// Publishes a change of a widget that stacks may suggest. Subscribers that hold it as a suggestion get a row. If its
+    /// relevance changed, the stacks of all boards are re-examined.
     ///
-    /// - Complexity: O(boards that are looked at).
+    /// - Complexity: O(followed boards).
     mutating func publishToSuggestions(
         of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
@@ -156,11 +156,11 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Owes the subscribers of a board a suggestion that looks different to them.
+    /// Marks a suggestion as pending for the subscribers of a board to whom it looks different.
     ///
     /// - Parameters:
-    ///   - isChanged: Its widget is, so whoever holds it is owed a row.
-    ///   - isAlike: It matters as before, so nobody else is.
+    ///   - isChanged: Its widget changed, so every holder gets a row.
+    ///   - isAlike: Its relevance is unchanged, so nobody else gets one.
     mutating func oweSuggestion(
         _ entity: EntityIndex, onBoard number: Int32, isChanged: Bool, isAlike: Bool = false, commit: Int64,
         _ store: inout EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
@@ -189,7 +189,7 @@ extension SubscriptionRegistry {
         giveBack(&followers)
     }
 
-    /// A subscriber is shown nothing of a suggestion: notes when that is looked at again.
+    /// Records when a suggestion that a subscriber does not see is examined again.
     mutating func noteHidden(_ entity: EntityIndex, from index: SubscriptionIndex, until date: Timestamp?) {
         guard let date else { return forgetSent(entity, by: index) }
         noteSent(scene: nil, tile: nil, of: entity, to: index, usedUpAt: date)

@@ -4,7 +4,8 @@ internal import TelltaleModel
 
 // Tiles whose widgets change.
 extension SubscriptionRegistry {
-    /// A widget changed, or a tile: the last one of all boards too, which leaves what came by itself.
+    /// Publishes a change of a widget or a tile to boards. Called for the removal of the last tile too, because unplaced tiles
+    /// may remain.
     ///
     /// - Parameter isFirst: The batch has not changed it before.
     mutating func publishToBoards(
@@ -21,7 +22,7 @@ extension SubscriptionRegistry {
             let isSuggesting =
                 store.boards.takesSuggestions(board) || store.suggestions.isVisited(board)
                 || !store.suggestions.keys(onBoard: board).isEmpty
-            // Once for all that a batch changed on it.
+            // Once for all changes of a batch on it.
             if isSuggesting, !store.suggestions.isCurrent(board, at: store.sequence) {
                 publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
             }
@@ -35,12 +36,12 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Rows of tiles come again when their widget changes. The tiles themselves do not change: their number may be great,
-    /// and nobody follows most of them.
+    /// Marks the rows of tiles dirty when their widget changes. The tiles themselves do not change: there may be many, and most
+    /// have no follower.
     ///
-    /// The rows are missing since the widget's commit: a cursor beyond it would resume without them.
+    /// The rows are missing since the widget's commit: a resume from a later cursor would lack them.
     ///
-    /// - Complexity: O(the tiles of the widget, and those of their boards that are followed).
+    /// - Complexity: O(the widget's tiles, and the followed tiles on their boards).
     private mutating func publishToTiles(
         of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
@@ -50,7 +51,7 @@ extension SubscriptionRegistry {
         for tile in store.boards.tiles(on: key) {
             renderer.invalidate(tile)
             let board = store[tile].kindName
-            // Of a hundred thousand boards with this widget, most have no follower.
+            // A hundred thousand boards may show this widget, and most have no follower.
             guard isFollowed(board: board) || !store.suggestions.keys(onBoard: board).isEmpty else { continue }
             tilesByBoard[board, default: []].append(tile)
             var followers = takeFollowers(of: tile, kind: board, isWidget: true)
@@ -74,7 +75,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Whether a change brings a tile that was not shown: in StandBy only those that come on top are.
+    /// Whether a change reveals a tile that was not shown: in StandBy, only those that come on top.
     private func isShownNow(
         _ tile: EntityIndex, to subscription: Subscription, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable
@@ -85,10 +86,10 @@ extension SubscriptionRegistry {
         return renderer.form(of: tile, for: subscription, of: session, store) != nil
     }
 
-    /// The turns of a smart stack stand in the rows of all of its tiles, and so do the order of a watch and the two places of
-    /// StandBy: those whose rows look different come again.
+    /// Marks the rows of neighbouring tiles dirty if they look different. The turns of a smart stack are in the rows of all its
+    /// tiles, and so are the order of a watch and the two places of StandBy.
     ///
-    /// - Parameter tiles: Their widgets, or what they are themselves, have changed.
+    /// - Parameter tiles: Tiles that changed, or whose widgets did.
     mutating func publishToNeighbours(
         of tiles: [EntityIndex], onBoard board: Int32, commit: Int64, _ store: inout EntityStore,
         _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
@@ -122,7 +123,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Owes a resuming subscription the tiles whose widgets changed after its cursor.
+    /// Marks the tiles pending for a resuming subscription whose widgets changed after its cursor.
     mutating func fillTiles(_ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore) {
         guard let subscription = self[index], case .surface = subscription.terms.view else { return }
         let account = subscription.terms.account
@@ -139,7 +140,7 @@ extension SubscriptionRegistry {
 }
 
 extension Surface {
-    /// Whether the number of a tile's place follows from what else it shows of the board: the order of a watch, and the two
-    /// places of StandBy.
+    /// Whether the number of a tile's place depends on the other tiles shown: the order of a watch, and the two places of
+    /// StandBy.
     var numbersTiles: Bool { self == .watch || self == .standby }
 }

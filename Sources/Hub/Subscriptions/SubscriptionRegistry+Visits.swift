@@ -3,21 +3,21 @@ internal import Machines
 internal import Surfaces
 internal import TelltaleModel
 
-// Widgets that come and go by themselves, on the boards that watches look at.
+// Relevant widgets that nobody placed, on the boards that watches follow.
 extension SubscriptionRegistry {
-    /// A widget that comes and goes by itself came, changed or went. Watches that hold it are owed a row; all that the boards of its
-    /// accounts show is looked at where it matters otherwise than before.
+    /// Publishes a relevant widget that came, changed or went. Watches that hold it get a row. If its relevance changed,
+    /// everything on the boards of its accounts is re-examined.
     ///
-    /// Boards that look at a widget which is everybody's, or was, wait for their turn.
+    /// Boards that show a widget that is or was everybody's wait for their turn.
     ///
-    /// - Complexity: O(the boards of its accounts that watches look at).
+    /// - Complexity: O(the boards of its accounts that watches follow).
     mutating func publishToVisits(
         of member: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         if store.isVisitorOfEverybody(member) {
             if store.mayBeOnBoards(member) { changeBoardWalk { $0.demand(since: commit) } }
-            // Told to all of them, whatever it was before.
+            // Sent to all of them, whatever it was before.
             if store.suggestions.visitRelevance[member] != nil {
                 store.changeSuggestions { $0.visitRelevance[member] = nil }
             }
@@ -53,12 +53,12 @@ extension SubscriptionRegistry {
         store.changeSuggestions { $0.visitRelevance[member] = $0.isHeld(member) ? relevance : nil }
     }
 
-    /// Whether a subscription follows a board, or a key of it, whatever stands there.
+    /// Whether a subscription follows a board, or a key of it that may not exist.
     func isFollowed(board number: Int32) -> Bool {
         tileFollowers[number] != nil || hasFollowers(ofBoard: number)
     }
 
-    /// Goes on looking at the boards that wait for it, as far as a batch does that.
+    /// Continues re-examining the boards that wait for it, within the limit of a batch.
     mutating func goOnLookingAtBoards(
         _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) {
@@ -69,9 +69,9 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Looks at a board out of turn, where it waits: somebody is to be told what stands on it now.
+    /// Re-examines a waiting board out of turn, because its current content is about to be sent.
     ///
-    /// - Returns: Whether it was to be looked at.
+    /// - Returns: Whether it was waiting.
     @discardableResult
     mutating func lookAtWaiting(
         board number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
@@ -83,13 +83,12 @@ extension SubscriptionRegistry {
         return true
     }
 
-    /// - Returns: `false` where either is not known.
+    /// - Returns: `false` if either is unknown.
     private func isAlike(_ relevance: [Relevance]?, _ former: [Relevance]?, at time: Timestamp) -> Bool {
         zip(relevance ?? [], former ?? []).map { $0.isAlike($1, from: time) } == [true, true]
     }
 
-    /// Whether a widget is still there for the account of a board, and takes no other one's place: a board does not look at more of
-    /// them than a number.
+    /// Whether a widget is still there for a board's account and displaces no other: a board considers a limited number of them.
     private func isUnmoved(
         _ member: EntityIndex, isKnown: Bool, onBoard board: Int32, _ store: borrowing EntityStore
     ) -> Bool {
@@ -99,7 +98,7 @@ extension SubscriptionRegistry {
             && (!isKnown || store.isVisible(member, to: account))
     }
 
-    /// A board was read long ago: what comes and goes by itself keeps its keys where a watch follows it.
+    /// A board was read long ago: its relevant widgets keep their keys only if a watch follows it.
     mutating func endReading(_ number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer) {
         var isFollowed = false
         for entity in store.boards.items(onBoard: number) + store.suggestions.visits(onBoard: number)
@@ -128,7 +127,7 @@ extension SubscriptionRegistry {
         return isFollowed
     }
 
-    /// The boards that watches follow, now that kinds have taken effect.
+    /// The boards that watches follow, after kinds have taken effect.
     mutating func boardsFollowedByWatches(_ store: borrowing EntityStore) -> [Int32] {
         guard !store.kinds.visiting.isEmpty else { return [] }
         var found: [Int32] = []
@@ -142,6 +141,6 @@ extension SubscriptionRegistry {
 }
 
 extension Subscription {
-    /// It has the widgets themselves, and no tile shows them to it by itself.
+    /// It gets the widgets themselves, so it gets no tiles of relevant widgets.
     var followsEverything: Bool { selector == .allWithWidgets || selector == .all }
 }

@@ -4,7 +4,7 @@ internal import TelltaleModel
 
 // The rows of widgets that subscribers hold.
 extension SubscriptionRegistry {
-    /// Notes the row of a widget that a subscriber was sent, or is known to hold.
+    /// Records the row of a widget that a subscriber was sent, or is known to hold.
     mutating func noteSent(
         _ form: WidgetForm, of entity: EntityIndex, to index: SubscriptionIndex, usedUpAt: Timestamp?,
         digest: UInt32 = 0
@@ -12,7 +12,7 @@ extension SubscriptionRegistry {
         noteSent(scene: form.sceneBox, tile: form.tile, of: entity, to: index, usedUpAt: usedUpAt, digest: digest)
     }
 
-    /// - Parameter scene: `nil` for a suggestion that the subscriber is not shown now.
+    /// - Parameter scene: `nil` for a suggestion that the subscriber does not see now.
     mutating func noteSent(
         scene: WidgetForm.SceneBox?, tile: TileSight?, of entity: EntityIndex, to index: SubscriptionIndex,
         usedUpAt: Timestamp?, digest: UInt32 = 0
@@ -31,10 +31,10 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Has a subscription looked at when its entries of a widget are used up.
+    /// Schedules a subscription for when its entries of a widget are used up.
     private mutating func watch(_ entity: EntityIndex, of index: SubscriptionIndex, at time: Timestamp) {
         if changeTimelines({ $0.isSweepDue }) {
-            // Moments that were replaced are dropped, when they may be more than the others.
+            // Replaced moments are dropped when they may outnumber the others.
             var kept = changeTimelines { watch in watch.take() }
             kept.removeAll { moment in
                 self[moment.subscription]?.backlog?.widgets[moment.entity.rawValue]?.watchedAt != moment.time
@@ -44,7 +44,7 @@ extension SubscriptionRegistry {
         changeTimelines { $0.insert(time, entity, of: index) }
     }
 
-    /// A subscriber holds no row of a widget any more.
+    /// Records that a subscriber holds no row of a widget any more.
     mutating func forgetSent(_ entity: EntityIndex, by index: SubscriptionIndex) {
         change(index) { subscription in
             guard subscription.backlog?.widgets.removeValue(forKey: entity.rawValue) != nil else { return }
@@ -52,7 +52,7 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Owes a row to each subscriber that has used up its entries at `time`. What is owed is no commit's.
+    /// Marks a row pending for each subscriber that has used up its entries at `time`. The row belongs to no commit.
     mutating func oweUsedUp(at time: Timestamp, _ store: inout EntityStore, to sessions: inout SessionTable) {
         while let moment = changeTimelines({ $0.pop(by: time) }) {
             guard let subscription = self[moment.subscription],
@@ -71,11 +71,11 @@ extension SubscriptionRegistry {
         }
     }
 
-    /// Whether a subscriber holds a widget as it would not be drawn any more: the situation of its device has changed.
+    /// Whether a subscriber holds a widget in an outdated form, because the situation of its device has changed.
     ///
     /// - Parameters:
-    ///   - form: As it would be drawn now; `nil` = not at all.
-    ///   - time: The kinds' clock: turns of a stack that the subscriber was told have come by then.
+    ///   - form: The form as it would be drawn now; `nil` = not at all.
+    ///   - time: The kinds' clock: turns of a stack that the subscriber knows have happened by then.
     func looksDifferent(
         _ form: WidgetForm?, _ entity: EntityIndex, to subscription: Subscription, at time: Timestamp,
         _ store: borrowing EntityStore
@@ -87,14 +87,13 @@ extension SubscriptionRegistry {
 }
 
 extension EntityStore {
-    /// Whether a subscriber that was sent the row of a widget's newest commit may have used up the entries that were in
-    /// it.
+    /// Whether a subscriber may have used up the entries in the row of a widget's newest commit.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
         if isSuggestion(entity) { return true }
         if boardItem(at: entity) != nil {
             let isOnWatch = subscription.terms.view == .surface(.watch)
-            // A walk over everything does not look at the other tiles of a board.
+            // A scan over everything does not examine the other tiles of a board.
             if isOnWatch, case .allWithWidgets = subscription.selector { return true }
             if mayTurnsBeUsedUp(ofTile: entity, isOnWatch: isOnWatch) { return true }
         }

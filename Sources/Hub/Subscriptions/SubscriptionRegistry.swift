@@ -4,36 +4,36 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Every subscription, the index of the followers of each key, and what each subscription is still owed.
+/// Every subscription, the index of each key's followers, and what is pending for each subscription.
 ///
 /// Invariants:
-/// - A subscription stands in the index of its selector, or among the competitors, exactly as long as it is in the table.
-/// - A key that waits for a subscription to many keys is held in the store until its row has left; a subscription to one
-///   key holds that key for as long as it is there.
-/// - A subscription that is owed a row has its session in the ready queue, or blocked, or the row is held back by a rate.
+/// - A subscription is in the index of its selector, or among the competitors, exactly as long as it is in the table.
+/// - A key that is pending for a subscription to many keys is retained in the store until its row is sent; a subscription to one
+///   key retains that key while it exists.
+/// - If a row is pending for a subscription, its session is in the ready queue or blocked, or the row is held back by a rate.
 struct SubscriptionRegistry: ~Copyable {
     private let addressOnly = AddressOnly()
     private var table = SubscriptionTable()
-    /// Of those that do not stand among ``competitors``.
+    /// Subscriptions that are not among ``competitors``.
     private var patterns = PatternIndex()
     private var competitors = Competitors()
-    /// Subscriptions whose resume is a walk that may be under way.
+    /// Subscriptions whose resume is a scan that may be in progress.
     private var resuming: Set<SubscriptionIndex> = []
-    /// The terms of the newest subscription: the next one's are alike more often than not.
+    /// The terms of the newest subscription, because the next ones are usually equal.
     private var lastTerms: SubscriptionTerms?
-    /// Reused by every walk over a key's followers.
+    /// Reused for every iteration over a key's followers.
     private var followerBuffer: [SubscriptionIndex] = []
     /// When entries of widgets that were sent are used up.
     private var timelines = TimelineWatch()
-    /// Boards that wait to be looked at.
+    /// Boards that wait to be re-examined.
     private(set) var boardWalk = BoardWalk()
-    /// How many subscriptions follow single keys of each board.
+    /// The number of subscriptions to single keys of each board.
     private(set) var tileFollowers: [Int32: Int] = [:]
-    /// Of subscriptions that are gone: what waited for them is given up little by little.
+    /// Backlogs of closed subscriptions, released little by little.
     private var retired: [Backlog] = []
     let limits: Limits
 
-    /// Keys that are given up in one batch.
+    /// Keys released in one batch.
     private static let keysFreedAtOnce = 2_048
 
     init(limits: Limits = Limits()) { self.limits = limits }
@@ -41,7 +41,7 @@ struct SubscriptionRegistry: ~Copyable {
     var count: Int { table.count }
     func forEach(_ body: (Subscription) -> Void) { table.forEach(body) }
 
-    /// `nil` where there is none (any more).
+    /// `nil` if there is none (any more).
     subscript(index: SubscriptionIndex) -> Subscription? { table[index] }
 
     /// Changes the one at `index`, if there is one.
@@ -54,13 +54,13 @@ struct SubscriptionRegistry: ~Copyable {
     var nextUsedUp: Timestamp? { timelines.next }
     mutating func changeTimelines<Result>(_ body: (inout TimelineWatch) -> Result) -> Result { body(&timelines) }
 
-    // MARK: Walks of resumes
+    // MARK: Scans of resumes
 
-    /// A walk of a resume begins.
+    /// Records that the scan of a resume has begun.
     mutating func noteResume(_ index: SubscriptionIndex) { resuming.insert(index) }
 
-    /// Lets walks of resumes hold the keys that a commit forgets and that they have yet to reach: their deletion is told
-    /// then, although nothing stands behind them any more.
+    /// Retains forgotten keys for the scans of resumes that have not reached them. Their deletion is sent then, although the keys
+    /// no longer exist.
     mutating func hold(_ forgotten: [EntityIndex], _ store: inout EntityStore) {
         guard !forgotten.isEmpty, !resuming.isEmpty else { return }
         for index in resuming {
@@ -82,7 +82,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     // MARK: Coming and going
 
-    /// The terms of these words. Interned: a subscription with the terms of the one before shares its object.
+    /// The terms of a `SUB`. Equal consecutive terms share one object.
     mutating func terms(
         view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
         widgets: WidgetTerms = WidgetTerms(), isNotice: Bool = false
@@ -125,7 +125,7 @@ struct SubscriptionRegistry: ~Copyable {
         }
         for entity in subscription.backlog?.notice?.removeAll() ?? [] { store.release(entity) }
         guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return }
-        // The first part at once: most have no more.
+        // The first part at once: most backlogs have no more.
         if backlog.releaseWaiting(limit: Self.keysFreedAtOnce / 32, &store) == Self.keysFreedAtOnce / 32 {
             retired.append(backlog)
         }
@@ -143,7 +143,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     var hasRetired: Bool { !retired.isEmpty }
 
-    /// Gives up a part of what waited for subscriptions that are gone.
+    /// Releases a part of what was pending for closed subscriptions.
     mutating func freeRetired(_ store: inout EntityStore) {
         var left = Self.keysFreedAtOnce
         while left > 0, let backlog = retired.last {
@@ -163,24 +163,23 @@ struct SubscriptionRegistry: ~Copyable {
         patterns.hasFollowers(ofBoard: number) || competitors.hasFollowers(ofBoard: number)
     }
 
-    /// Other changes than before may concern a view of an account when it differs.
+    /// If it differs, other changes than before may concern an account's view.
     var competitorRevision: Int { competitors.revision }
 
-    /// What a subscription shows follows from so many of a kind's first activities.
+    /// Sets how many of a kind's first activities determine what a subscription shows.
     mutating func setDepth(_ depth: Int, of index: SubscriptionIndex) {
         guard let subscription = table[index] else { return }
         competitors.setDepth(depth, limit: limits.activitiesPerView, of: index, subscription.selector)
     }
 
-    /// Two of those that are shown the same rows. Those in which activities compete are not.
+    /// Whether at least two subscriptions get the same rows. Those with competing activities do not.
     func hasSeveralFollowers(of entity: EntityIndex, kind: Int32) -> Bool {
         patterns.hasSeveralFollowers(of: entity, kind)
     }
 
-    // MARK: What waits
+    // MARK: Pending rows
 
-    /// Changes the queue of a subscription, in which `entity` begins to wait when `body` says so, and is held from then
-    /// on.
+    /// Lets `body` change the queue of a subscription. If it returns true, `entity` was newly added and is retained.
     mutating func enqueue(
         _ entity: EntityIndex, in index: SubscriptionIndex, _ store: inout EntityStore,
         _ body: (inout DirtyQueue) -> Bool
@@ -189,9 +188,9 @@ struct SubscriptionRegistry: ~Copyable {
         if holds == true { store.retain(entity) }
     }
 
-    /// Owes a subscription a row whose own key did not change, but what is drawn of it did.
+    /// Marks the row dirty because something embedded in it changed.
     ///
-    /// - Parameter commit: What made the difference, or the one behind the newest: nothing that a resume could miss.
+    /// - Parameter commit: The commit that caused it, or the next one if no resume could miss the change.
     mutating func oweSurroundings(
         of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: inout EntityStore
     ) {
@@ -201,15 +200,15 @@ struct SubscriptionRegistry: ~Copyable {
         }
     }
 
-    /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
+    /// The pending change of the subscription at `index`, if that is all and it may be sent at once.
     @inline(__always)
     func pendingUpdate(of index: SubscriptionIndex) -> PendingUpdate? { table.change(owedTo: index) }
 
-    /// Whether a walk over a session's subscriptions may pass it by.
+    /// Whether an iteration over a session's subscriptions may skip it.
     @inline(__always)
     func isOwedNothing(_ index: SubscriptionIndex) -> Bool { table.isOwedNothing(index) }
 
-    /// It has been sent its ``pendingUpdate(of:)``, with the cursor of `commit`.
+    /// Its ``pendingUpdate(of:)`` was sent with the cursor of `commit`.
     @inline(__always)
     mutating func markSent(_ index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
         table.markSent(index, showing: placement, at: commit)
@@ -217,9 +216,9 @@ struct SubscriptionRegistry: ~Copyable {
 
     // MARK: Rates
 
-    /// Lets go of what a rate held back until `now`.
+    /// Releases the rows that a rate held back until `now`.
     ///
-    /// - Returns: Whether there was something.
+    /// - Returns: Whether there were any.
     mutating func release(_ indices: [SubscriptionIndex], at now: MonotonicTime) -> Bool {
         var isAny = false
         for index in indices {
@@ -233,7 +232,7 @@ struct SubscriptionRegistry: ~Copyable {
         return isAny
     }
 
-    /// When the next row that a rate holds back may leave.
+    /// When the next row that a rate holds back may be sent.
     func nextRelease(of indices: [SubscriptionIndex]) -> MonotonicTime? {
         indices.compactMap { table[$0]?.backlog?.nextRelease }.min()
     }
@@ -244,7 +243,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     // MARK: Changes
 
-    /// Owes every follower of a changed key its row.
+    /// Marks the row of a changed key as pending for every follower.
     mutating func publish(
         _ changes: [Change], _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
@@ -258,7 +257,7 @@ struct SubscriptionRegistry: ~Copyable {
             let reach = store.touch(entity, within: competitors.depth(limit: limits.activitiesPerView))
             var followers = takeFollowers(
                 of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget, reach)
-            // Without any, the change is not even looked at: it holds an activity, which is long out of the cache.
+            // Without followers, the change is not read at all: it references an activity, which is probably out of the cache.
             if !followers.isEmpty {
                 var change = changes[position]
                 change.isReordered = reach?.isReordered != false
@@ -267,7 +266,7 @@ struct SubscriptionRegistry: ~Copyable {
             giveBack(&followers)
             let isOnBoards = changes[position].isWidget && (!store.boards.isEmpty || !store.suggestions.isEmpty)
             guard isOnBoards || renderer.hasControlReferences else { continue }
-            // Rows around a key are owed once for all that a batch changed of it: there may be many.
+            // Rows around a key are marked once per batch: there may be many.
             let isFirst = changes.count == 1 || surrounded.insert(entity).inserted
             if isOnBoards {
                 publishToBoards(of: entity, commit: commit, isFirst: isFirst, &store, &renderer, to: &sessions)
@@ -279,7 +278,7 @@ struct SubscriptionRegistry: ~Copyable {
         if boardWalk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
     }
 
-    /// - Parameter reach: Of a change of an activity: those that it does not concern are left out.
+    /// - Parameter reach: For a change of an activity: subscriptions outside it are left out.
     mutating func takeFollowers(
         of entity: EntityIndex, kind: Int32, isWidget: Bool, _ reach: Competition.Reach? = nil
     ) -> [SubscriptionIndex] {
@@ -308,7 +307,7 @@ struct SubscriptionRegistry: ~Copyable {
         if !change.isAnnounced {
             switch table.owe(change.commit, to: index) {
             case .begun: return sessions.makeReady(slot: table.session(of: index))
-            // Its session has been ready since the first of them.
+            // Its session has been ready since the first pending commit.
             case .folded: return
             case .refused: break
             }
@@ -323,7 +322,7 @@ struct SubscriptionRegistry: ~Copyable {
         guard let terms = table.terms(of: index) else { return }
         let entity = change.entity
         if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, &store, &sessions) }
-        // By what the change made of it, and not what the whole batch did.
+        // Judged by what this change did, and not the whole batch.
         let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
         let owes = table.change(index) { subscription in
             if let holds = subscription.backlog?.markAhead(change, isSeen: sees) {
@@ -336,8 +335,8 @@ struct SubscriptionRegistry: ~Copyable {
             return true
         }
         if terms.competes, !change.isWidget, sees || change.isAddressed(to: terms.account) {
-            // Even one that was not shown may have kept others from their places, and leave now. One that is shown, and stays where
-            // it is, changes nothing beside its own row.
+            // Even an activity that was not shown may have displaced others, and leave now. A shown one that stays in place
+            // changes only its own row.
             if change.isReordered || !sees || table[index]?.shown(entity) == nil {
                 table.change(index) { $0.needsProjection = true }
             }
@@ -349,7 +348,7 @@ struct SubscriptionRegistry: ~Copyable {
         sessions.makeReady(slot: table.session(of: index))
     }
 
-    /// Lets what a commit brought beside its row go out before it.
+    /// Queues the announcements of a commit before its row.
     private mutating func announce(
         _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer, _ sessions: borrowing SessionTable

@@ -1,43 +1,43 @@
 internal import FanOut
 internal import Surfaces
 
-/// Every subscription of every session, in one piece of memory.
+/// Every subscription of every session, in one allocation.
 struct SubscriptionTable {
     private var places: [Subscription?] = []
     private var free: [SubscriptionIndex] = []
 
     var count: Int { places.count - free.count }
 
-    /// `nil` where there is none (any more).
+    /// `nil` if there is none (any more).
     subscript(index: SubscriptionIndex) -> Subscription? { places[Int(index.rawValue)] }
 
-    /// Its terms, without touching the rest of it: they are asked for every row.
+    /// Its terms, without touching the rest of it: they are read for every row.
     func terms(of index: SubscriptionIndex) -> SubscriptionTerms? { places[Int(index.rawValue)]?.terms }
 
-    /// Where its session stands in the hub's table.
+    /// Its session's slot in the hub's table.
     func session(of index: SubscriptionIndex) -> Int32? { places[Int(index.rawValue)]?.session }
 
-    /// Whether a walk over a session's subscriptions may pass it by.
+    /// Whether an iteration over a session's subscriptions may skip it.
     func isOwedNothing(_ index: SubscriptionIndex) -> Bool { places[Int(index.rawValue)]?.isOwedNothing != false }
 
     /// Changes the one at `index`, if there is one.
     ///
-    /// A closure and no `subscript { _modify }`: that allocates its frame, at each of several looks for every row.
+    /// A closure instead of `subscript { _modify }`, which allocates its frame at each of several calls for every row.
     @discardableResult
     mutating func change<Result>(_ index: SubscriptionIndex, _ body: (inout Subscription) -> Result) -> Result? {
         places[Int(index.rawValue)]?.change(by: body)
     }
 
-    /// The change that the one at `index` is owed the row of, where it is owed that alone, and at once.
+    /// The pending change of the subscription at `index`, if that is all and it may be sent at once.
     func change(owedTo index: SubscriptionIndex) -> PendingUpdate? { places[Int(index.rawValue)]?.pendingUpdate }
 
-    /// The one at `index` has been sent it: it shows `placement` of its key, and has been told the cursor of `commit`.
+    /// The pending change was sent: the subscription shows `placement` for its key, and has received the cursor of `commit`.
     mutating func markSent(_ index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
         var places = places.mutableSpan
         places[Int(index.rawValue)]?.markSent(showing: placement, at: commit)
     }
 
-    /// Owes the one at `index` the row of a commit, where it needs no backlog for that.
+    /// Marks the row of a commit as pending for the subscription at `index`, if that needs no backlog.
     mutating func owe(_ commit: Int64, to index: SubscriptionIndex) -> Owing {
         var places = places.mutableSpan
         return places[Int(index.rawValue)]?.owe(commit) ?? .refused

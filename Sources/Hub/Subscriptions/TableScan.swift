@@ -1,26 +1,26 @@
 internal import FanOut
 internal import TelltaleModel
 
-/// A walk over the table of keys that gives a subscription to many keys its snapshot, its resume, or its rows anew.
+/// A scan over the table of keys that sends a subscription to many keys its snapshot, its resume, or its rows again.
 ///
-/// The debt is a position in the table, however many keys follow it. Only changes of keys that the walk has yet to
-/// reach, and that a row alone would not tell, are kept beside it.
+/// What is pending is a position in the table, however many keys follow it. Only changes of keys that the scan has not reached,
+/// and that a row alone would not show, are stored in addition.
 struct TableScan {
     enum Purpose: Equatable {
         case snapshot
         /// The keys that changed after the sequence of a cursor.
         case resume(after: Int64)
-        /// Rows that look different since the situation of the device changed; with `controls`, controls and rows with
-        /// controls are written in any case.
+        /// Rows that look different since the situation of the device changed; with `controls`, controls and rows with controls
+        /// are written in any case.
         case projection(controls: Bool)
     }
 
     let purpose: Purpose
-    /// The index that is looked at next.
+    /// The next index to examine.
     var position: Int32 = 0
-    /// Keys that came after the walk began lie here or behind the position, and wait in the queue.
+    /// Keys created after the scan began are at or after this, or before the position, and wait in the queue.
     let end: Int32
-    /// Keys that changed and lie ahead, with what goes out before their rows.
+    /// Changed keys ahead of the position, with the announcements before their rows.
     var ahead = DirtyQueue()
 
     init(_ purpose: Purpose, end: Int) {
@@ -29,13 +29,13 @@ struct TableScan {
     }
 
     var isOver: Bool { position >= end }
-    /// How many keys it has yet to look at.
+    /// How many keys it has not examined yet.
     var remainingCount: Int { Int(end - position) }
 
     /// Whether `LIVE` follows it.
     var endsInLive: Bool { if case .projection = purpose { false } else { true } }
 
-    /// Whether it will come to `entity`, and tell its newest state.
+    /// Whether it will reach `entity` and send its newest state.
     func covers(_ entity: EntityIndex) -> Bool {
         endsInLive && entity.rawValue >= position && entity.rawValue < end
     }

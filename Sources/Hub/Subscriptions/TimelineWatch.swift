@@ -4,8 +4,8 @@ internal import TelltaleModel
 
 /// The moments, on the kinds' clock, at which a subscriber has used up the entries of a widget that it was sent.
 ///
-/// They are no records: an entry's date that comes changes nothing. A replaced moment stays until it comes up, and is
-/// passed over then.
+/// They are not recorded: reaching the date of an entry changes nothing. A replaced moment stays until it comes up, and is then
+/// skipped.
 struct TimelineWatch {
     struct Moment: Comparable {
         var time: Timestamp
@@ -30,10 +30,10 @@ struct TimelineWatch {
         moments.insert(Moment(time: time, subscription: subscription, entity: entity))
     }
 
-    /// There are twice as many as after the last ``restore(_:)``.
+    /// Whether there are twice as many as after the last ``restore(_:)``.
     var isSweepDue: Bool { moments.count >= sweepCount }
 
-    /// Takes all of them, in no order.
+    /// Removes and returns all of them, in no order.
     mutating func take() -> [Moment] {
         defer { moments = Heap() }
         return moments.unordered
@@ -44,7 +44,7 @@ struct TimelineWatch {
         sweepCount = max(Self.leastSweep, 2 * kept.count)
     }
 
-    /// Takes the earliest moment at or before `time`.
+    /// Removes and returns the earliest moment at or before `time`.
     mutating func pop(by time: Timestamp) -> Moment? {
         guard let next = moments.min, next.time <= time else { return nil }
         return moments.popMin()

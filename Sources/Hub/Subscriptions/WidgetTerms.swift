@@ -3,15 +3,15 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// How a subscription, or a single look, shows widgets.
+/// How a subscription or a single request shows widgets.
 struct WidgetTerms: Hashable, Sendable {
-    /// `nil` for the place that the surface shows without being told one.
+    /// `nil` for the default place of the surface.
     var place: WidgetPlace?
-    /// It is of a place that shows controls and no widgets.
+    /// It is for a place that shows controls and no widgets.
     var isElsewhere = false
     var family: WidgetFamily?
     var mode: WidgetMode?
-    /// Of whoever looks at everything without an account: suggestions are shown of boards that are everybody's alone.
+    /// A reader of everything without an account sees the suggestions of everybody's boards only.
     var hidesOwnedSuggestions = false
     /// How many later entries a row has.
     var ahead: UInt8 = 4
@@ -19,9 +19,9 @@ struct WidgetTerms: Hashable, Sendable {
     init() {}
 
     /// - Parameters:
-    ///   - pattern: Of the keys; `nil` = a request names one.
-    ///   - account: For which they are shown.
-    /// - Throws: `bad_attr` for a family or a mode that there is not.
+    ///   - pattern: The keys' pattern; `nil` = a request that names one key.
+    ///   - account: The account for which they are shown.
+    /// - Throws: `bad_attr` for an unknown family or mode.
     init(
         _ look: WidgetLook, placement: String?, of pattern: Pattern? = nil, account: String? = nil
     ) throws(WireError) {
@@ -46,7 +46,8 @@ struct WidgetTerms: Hashable, Sendable {
             .badAttribute, "\(name)=\(text) is no \(name) of a widget; there are \(values.joined(separator: ", "))")
     }
 
-    /// Adds what differs from the default to a selection: a subscription that says nothing of widgets selects as ever.
+    /// Adds what differs from the default to a selection, so that the selection of a subscription without widget terms does not
+    /// change.
     func combine(into hash: inout StableHash) {
         if let family { hash.combine(family.rawValue) }
         if let mode { hash.combine(mode.rawValue) }
@@ -56,29 +57,28 @@ struct WidgetTerms: Hashable, Sendable {
 
 /// The row of a widget that a subscriber holds. A subscriber of everything has one for each widget.
 struct WidgetSent {
-    /// How it is drawn; widgets that are drawn alike have one object. `nil`: none is held. It is a suggestion, which may be
-    /// shown later.
+    /// How it is drawn; equal scenes share one object. `nil`: no row is held, for a suggestion that may be shown later.
     var scene: WidgetForm.SceneBox?
-    /// Of a tile: where it stands.
+    /// For a tile: its position.
     var tile: SentTile
-    /// When another row is due, because the entries in it are used up; `nil` = they are all there are.
+    /// When the next row is due, because its entries are used up; `nil` = it has all entries.
     var usedUpAt: Timestamp?
-    /// When the watch looks at it; never later than ``usedUpAt``.
+    /// When the watch examines it; never later than ``usedUpAt``.
     var watchedAt: Timestamp?
-    /// A hash of its rev and its bytes, where another row is due; 0 elsewhere. Of 32 bits, which cost the row no room.
+    /// A hash of its rev and its bytes if another row is due; 0 otherwise. 32 bits fit without enlarging the value.
     var digest: UInt32 = 0
 }
 
-/// The place of a tile in the row that a subscriber holds.
+/// The position of a tile in the row that a subscriber holds.
 enum SentTile {
-    /// Of a widget that is no tile.
+    /// The widget is not a tile.
     case none
-    /// Of a tile that stays where it is, until something changes: the hash of its sight.
+    /// A tile that stays in place until something changes: the hash of its view state.
     case resting(Int)
-    /// Of one that moves by itself.
+    /// A tile that moves with time.
     case moving(MovingTile)
 
-    /// Objects, because few tiles move.
+    /// A class, because few tiles move.
     final class MovingTile: Sendable {
         let sight: TileSight
 
@@ -94,12 +94,12 @@ enum SentTile {
         self = rests ? .resting(sight.hashValue) : .moving(MovingTile(sight))
     }
 
-    /// Whether a tile that was told so stands there now.
+    /// Whether a tile with this last row is at that position now.
     ///
     /// - Parameters:
-    ///   - sight: Where it stands now.
-    ///   - time: The kinds' clock: turns that the subscriber was told have come by then.
-    ///   - key: Of the tile.
+    ///   - sight: Its position now.
+    ///   - time: The kinds' clock: turns that the subscriber knows have happened by then.
+    ///   - key: The tile's key.
     func isAt(_ sight: TileSight?, at time: Timestamp, _ key: Key?) -> Bool {
         switch self {
         case .none: sight == nil
