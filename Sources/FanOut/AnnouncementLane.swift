@@ -9,8 +9,7 @@ struct AnnouncementLane: Sendable {
     var oldest: (raw: Int32, rev: Int64)? { waiting.first }
 
     mutating func insert(_ raw: Int32, rev: Int64) {
-        // An announcement is nearly always the newest. One whose row was delayed comes back behind newer ones of
-        // other keys.
+        // An announcement is usually the newest. If its row was delayed, it returns after newer announcements of other keys.
         let place = waiting.lastIndex { $0.rev <= rev }.map { $0 + 1 } ?? 0
         waiting.insert((raw, rev), at: place)
     }

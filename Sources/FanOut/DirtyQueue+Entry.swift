@@ -6,7 +6,7 @@ extension DirtyQueue.Entry {
 
     /// Makes the row of a snapshot.
     ///
-    /// - Parameter firstCommit: The commit behind the newest.
+    /// - Parameter firstCommit: The commit after the newest.
     public init(snapshotSince firstCommit: Int64) { self.init(firstCommit: firstCommit, isSnapshot: true) }
 
     /// Makes the row of a key that may have changed since the cursor of a resume.
@@ -14,7 +14,7 @@ extension DirtyQueue.Entry {
         self.init(firstCommit: firstCommit, cause: .resume, tellsDeletion: true)
     }
 
-    /// Makes the row of a key that is drawn otherwise, without a commit of its own.
+    /// Makes the row of a key that is drawn differently, although no commit changed the key itself.
     public init(surroundingsSince firstCommit: Int64) { self.init(firstCommit: firstCommit, hasOwnCommit: false) }
 
     /// The same row as part of a resume.

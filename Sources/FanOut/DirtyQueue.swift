@@ -47,8 +47,8 @@ public struct DirtyQueue: Sendable {
     /// missed milestones that one row names (Protocols/Line/line-protocol.md §5).
     public static let announcementLimit = 64
 
-    /// The waiting keys, in order, as long as they are few and fresh. This form needs no table and can be compared as a
-    /// whole. While it is not empty, all other storage is empty.
+    /// The waiting keys, in order, while they are few and fresh. This form needs no table, and two of them can be compared
+    /// directly. While it is not empty, all other storage is empty.
     public private(set) var fresh: [FreshKey] = []
     private var order: Deque<Int32> = []
     private var entries: [Int32: Entry] = [:]
@@ -126,7 +126,7 @@ public struct DirtyQueue: Sendable {
         order.append(entity.rawValue)
     }
 
-    /// Records that a change of its surroundings changed how `entity` is drawn. It misses no commit of its own.
+    /// Records that a change of its surroundings changed how `entity` is drawn. The key itself has no new commit.
     ///
     /// - Parameter firstCommit: The commit that changed the surroundings, or the next commit if none did.
     /// - Returns: `true` if the key was not waiting yet.
@@ -224,7 +224,7 @@ public struct DirtyQueue: Sendable {
 
     /// Takes the row of `entity` out of its turn; `nil` if it does not wait.
     ///
-    /// The place in the order stays, and ``popFirst()`` passes it: a key that waits again behind a removal leaves at the earlier place.
+    /// Its place in the order stays, and ``popFirst()`` skips it: a key that is added again takes the earlier place.
     public mutating func remove(_ entity: EntityIndex) -> Entry? {
         guard count > 0 else { return nil }
         tabulate()
@@ -301,7 +301,7 @@ public struct DirtyQueue: Sendable {
         case .alert(let rev, _) where namesAlert: name = "ALERT rev=\(rev)"
         case .alert: return
         }
-        // The list is bounded, so that a stalled reader is not owed a line of megabytes. `skip` counts all that it
+        // The list is bounded, so that a stalled reader does not accumulate a line of megabytes. `skip` counts everything it
         // missed.
         if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
             tellingByteCount -= oldest.byteCount

@@ -77,7 +77,7 @@ struct HeldKeys: Sendable {
 
     private mutating func removeEnded() {
         guard ended.count <= delays.count + Self.spareCount else {
-            // A single long delay keeps every place that ended behind it, so the heap is rebuilt.
+            // A single long delay keeps every place that ended after it, so the heap is rebuilt.
             places = Heap(delays.unordered.map(\.place))
             ended = Heap()
             return

@@ -2,7 +2,7 @@
 public struct PatternIndex: Sendable {
     /// The pattern of a subscription, in terms of the hub's tables.
     public enum Selector: Hashable, Sendable {
-        /// Everything but widgets, which a client that does not know them must not be sent.
+        /// Everything except widgets, which must not be sent to a client without widget support.
         case all
         /// Everything.
         case allWithWidgets

@@ -2,11 +2,11 @@ public import TelltaleModel
 
 /// How many rows of one widget a device is sent while its screen is off (Protocols/Widgets/rules.md, W27–W32).
 ///
-/// Credit is time: a row costs a part of a day, and credit grows with the clock.
+/// Credit is time: a row costs a fraction of a day, and credit grows with the clock.
 public struct RowBudget: Hashable, Sendable {
-    /// Rows a day in the long run.
+    /// Rows per day in the long run.
     public let rowsPerDay: Int
-    /// Rows that may leave at once, where none has left for long.
+    /// Rows that may be sent at once after a long pause.
     public let burst: Int
 
     /// - Parameters:
@@ -17,30 +17,30 @@ public struct RowBudget: Hashable, Sendable {
         self.burst = min(max(burst, 1), 1_000)
     }
 
-    /// The cost of one row. Rounded up: a part of a millisecond less would be a row too many some day.
+    /// The cost of one row. Rounded up; otherwise one row too many would be sent eventually.
     public var cost: Milliseconds {
         let day = Milliseconds.days(1).count
         return Milliseconds((day + Int64(rowsPerDay) - 1) / Int64(rowsPerDay))
     }
 
-    /// The credit of a device that has been sent nothing for long.
+    /// The credit of a device after a long pause.
     public var capacity: Milliseconds { cost.multiplied(by: Int64(burst)) }
 }
 
 /// The credit of one device for one widget, in 16 bytes.
 ///
-/// Invariant: it is spent in no other way than ``pay(at:_:)``, so no day has more than ``RowBudget/rowsPerDay`` and
-/// ``RowBudget/burst`` rows together.
+/// Invariant: credit is spent only by ``pay(at:_:)``, so no day has more than ``RowBudget/rowsPerDay`` and ``RowBudget/burst``
+/// rows together.
 public struct RowLedger: Hashable, Sendable {
-    /// When its credit is whole again. What lacks then is what lies between.
+    /// When the credit is full again. The missing credit is the time until then.
     private var wholeAt = MonotonicTime.distantPast
-    /// When a row was paid last.
+    /// When a row was last charged.
     private var paidAt = MonotonicTime.distantPast
 
-    /// Makes one with all of its credit.
+    /// Makes a full ledger.
     public init() {}
 
-    /// Whether nothing lacks: it is as good as a new one.
+    /// Whether the credit is full, as in a new ledger.
     public func isWhole(at now: MonotonicTime) -> Bool { wholeAt <= now }
 
     /// The credit at a moment, in whole milliseconds.
@@ -48,13 +48,13 @@ public struct RowLedger: Hashable, Sendable {
         isWhole(at: now) ? budget.capacity : budget.capacity - missing(at: now)
     }
 
-    /// Rounded up.
+    /// The missing credit, rounded up.
     private func missing(at now: MonotonicTime) -> Milliseconds {
         let missing = wholeAt.milliseconds(since: now)
         return now + missing < wholeAt ? missing + Milliseconds(1) : missing
     }
 
-    /// Pays for a row that leaves now.
+    /// Charges a row that is sent now.
     public mutating func pay(at now: MonotonicTime, _ budget: RowBudget) -> RowPayment {
         let least = budget.capacity - budget.cost
         if wholeAt > now + least { return .waits(until: wholeAt + (Milliseconds.zero - least)) }
@@ -63,10 +63,10 @@ public struct RowLedger: Hashable, Sendable {
         return .paid(now)
     }
 
-    /// The same, where several readers are of the device: rows that leave to them within a second cost once, because they
-    /// wake the device once. Each reader has one of them for each payment.
+    /// Charges a row of a device with several readers. Rows sent to them within a second are charged once, because they wake the
+    /// device once. Each reader gets one row per charge.
     ///
-    /// - Parameter used: The payment that the reader had its last row for.
+    /// - Parameter used: The charge for the reader's last row.
     public mutating func pay(at now: MonotonicTime, _ budget: RowBudget, after used: MonotonicTime?) -> RowPayment {
         now < paidAt + Self.window && used != paidAt ? .paid(paidAt) : pay(at: now, budget)
     }
@@ -74,10 +74,10 @@ public struct RowLedger: Hashable, Sendable {
     private static let window = Milliseconds.seconds(1)
 }
 
-/// The answer to a row that a device is owed.
+/// Whether a pending row may be sent to a device.
 public enum RowPayment: Hashable, Sendable {
-    /// It may leave, by the payment of this moment.
+    /// It may be sent, under the charge made at this moment.
     case paid(MonotonicTime)
-    /// There will be credit for it then.
+    /// There will be enough credit at this moment.
     case waits(until: MonotonicTime)
 }
