@@ -98,7 +98,7 @@ public struct Placement: Hashable, Sendable {
         case none, compact
         /// The minimal presentation that is attached to the island.
         case attached
-        /// The minimal presentation in a circle of its own.
+        /// The minimal presentation in a separate circle.
         case detached
     }
 

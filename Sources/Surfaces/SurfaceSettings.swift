@@ -46,7 +46,7 @@ public struct SurfaceSettings: Hashable, Sendable {
     public var hidesStaleFromStart = true
     /// Whether an always-on display hides the private parts of widgets although the device is unlocked (W76).
     public var hidesPrivateAlwaysOn = true
-    /// Where widgets that come and go by themselves are shown, beside the watch's Smart Stack (W44).
+    /// Where relevant widgets that nobody placed are shown, besides the watch's Smart Stack (W44).
     public var relevancePlaces: Set<WidgetPlace> = []
 
     /// How long a smart stack keeps the tile that a person chose (W41).
@@ -62,7 +62,7 @@ public struct SurfaceSettings: Hashable, Sendable {
         for choice in [opensDesktopPanel, fillsStandBy, keepsEndedInStandBy, hidesStaleFromStart] {
             hash.combine(choice ? "yes" : "no")
         }
-        // Alone when it is not the default: cursors of releases without widgets stay good.
+        // Only if it is not the default, so that cursors of releases without widgets stay valid.
         if !hidesPrivateAlwaysOn { hash.combine("alwaysOnPrivate") }
         if stackHold != .minutes(15) { hash.combine(UInt64(bitPattern: stackHold.count)) }
         for place in WidgetPlace.allCases where relevancePlaces.contains(place) {

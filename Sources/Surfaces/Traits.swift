@@ -29,7 +29,7 @@ public struct Traits: Hashable, Sendable {
     /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
     /// `HELLO device=`.
     public var hasIsland = true
-    /// The traits that most devices never say. Behind a reference, because a session is kept small.
+    /// The traits that most devices never report. Boxed, because a session is kept small.
     private var rare: RareTraits?
 
     /// The traits that only widgets depend on.

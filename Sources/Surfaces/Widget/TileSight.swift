@@ -1,34 +1,34 @@
 public import TelltaleModel
 
-/// The place of a tile on its board, as its row tells it (Protocols/Widgets/boards.md).
+/// The position of a tile on its board, as shown in its row (Protocols/Widgets/boards.md).
 public struct TileSight: Hashable, Sendable {
     /// The key of the widget that it shows.
     public let widget: Key
-    /// The number of its place on the board, from 1. Tiles of one stack share it. 0: a watch has no room for it now.
+    /// The number of its place on the board, from 1. Tiles of one stack share it. 0: a watch has no room for it at present.
     public var order: Int
-    /// On a watch: its numbers to come, if nothing happens.
+    /// On a watch: its future numbers, if nothing happens.
     public var orders: [Order] = []
-    /// The id of its stack, its position there, and whether it is the one that is shown.
+    /// The id of its stack, its position there, and whether it is on top.
     public var stack: String?
     public var position: Int?
     public var isTop = true
-    /// The turns of the stack that come if nothing happens.
+    /// The future turns of the stack, if nothing happens.
     public var turns: [Turn] = []
-    /// From when on more turns are known; `nil` where these are all.
+    /// When more turns are known; `nil` if these are all.
     public var turnsContinueAt: Timestamp?
-    /// Of a suggestion: the times at which it is one, closed and open. One that has begun begins in the distant past, one that has
-    /// no known end ends in the distant future.
+    /// For a suggestion: the half-open ranges of time in which it is suggested. A range that has begun starts in the distant
+    /// past; one without a known end ends in the distant future.
     public var suggestedTimes: [Range<Timestamp>]?
-    /// The position that it keeps.
+    /// The position that it is pinned to.
     public var pinned: Int?
-    /// Its kind was taken away, or the widget has ended.
+    /// Its kind was removed, or the widget has ended.
     public var isUnavailable = false
 
     public init(widget: Key, order: Int) {
         (self.widget, self.order) = (widget, order)
     }
 
-    /// It has another number.
+    /// Its number changes.
     public struct Order: Hashable, Sendable {
         public let date: Timestamp
         public let order: Int
@@ -48,9 +48,9 @@ public struct TileSight: Hashable, Sendable {
         }
     }
 
-    /// As it is at a later moment, by what it tells.
+    /// Its position at a later moment, as predicted by this value.
     ///
-    /// - Parameter key: Of the tile.
+    /// - Parameter key: The tile's key.
     public func turned(to now: Timestamp, _ key: Key) -> TileSight {
         var sight = self
         if let shown = turns.last(where: { $0.date <= now }) {

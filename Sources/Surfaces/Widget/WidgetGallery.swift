@@ -1,14 +1,13 @@
 public import Kinds
 public import TelltaleModel
 
-/// One kind of widget in the gallery: what a person is told of it before it is placed (Protocols/Widgets/README.md).
+/// One kind of widget in the gallery: what a person sees of it before placing it (Protocols/Widgets/README.md).
 public enum WidgetGallery {
-    /// The previews of one kind are at most so many bytes together; the first one is always told.
+    /// The size limit for all previews of one kind, in bytes. The first one is always included.
     public static let previewByteLimit = 32_768
-    /// At most so many values of a parameter, and recommended configurations, are told.
+    /// The most values of a parameter, and the most recommended configurations.
     public static let optionLimit = 64
-    /// The values of all parameters of a kind are at most so many bytes together; and so are the recommended
-    /// configurations.
+    /// The size limit for the values of all parameters of a kind, and for its recommended configurations, in bytes.
     public static let optionByteLimit = 16_384
 
     /// The values that a person may choose for a parameter, and how many more there are.
@@ -21,13 +20,13 @@ public enum WidgetGallery {
         }
     }
 
-    /// The families of a kind that a surface shows, each as it looks in the gallery, in the order of the kind (W83).
+    /// The families of a kind that a surface shows, each in its gallery look, in the order of the kind (W83).
     ///
     /// - Parameters:
-    ///   - place: As it looks in this place; `nil` for the gallery of the surface, which a car and StandBy have not:
-    ///     there it is as it looks in them.
-    ///   - traits: A gallery is looked at with a device that is unlocked and lit.
-    /// - Returns: Nothing for a kind that comes by itself, with its activities: there is nothing to place.
+    ///   - place: Shows them as in this place; `nil` for the surface's gallery. A car and StandBy have no gallery: they show them
+    ///     as in place.
+    ///   - traits: The gallery assumes a device that is unlocked and lit.
+    /// - Returns: Empty for a kind whose widgets come with their activities: there is nothing to place.
     public static func scenes(
         of kind: WidgetKind, on surface: Surface, at place: WidgetPlace?, traits: Traits
     ) -> [WidgetScene] {
@@ -42,12 +41,12 @@ public enum WidgetGallery {
         }
     }
 
-    /// Appends what the gallery tells of a kind, as one JSON object.
+    /// Appends a kind of the gallery as one JSON object.
     ///
     /// - Parameters:
     ///   - scenes: One for each preview.
-    ///   - isWatch: A watch offers the recommended configurations alone, where there are any (W80).
-    ///   - options: The values of a parameter that lists none itself.
+    ///   - isWatch: A watch offers only the recommended configurations, if there are any (W80).
+    ///   - options: The values of a parameter that does not list its own.
     public static func write(
         _ kind: Kind, _ definition: WidgetKind, scenes: [WidgetScene], isWatch: Bool,
         device: Catalogue.Device? = nil, options: (WidgetParameter) -> Options,
@@ -73,7 +72,7 @@ public enum WidgetGallery {
         writer.endObject()
     }
 
-    /// `nil` for a kind that recommends nothing.
+    /// `nil` for a kind without recommendations.
     private static func recommendedValues(of parameter: WidgetParameter, _ definition: WidgetKind) -> Options? {
         let recommended = definition.recommendedConfigurations
         guard !recommended.isEmpty else { return nil }

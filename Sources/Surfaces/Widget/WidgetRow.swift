@@ -5,18 +5,18 @@ public import TelltaleModel
 /// The body of a widget's row in a surface view: the place, and a timeline that the client draws by itself
 /// (Protocols/Widgets/README.md).
 public enum WidgetRow {
-    /// The views of one row are at most so many bytes together; the entry that is shown now is always told.
+    /// The size limit for the views of one row, in bytes. The current entry is always included.
     public static let byteLimit = 32_768
 
     /// Appends the row as one JSON object. It depends on nothing but the arguments and the output of `control`.
     ///
     /// - Parameters:
-    ///   - moments: What is shown now, and what follows.
-    ///   - tile: Where it stands, of a widget that was placed.
+    ///   - moments: The current moment and the following ones.
+    ///   - tile: The position of a widget that was placed.
     ///   - device: The device of the catalogue that the row is for, for the widget's size.
-    ///   - isInvalid: Whether an operation of a control that `control` wrote is under way. Asked behind the entries.
-    /// - Returns: How many of the moments are told.
-    /// - Precondition: There is a moment.
+    ///   - isInvalid: Whether an operation is in progress on a control that `control` wrote. Called after the entries.
+    /// - Returns: How many of the moments were written.
+    /// - Precondition: There is at least one moment.
     @discardableResult
     public static func write(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
@@ -65,7 +65,7 @@ public enum WidgetRow {
         writer.beginObject()
         writer.member("app", kind.app)
         writer.member("title", kind.title)
-        // W76, W77: a link tells as much as the part that it is of.
+        // W76, W77: a link reveals as much as the part that it belongs to.
         let isHidden = scene.isPlaceholder || (scene.isRedacted && drawing.isPrivate(part))
         let link = part.flatMap { part in
             scene.hasLinks && !isHidden
@@ -86,9 +86,9 @@ private struct Drawing {
     let scene: WidgetScene
     let moments: [WidgetMoment]
     var tile: TileSight?
-    /// It is of the gallery, and no widget's.
+    /// It is a preview of the gallery, not a widget.
     var isPreview = false
-    /// The sample content, which stands for that of the moments.
+    /// The sample content, shown instead of that of the moments.
     var sample: TemplateContext?
 
     func context(_ content: WidgetMoment.Content) -> TemplateContext {
@@ -162,7 +162,7 @@ private struct Drawing {
             var body = JSONWriter()
             write(moment, preview: preview, control: control, to: &body)
             let bytes = body.take()
-            // W19: an activity changes in more ways than its view shows.
+            // W19: an activity may change without a visible change of its view.
             let isNew = !definition.isDerived || entries.last.map { Self.behindDate($0) } != Self.behindDate(bytes)
             if isNew {
                 guard entries.isEmpty || byteCount + bytes.count <= WidgetRow.byteLimit else { break }
@@ -179,7 +179,7 @@ private struct Drawing {
         return toldCount
     }
 
-    /// An encoded entry without its first member, which is the date.
+    /// An encoded entry without its first member, the date.
     private static func behindDate(_ entry: [UInt8]) -> ArraySlice<UInt8> {
         entry.drop { $0 != UInt8(ascii: ",") }
     }
@@ -203,7 +203,7 @@ private struct Drawing {
             scene.family, drawing, context: context(moment.content), preview: preview, to: &writer
         ) { key, writer in
             if control(key, drawing.isInteractive, &writer) { return }
-            // The control does not exist, and its room stays empty.
+            // The control does not exist, so its place stays empty.
             writer.beginObject()
             writer.member("key", key)
             writer.member("interactive", false)

@@ -13,9 +13,9 @@ public struct WidgetScene: Hashable, Sendable {
     public let background: Background
     /// In points.
     public let margin: Double
-    /// 2 where the place draws at twice the size.
+    /// 2 if the place draws at twice the size.
     public let scale: Int
-    /// Of a tile on visionOS: how large it is drawn, in percent, and how it stands; `nil` elsewhere.
+    /// For a tile on visionOS: its size in percent, and its mounting; `nil` elsewhere.
     public let tileScale: Int?
     public let mounting: WidgetMounting?
     /// The layer behind an accented widget: `glass`, or a colour.
@@ -38,9 +38,9 @@ public struct WidgetScene: Hashable, Sendable {
     public let opensApp: Bool
     /// Private parts are not sent.
     public let isRedacted: Bool
-    /// The placeholder stands for the content.
+    /// A placeholder is shown instead of the content.
     public let isPlaceholder: Bool
-    /// Sample content, which does nothing.
+    /// Sample content, without any action.
     public let isPreview: Bool
     public let hasAccount: Bool
     public let platform: String
@@ -48,13 +48,13 @@ public struct WidgetScene: Hashable, Sendable {
     /// Places a widget.
     ///
     /// - Parameters:
-    ///   - family: `nil` for the family that the place shows without being told one.
-    ///   - place: `nil` for the place that the surface shows without being told one.
-    ///   - mode: The mode that was asked for; a mode that the family has not becomes another one (W4).
-    ///   - tile: The look of the tile that it stands in; of its place, only ``place`` counts.
-    ///   - isSample: It is drawn as it would look there, and does nothing.
-    /// - Returns: `nil` where it cannot be shown: the place, or the surface, does not have the family, or the kind does
-    ///   not want it there (W1, W49, W77).
+    ///   - family: `nil` for the default family of the place.
+    ///   - place: `nil` for the default place of the surface.
+    ///   - mode: The requested mode; one that the family lacks is replaced (W4).
+    ///   - tile: The style of its tile. The placement in it is ignored in favour of `place`.
+    ///   - isSample: Draw it as it would look there, without any action.
+    /// - Returns: `nil` if it cannot be shown: the place or the surface lacks the family, or the kind excludes the place (W1,
+    ///   W49, W77).
     public init?(
         _ kind: WidgetKind, surface: Surface, place: WidgetPlace? = nil, family: WidgetFamily? = nil,
         mode: WidgetMode? = nil, traits: Traits = Traits(), hasAccount: Bool = true,
@@ -69,7 +69,7 @@ public struct WidgetScene: Hashable, Sendable {
         self.place = place
         self.hasAccount = hasAccount
         platform = Self.platform(of: surface)
-        // W68: a theme is the frame's and the content's colour.
+        // W68: a theme colours the frame and the content.
         let theme = surface == .vision ? tile?.theme : nil
         let wanted = mode ?? (theme == nil ? Self.mode(at: place, family, traits) : .accented)
         self.mode = family.has(wanted) ? wanted : family.has(.accented) ? .accented : .vibrant
@@ -101,7 +101,7 @@ public struct WidgetScene: Hashable, Sendable {
 
     // MARK: Places
 
-    /// The place of a widget for which none is named.
+    /// The place of a widget if none is named.
     public static func standardPlace(on surface: Surface) -> WidgetPlace {
         switch surface {
         case .phone, .pad: .home
@@ -113,7 +113,7 @@ public struct WidgetScene: Hashable, Sendable {
         }
     }
 
-    /// The family of a widget for which none is named.
+    /// The family of a widget if none is named.
     public static func standardFamily(at place: WidgetPlace, on surface: Surface) -> WidgetFamily {
         switch (place, surface) {
         case (_, .watch), (.lockScreen, .phone): .accessoryRectangular
@@ -121,7 +121,7 @@ public struct WidgetScene: Hashable, Sendable {
         }
     }
 
-    /// The catalogue's platform: a phone shows StandBy, and a car what its phone says.
+    /// The catalogue's platform: a phone shows StandBy, and a car takes its phone's.
     static func platform(of surface: Surface) -> String {
         switch surface {
         case .carplay, .standby: Surface.phone.rawValue
@@ -129,7 +129,7 @@ public struct WidgetScene: Hashable, Sendable {
         }
     }
 
-    /// Whether a place of the surface has the family, and the kind wants to be there.
+    /// Whether a place of the surface has the family, and the kind allows the place.
     public static func isOffered(
         _ kind: WidgetKind, _ family: WidgetFamily, at place: WidgetPlace, on surface: Surface
     ) -> Bool {
@@ -149,7 +149,7 @@ public struct WidgetScene: Hashable, Sendable {
         }
     }
 
-    /// Whether some surface has the family at a place; of `nil`, at any.
+    /// Whether some surface has the family at a place; `nil` = at any place.
     public static func isOffered(_ kind: WidgetKind, _ family: WidgetFamily, at place: WidgetPlace?) -> Bool {
         let places = place.map { [$0] } ?? WidgetPlace.allCases.filter { $0 != .gallery }
         return places.contains { place in
@@ -157,14 +157,14 @@ public struct WidgetScene: Hashable, Sendable {
         }
     }
 
-    /// The place of a family where none is named: the standard one of the surface, else the first that has it.
+    /// The place of a family if none is named: the surface's standard place, else the first that has it.
     public static func firstPlace(of kind: WidgetKind, _ family: WidgetFamily, on surface: Surface) -> WidgetPlace? {
         let others = WidgetPlace.allCases.filter { $0 != .gallery && ($0 != .standby || surface == .standby) }
         return ([standardPlace(on: surface)] + others).first { isOffered(kind, family, at: $0, on: surface) }
     }
 
-    /// W43, W44: a widget that comes and goes by itself does so in the watch's Smart Stack, and where the settings say so, and
-    /// while the device's situation is one of its contexts. Dates are entries of its row.
+    /// W43, W44: a relevant widget appears unplaced in the watch's Smart Stack, and in the places named in the settings, while
+    /// the device's situation is one of its contexts. Dates are entries of its row.
     static func isRelevant(
         _ kind: WidgetKind, at place: WidgetPlace, _ traits: WidgetTraits, _ settings: SurfaceSettings
     ) -> Bool {
@@ -181,7 +181,7 @@ public struct WidgetScene: Hashable, Sendable {
         case .lockScreen: return .vibrant
         case .standby: return traits.isLightLow ? .vibrant : .fullColor
         case .carplay, .gallery: return .fullColor
-        // A desktop behind other windows is faded, whatever its tint.
+        // A desktop with other windows in front of it is faded, whatever its tint.
         case .desktop where traits.widgets.isDesktopBehind: return .vibrant
         case .home, .today, .desktop, .notificationCenter, .smartStack, .complications, .horizontal, .vertical:
             return isTinted ? .accented : .fullColor
@@ -204,7 +204,7 @@ public struct WidgetScene: Hashable, Sendable {
 
     // MARK: Drawing
 
-    /// How views are written here.
+    /// How views are written in this scene.
     public var drawing: WidgetDrawing {
         var drawing = WidgetDrawing(
             circumstances: WidgetCircumstances(
@@ -222,8 +222,8 @@ public struct WidgetScene: Hashable, Sendable {
         return drawing
     }
 
-    /// W47: of an image without an option, then `accented`, `desaturated`, `accentedDesaturated`, `fullColor`; elsewhere,
-    /// and on the watch.
+    /// W47: for an image without an option, then `accented`, `desaturated`, `accentedDesaturated`, `fullColor`; elsewhere, and on
+    /// the watch.
     private static let treatments: [[WidgetDrawing.ImageTreatment]] = [
         [.white, .white, .desaturated, .desaturated, .original],
         [.white, .accent, .whiteDesaturated, .accentDesaturated, .white],

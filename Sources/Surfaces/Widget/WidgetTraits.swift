@@ -1,7 +1,7 @@
 public import Kinds
 
-/// The situation of a device as far as only widgets depend on it (Protocols/Line/line-protocol.md §8). The first value
-/// of each is the default.
+/// The part of a device's situation that only widgets depend on (Protocols/Line/line-protocol.md §8). The first value of each is
+/// the default.
 public struct WidgetTraits: Hashable, Sendable {
     public enum Home: String, CaseIterable, Hashable, Sendable { case none, home, work, school, commute }
     public enum Fitness: String, CaseIterable, Hashable, Sendable { case none, workout, rings }
@@ -75,7 +75,7 @@ public struct WidgetTraits: Hashable, Sendable {
     }
 }
 
-/// The traits of a device that are seldom other than the usual ones.
+/// The traits that rarely differ from the default.
 final class RareTraits: Hashable, Sendable {
     let foreground: String?
     let widgets: WidgetTraits
