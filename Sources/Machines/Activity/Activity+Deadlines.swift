@@ -27,7 +27,7 @@ extension Activity {
 
     /// Fires the earliest deadline, if it is due at or before `now`, at its own time.
     ///
-    /// The owner calls this until it returns `nil`; each deadline is a commit of its own.
+    /// The owner calls this until it returns `nil`; each deadline is a separate commit.
     ///
     /// - Parameter isEnabled: Whether the app may show activities. A start that is due while it may not is dropped
     ///   (L10).
@@ -74,8 +74,8 @@ extension Activity {
                 dueBy: machineTime(time), instance: &stepped, values: &values,
                 contentLimit: settings.byteCountLimit, deferral: settings.rules.deferral)
             guard let fired else {
-                // The machine reported a deadline and fired nothing. Its timers are cancelled, so that they do not stay
-                // due for ever.
+                // The machine reported a deadline and fired nothing. Its timers are cancelled, so that they do not stay due
+                // forever.
                 machine.cancelDeadlines()
                 return ActivityOutcome(.ignored)
             }

@@ -33,7 +33,8 @@ extension Activity {
         traits(of: state).title.rendered(in: context)
     }
 
-    /// Whose title the activity has: the innermost active state, or the parallel one around several, where it has a name.
+    /// The state whose title the activity has: the innermost active state; if there are several, the parallel state around them
+    /// if it has a name.
     private func titledState(at leaf: StateIndex) -> StateIndex {
         guard !kind.regions.isEmpty, machine.loneLeaf(in: kind.statechart) == nil else { return leaf }
         let paths = machine.leaves(in: kind.statechart).map { ancestors(of: $0) }
@@ -119,6 +120,6 @@ extension Activity {
         writer.endArray()
     }
 
-    /// More would make a row long for the sake of a drawing.
+    /// More timers would make a row long only for a drawing.
     private static let timerLimit = 16
 }

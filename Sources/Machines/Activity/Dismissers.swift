@@ -2,17 +2,18 @@ internal import TelltaleModel
 
 /// The accounts that dismissed an activity and whose names are no longer stored: a digest of each, 8 bytes.
 ///
-/// Anybody may choose the name of an account, so the digest must not be one for which a second name can be made up: it is the first
-/// 8 bytes of a SHA-256. An account whose digest is here counts as one that dismissed the activity.
+/// Anybody may choose the name of an account, so it must be infeasible to find a second name with the same digest: it is the
+/// first 8 bytes of a SHA-256. An account whose digest is here counts as one that dismissed the activity.
 struct Dismissers: Hashable, Sendable {
-    /// Sorted, each and together; none is empty. A copy of an activity shares those that do not change.
+    /// Sorted within and across chunks; no chunk is empty. Copies of an activity share unchanged chunks.
     private var chunks: [[UInt64]] = []
     private(set) var count = 0
-    /// Of all digests, in whatever order they came: the hash of a state costs the same however many there are.
+    /// A combination of all digests, independent of their order, so that the hash of a state costs the same however many there
+    /// are.
     private(set) var combined: UInt64 = 0
 
     private static let chunkLimit = 512
-    /// 0.9 MiB; with the names of the marks beside them, an activity stays below 2 MiB.
+    /// 0.9 MiB; together with the names in the marks, an activity stays below 2 MiB.
     static let limit = 120_000
 
     init() {}

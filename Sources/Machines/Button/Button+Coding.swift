@@ -16,7 +16,7 @@ extension Button {
         last = try reader.readOptional { (reader) throws(BinaryError) in try reader.readOperationEnd() }
     }
 
-    /// 0 = none; 1 = one as of the releases whose presses had no account; 2 = one with an account behind it.
+    /// 0 = none; 1 = one without an account, as in earlier releases; 2 = one followed by an account.
     private func encodeFlight(to writer: inout BinaryWriter) {
         guard let flight else { return writer.write(UInt8(0)) }
         writer.write(UInt8(flight.account == nil ? 1 : 2))

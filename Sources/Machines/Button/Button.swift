@@ -13,7 +13,7 @@ public struct Button: Hashable, Sendable {
         public var deadline: Timestamp
         /// The provider that the operation was sent to; `nil` if there is none.
         public var provider: ConnectionNumber?
-        /// Whom the activity is for that the press starts; `nil` = everyone.
+        /// The account for which the press starts an activity; `nil` = everyone.
         public var account: String?
     }
 

@@ -2,12 +2,12 @@
 public enum ButtonEvent: Hashable, Sendable {
     /// A person pressed it (`PRESS`). `operation` is the id of the operation that this press begins.
     ///
-    /// `account` is whom the activity is for that the press starts; `nil` = everyone.
+    /// `account` is the one for which the press starts an activity; `nil` = everyone.
     case pressed(operation: OperationID, isLocked: Bool, account: String? = nil)
     /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
     ///
-    /// `asksAgain` is the rule of the releases before a press was performed at most once: the new provider is asked for
-    /// the operation in progress, whatever its kind says. Only a replay of their records sets it.
+    /// `asksAgain` is the rule of releases that did not yet limit a press to one attempt: the operation in progress is sent to
+    /// the new provider, whatever its kind says. Only a replay of their records sets it.
     case providerChanged(to: ConnectionNumber?, asksAgain: Bool = false)
     /// A provider announced itself (`REPORT` without a value).
     case reported

@@ -60,10 +60,10 @@ public struct ControlPerformance: Hashable, Sendable {
 /// One `DO` line of a provider.
 public enum ProviderCall: Hashable, Sendable {
     case perform(ControlPerformance)
-    /// A widget wants a timeline.
+    /// A widget requests a timeline.
     case timeline(TimelineAsk)
 
-    /// The connection that is told.
+    /// The connection that the line is sent to.
     public var provider: ConnectionNumber {
         switch self {
         case .perform(let performance): performance.provider
@@ -101,7 +101,7 @@ public struct RaisedEvent: Hashable, Sendable {
     public var event: String
     public var content: JSON
     public var attributes: JSON
-    /// Whom the activity is for that it starts; `nil` = everyone.
+    /// The account for which an activity is started; `nil` = everyone.
     public var account: String?
 
     public init(operation: OperationID, id: String, account: String? = nil, _ raises: ButtonKind.Raises) {

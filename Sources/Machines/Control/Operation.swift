@@ -41,7 +41,7 @@ public enum OperationResult: Hashable, Sendable {
 
     case confirmed
     case reverted(Reason)
-    /// The operation was queued behind another one, and a newer tap replaced it.
+    /// The operation was queued after another one, and a newer tap replaced it.
     case superseded
 
     /// `confirmed`, `reverted` or `superseded`.

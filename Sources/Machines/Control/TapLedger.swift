@@ -61,8 +61,8 @@ public struct TapLedger: Sendable {
         return .duplicate(first.operation)
     }
 
-    /// Records a tap; one that is known stays as it is. It drops no older one before ``forget(at:)``: a tap that cannot
-    /// be made durable is rolled back, and a dropped id would let its retry act again.
+    /// Records a tap; a known one stays unchanged. No older tap is dropped before ``forget(at:)``: if this tap cannot be made
+    /// durable it is rolled back, and a dropped id would let its retry act again.
     public mutating func record(
         _ identity: Identity, on key: Key, action: ControlAction, operation: OperationID?, at time: Timestamp
     ) {

@@ -1,24 +1,24 @@
 public import Kinds
 public import TelltaleModel
 
-/// How much one widget matters over time, if nothing happens (Protocols/Widgets/rules.md, W40, W44, W45).
+/// The relevance of one widget over time, if nothing happens (Protocols/Widgets/rules.md, W40, W44, W45).
 ///
-/// A list of dates from each of which on the widget matters in one way, until the next one.
+/// A list of steps, each valid from its date until the next one.
 public struct Relevance: Hashable, Sendable {
-    /// How much, and why.
+    /// How relevant it is, and why.
     public struct Standing: Hashable, Sendable {
-        /// Above 0, up to 1: the score, divided by the highest one of its timeline.
+        /// Above 0, up to 1: the score divided by the highest score of its timeline.
         public var weight: Double
-        /// A watch shows what is scheduled before what is usual, and that before what informs.
+        /// A watch shows scheduled content before usual content, and that before informative content.
         public var urgency: Urgency
-        /// Since when.
+        /// The start of this relevance.
         public var since: Timestamp
 
         public init(weight: Double, urgency: Urgency = .usual, since: Timestamp) {
             (self.weight, self.urgency, self.since) = (weight, urgency, since)
         }
 
-        /// Whether a watch shows it before another one: by weight, by urgency, by the earlier start.
+        /// Whether a watch shows it before another one: by weight, by urgency, then by the earlier start.
         public func precedes(_ other: Standing) -> Bool {
             if weight != other.weight { return weight > other.weight }
             if urgency != other.urgency { return urgency < other.urgency }
@@ -28,26 +28,26 @@ public struct Relevance: Hashable, Sendable {
 
     public typealias Urgency = WidgetRelevance.Urgency
 
-    /// From a date on, until the date of the next step.
+    /// The relevance from a date on, until the date of the next step.
     public struct Step: Hashable, Sendable {
         public var date: Timestamp
-        /// `nil`: it does not matter.
+        /// `nil`: not relevant.
         public var standing: Standing?
     }
 
-    /// With rising dates, each different from the one before it. Before the first one the widget does not matter.
+    /// In ascending order of dates, each different from the previous one. Before the first step the widget is not relevant.
     public private(set) var steps: [Step] = []
 
-    /// Never.
+    /// Never relevant.
     public init() {}
 
-    /// A time in which a widget matters, closed and open.
+    /// A half-open range of time in which a widget is relevant.
     struct Span {
         var dates: Range<Timestamp>
         var standing: Standing
     }
 
-    /// - Complexity: O(n²) in the spans, of which there are at most 64.
+    /// - Complexity: O(n²) for n spans, at most 64.
     init(_ spans: [Span]) {
         let dates = Set(spans.flatMap { [$0.dates.lowerBound, $0.dates.upperBound] })
         for date in dates.sorted() where date != .distantFuture {
@@ -59,10 +59,10 @@ public struct Relevance: Hashable, Sendable {
         }
     }
 
-    /// Of the scores in a timeline.
+    /// The relevance given by the scores of a timeline.
     ///
-    /// A score counts from its entry's date on for its `for`, and without one until the next entry. The next entry that has
-    /// a score ends it at the latest. A score of 0 or less counts as none.
+    /// A score counts from its entry's date for its `for`, or without one until the next entry. The next entry with a score ends
+    /// it in any case. A score of 0 or less counts as none.
     public init(_ entries: [WidgetEntry]) { self.init(Self.spans(of: entries)) }
 
     static func spans(of entries: [WidgetEntry]) -> [Span] {
@@ -82,7 +82,7 @@ public struct Relevance: Hashable, Sendable {
         return spans
     }
 
-    /// Of dates between which a context is true.
+    /// The relevance given by dates between which a context is true.
     public init(_ contexts: [WidgetRelevance.Dates]) {
         self.init(
             contexts.map { context in
@@ -92,9 +92,9 @@ public struct Relevance: Hashable, Sendable {
             })
     }
 
-    /// `nil`: it does not matter then.
+    /// `nil`: not relevant at that moment.
     public func standing(at now: Timestamp) -> Standing? {
-        // The number of steps whose date is not ahead.
+        // The number of steps that have begun.
         var (low, high) = (0, steps.count)
         while low < high {
             let middle = (low + high) / 2
@@ -105,12 +105,12 @@ public struct Relevance: Hashable, Sendable {
 
     public func weight(at now: Timestamp) -> Double { standing(at: now)?.weight ?? 0 }
 
-    /// Whether it weighs from a moment on, at each date, what another one does.
+    /// Whether its weight equals that of another one at every date from a moment on.
     public func isAlike(_ other: Relevance, from now: Timestamp) -> Bool {
         weights(from: now).elementsEqual(other.weights(from: now)) { $0.date == $1.date && $0.weight == $1.weight }
     }
 
-    /// The weight at a moment, and those that differ from the ones before.
+    /// The weight at a moment, followed by its changes.
     private func weights(from now: Timestamp) -> [(date: Timestamp, weight: Double)] {
         var weights = [(date: now, weight: weight(at: now))]
         for step in steps where step.date > now {

@@ -2,8 +2,8 @@ public import TelltaleModel
 
 /// The watch's Smart Stack: which widgets it shows, and in which order (Protocols/Widgets/rules.md, W37, W43, W45).
 ///
-/// Live activities stand before all widgets. The order is a function of the widgets and a moment, so a watch without a
-/// connection knows the next ones. `Protocols/Machines/smart-stack.table` tests it.
+/// Live activities precede all widgets. The order is a function of the widgets and a moment, so a watch without a connection
+/// knows the next orders. `Protocols/Machines/smart-stack.table` tests it.
 public struct SmartStack: Sendable {
     /// W37.
     public static let widgetLimit = 10
@@ -11,9 +11,9 @@ public struct SmartStack: Sendable {
     public struct Member: Hashable, Sendable {
         public var key: Key
         public var relevance: Relevance
-        /// The place that it keeps, from 1.
+        /// The position that it is pinned to, from 1.
         public var pin: Int?
-        /// Whether a person placed it. Any other one is there only while it matters.
+        /// Whether a person placed it. Any other widget is present only while it is relevant.
         public var isPlaced: Bool
 
         public init(_ key: Key, _ relevance: Relevance, pin: Int? = nil, isPlaced: Bool = true) {
@@ -21,16 +21,16 @@ public struct SmartStack: Sendable {
         }
     }
 
-    /// First the placed ones, in the order of their positions; then those that come by themselves.
+    /// The placed ones in the order of their positions, then the unplaced ones.
     public var members: [Member]
 
     public init(_ members: [Member]) { self.members = members }
 
     /// The widgets that are shown at a moment, from the top: at most 10.
     ///
-    /// Pins stand at their places. The others fill the places between them by relevance: what matters more first, then
-    /// what is scheduled, then what is usual, then by the earlier start, then by position. What does not matter comes
-    /// behind, by position. A pin beyond the end stands at the end. Of two pins with one place the second is none.
+    /// Pinned widgets are at their positions. The others fill the gaps by relevance: the more relevant first, then scheduled
+    /// before usual content, then the earlier start, then the position. Irrelevant ones follow by position. A pin beyond the end
+    /// moves to the end. If two pins have the same position, the second is ignored.
     public func keys(at now: Timestamp) -> [Key] {
         var pinned: [Int: Key] = [:]
         var others: [(key: Key, standing: Relevance.Standing?)] = []
@@ -61,7 +61,7 @@ public struct SmartStack: Sendable {
         return keys
     }
 
-    /// - Complexity: O(d · n log n), d the dates of its members that are ahead.
+    /// - Complexity: O(d · n log n), d = the number of its members' future dates.
     public func future(at now: Timestamp) -> Turns<[Key]> {
         var dates: Set<Timestamp> = []
         for member in members { dates.formUnion(member.relevance.steps.map(\.date)) }

@@ -2,12 +2,12 @@ public import TelltaleModel
 
 /// A stack of tiles at one place of a board, and which of them is on top (Protocols/Widgets/rules.md, W36-W42).
 ///
-/// The top is a function of the stack and a moment, without memory of former turns. So the turns that come if nothing
-/// happens are known ahead, and a screen without a connection turns by itself. `Protocols/Machines/stack.table` tests it.
+/// The top is a function of the stack and a moment, and does not depend on former turns. So future turns are known in advance if
+/// nothing happens, and a screen without a connection turns by itself. `Protocols/Machines/stack.table` tests it.
 public struct Stack: Sendable {
-    /// W36: how many tiles it has at most, a suggested one included.
+    /// W36: the most tiles, a suggested one included.
     public static let tileLimit = 10
-    /// How many turns are told ahead, and how far.
+    /// How many turns are predicted, and how far ahead.
     public static let turnLimit = 16
     public static let foresight = Milliseconds.hours(24)
 
@@ -23,7 +23,7 @@ public struct Stack: Sendable {
     /// The tile that a person chose.
     public struct Choice: Hashable, Sendable {
         public var key: Key
-        /// In a smart stack: before this date.
+        /// For a smart stack: the choice holds before this date.
         public var until: Timestamp
 
         public init(_ key: Key, until: Timestamp) {
@@ -43,11 +43,11 @@ public struct Stack: Sendable {
         (self.tiles, self.isSmart, self.choice) = (tiles, isSmart, choice)
     }
 
-    /// The look of the stack at a moment.
+    /// The view state of the stack at a moment.
     public struct Sight: Hashable, Sendable {
         /// `nil`: it is empty.
         public var top: Key?
-        /// The tile that is there although nobody placed it.
+        /// The top tile, if nobody placed it.
         public var suggestion: Key?
 
         public init(top: Key?, suggestion: Key?) {
@@ -55,7 +55,7 @@ public struct Stack: Sendable {
         }
     }
 
-    /// - Complexity: O(n log m) in the tiles and the steps of their relevance.
+    /// - Complexity: O(n log m) for n tiles and m steps of their relevance.
     public func sight(at now: Timestamp) -> Sight {
         var suggestion: (key: Key, weight: Double)?
         if tiles.count < Self.tileLimit {
@@ -74,12 +74,12 @@ public struct Stack: Sendable {
             let weight = tile.relevance.weight(at: now)
             if weight > best.weight { best = (tile.key, weight) }
         }
-        // The suggestion stands behind all that people placed.
+        // The suggestion follows all tiles that people placed.
         if let suggestion, suggestion.weight > best.weight { best = (suggestion.key, suggestion.weight) }
         return Sight(top: best.key ?? tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key)
     }
 
-    /// - Complexity: O(d · n log m), d the dates of its tiles that are ahead.
+    /// - Complexity: O(d · n log m), d = the number of its tiles' future dates.
     public func future(at now: Timestamp) -> Turns<Sight> {
         var dates: Set<Timestamp> = []
         if isSmart, let choice { dates.insert(choice.until) }

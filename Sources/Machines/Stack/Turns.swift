@@ -1,24 +1,25 @@
 public import TelltaleModel
 
-/// The value of a function of time at a moment, and later if nothing happens: a screen without a connection turns by itself.
+/// The value of a function of time at a moment, and its changes if nothing happens, so that a screen without a connection can
+/// turn by itself.
 public struct Turns<Look: Hashable & Sendable>: Hashable, Sendable {
-    /// The look from a date on.
+    /// The value from a date on.
     public struct Turn: Hashable, Sendable {
         public var date: Timestamp
         public var look: Look
     }
 
     public var look: Look
-    /// With rising dates after that moment, each different from the one before it; at most ``Stack/turnLimit``, and within
-    /// ``Stack/foresight``.
+    /// In ascending order of dates after that moment, each different from the previous one; at most ``Stack/turnLimit``, and
+    /// within ``Stack/foresight``.
     public private(set) var turns: [Turn] = []
-    /// From when on more is known; `nil` where these are all turns there will be.
+    /// When more turns are known; `nil` if these are all.
     public var continuesAt: Timestamp?
 
     /// - Parameters:
-    ///   - dates: At which the look may become another one, in any order.
+    ///   - dates: The dates at which the value may change, in any order.
     ///   - look: A pure function of the moment.
-    /// - Complexity: O(d) looks, d the dates that are ahead.
+    /// - Complexity: O(d) calls of `look`, d = the number of future dates.
     init(at now: Timestamp, dates: Set<Timestamp>, _ look: (Timestamp) -> Look) {
         self.look = look(now)
         var last = self.look

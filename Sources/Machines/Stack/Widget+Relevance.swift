@@ -2,12 +2,12 @@ public import Kinds
 public import TelltaleModel
 
 extension Widget {
-    /// How much it matters from now on, if nothing happens: the scores of its timeline, and the contexts of its kind.
+    /// Its relevance from now on, if nothing happens: the scores of its timeline, and the contexts of its kind.
     ///
     /// - Parameters:
     ///   - future: Its moments.
     ///   - isInSituation: Whether the device is in a situation that the kind names.
-    ///   - needsContent: A situation counts only while there is content: nobody placed the widget.
+    ///   - needsContent: A situation counts only while there is content, because nobody placed the widget.
     public func relevance(
         key: Key, kind: WidgetKind, future: WidgetFuture, isInSituation: Bool = false, needsContent: Bool = false
     ) -> Relevance {
@@ -27,7 +27,7 @@ extension Widget {
             if let score = relevance.score(in: context) {
                 scored.append(WidgetEntry(date: moment.date, content: [:], relevance: score))
             }
-            // The first moment is shown now, whatever its date.
+            // The first moment is the current one, whatever its date.
             let begin = index == 0 ? Timestamp.distantPast : moment.date
             let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
             if isInSituation, needsContent, begin < end {
@@ -45,7 +45,7 @@ extension Widget {
 }
 
 extension WidgetMoment.Content {
-    /// The values that templates read; `nil` where nothing is drawn.
+    /// The values that templates read; `nil` if nothing is drawn.
     func context(key: Key, kind: WidgetKind, configuration: JSON) -> TemplateContext? {
         switch self {
         case .activity(let sight): sight.context(key: key, configuration: configuration)

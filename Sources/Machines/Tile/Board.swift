@@ -1,7 +1,7 @@
 internal import Kinds
 public import TelltaleModel
 
-/// All that stands on one board: its places in their order, each a tile or a stack of tiles.
+/// Everything on one board: its places in order, each a tile or a stack of tiles.
 ///
 /// A value without a clock. `Protocols/Machines/tile.table` tests it.
 ///
@@ -10,28 +10,28 @@ public import TelltaleModel
 /// - A stack holds at most ``TileStack/limit`` tiles, of its family.
 /// - No two tiles of a container are pinned at one position.
 public struct Board: Sendable {
-    /// By their ids; none is gone.
+    /// By id; removed items are not included.
     public private(set) var items: [String: BoardItem]
 
     public init(_ items: [String: BoardItem] = [:]) { self.items = items }
 
-    /// Of its first tile; `nil` = everybody's, or nobody's yet.
+    /// The account of its first tile; `nil` = everybody's, or no tile yet.
     public var account: String? { items.first?.value.account }
 
     /// The result of a request.
     public struct Outcome: Hashable, Sendable {
         public var verdict: Verdict
-        /// The ids whose rows look different now, in the order of their bytes; with those that are removed.
+        /// The ids whose rows look different now, including removed ones, in byte order.
         public var changed: [String] = []
         public var removed: Set<String> = []
     }
 
-    /// Does what is asked for one id.
+    /// Applies a request to one id.
     ///
     /// - Parameters:
-    ///   - account: Whose board it becomes with its first tile; `nil` = everybody's.
-    ///   - now: By the kinds' clock.
-    /// - Throws: What refuses it; nothing has changed then.
+    ///   - account: The account that owns the board from its first tile on; `nil` = everybody.
+    ///   - now: The kinds' clock.
+    /// - Throws: The refusal; nothing has changed then.
     public mutating func apply(
         _ input: TileInput, to id: String, for account: String?, at now: Timestamp
     ) throws(TileRejection) -> Outcome {
@@ -65,7 +65,8 @@ public struct Board: Sendable {
         case .show:
             var tile = try tile(id)
             guard let stack = tile.stack else { throw .notStacked(id) }
-            // Of two choices of one moment the later one counts: a clock that was set back stands still for a while.
+            // The later of two choices at one moment counts. Moments repeat, because the clock stands still for a while after it
+            // was set back.
             for other in tiles(ofStack: stack) where other != id {
                 guard var former = items[other]?.tile, let date = former.chosenAt, date >= now else { continue }
                 former.chosenAt = nil
@@ -74,7 +75,7 @@ public struct Board: Sendable {
             tile.chosenAt = now
             put(tile, at: id)
         case .keep(let addition):
-            // A tile that stands there has been kept already.
+            // An existing tile has already been kept.
             if items[id] == nil, let addition {
                 try add(addition, id, for: account, at: now)
             } else {
@@ -85,9 +86,9 @@ public struct Board: Sendable {
         }
     }
 
-    // MARK: Looks
+    // MARK: View state
 
-    /// The ids of its places in their order: of tiles by themselves, and of stacks.
+    /// The ids of its places in order: of single tiles, and of stacks.
     public var places: [String] {
         items.filter { $0.value.tile?.stack == nil }.map { ($0.value.position, $0.key) }
             .sorted { $0.0 < $1.0 }.map(\.1)
@@ -99,16 +100,16 @@ public struct Board: Sendable {
             .sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// The number of the place that an id stands in, from 1; 0 = it is not there.
+    /// The number of the place that contains an id, from 1; 0 = none.
     public func place(of id: String) -> Int {
         guard let item = items[id] else { return 0 }
         guard let stack = item.tile?.stack else { return item.position }
         return items[stack]?.position ?? 0
     }
 
-    /// The tile of a stack that a person turned it to last, while that holds; else its first.
+    /// The tile that a person last turned a stack to, while that holds; else the first one.
     ///
-    /// - Parameter hold: How long a smart stack keeps what was chosen; another stack keeps it for good (W41).
+    /// - Parameter hold: How long a smart stack keeps a choice; other stacks keep it forever (W41).
     public func top(ofStack id: String, at now: Timestamp, hold: Milliseconds) -> String? {
         guard let stack = items[id]?.stack else { return nil }
         guard let chosen = chosen(ofStack: id), !stack.isSmart || now < chosen.date + hold else {
@@ -117,7 +118,7 @@ public struct Board: Sendable {
         return chosen.tile
     }
 
-    /// The tile of a stack that a person turned it to last, and when; `nil` = nobody did.
+    /// The tile that a person last turned a stack to, and when; `nil` = none.
     public func chosen(ofStack id: String) -> (tile: String, date: Timestamp)? {
         tiles(ofStack: id).compactMap { tile in items[tile]?.tile?.chosenAt.map { (tile: tile, date: $0) } }
             .max { $0.date < $1.date }
@@ -189,10 +190,10 @@ public struct Board: Sendable {
         }
         guard tile.stack != former else { return insert(id, into: former, at: position) }
         (tile.pinned, tile.chosenAt) = (nil, nil)
-        // It is the last of its new container, until it has its position there.
+        // It is last in its new container until it gets its position.
         tile.position = .max
         put(tile, at: id)
-        // The stack that it leaves may go: a position is the one that the tile has in the end.
+        // The stack that it leaves may go: a position refers to the final state.
         leave(former)
         insert(id, into: tile.stack, at: position)
     }
@@ -251,7 +252,7 @@ public struct Board: Sendable {
         }
     }
 
-    /// A tile left a container: a stack without tiles goes.
+    /// Removes a stack that has no tiles left.
     private mutating func leave(_ stack: String?) {
         guard let stack else { return number(places) }
         let rest = tiles(ofStack: stack)
@@ -261,7 +262,7 @@ public struct Board: Sendable {
 
     // MARK: Positions
 
-    /// Lets an id stand at a position of its container, from 1; past its end, or for `nil`, at the end.
+    /// Places an id at a position of its container, from 1; beyond the end or for `nil`, at the end.
     private mutating func insert(_ id: String, into stack: String?, at position: Int?) {
         var ids = stack.map { tiles(ofStack: $0) } ?? places
         ids.removeAll { $0 == id }
@@ -280,7 +281,7 @@ public struct Board: Sendable {
         var changed = Set(items.keys.filter { items[$0] != before[$0] })
         let removed = Set(before.keys.filter { items[$0] == nil })
         guard !changed.isEmpty || !removed.isEmpty else { return Outcome(verdict: .noop) }
-        // Which tile of a stack is on top depends on all of them.
+        // The tile on top of a stack depends on all its tiles.
         var stacks: Set<String> = []
         for id in changed.union(removed) {
             for item in [items[id], before[id]] {

@@ -1,14 +1,14 @@
 public import Kinds
 public import TelltaleModel
 
-/// A widget that stacks may suggest, on whatever board (Protocols/Widgets/boards.md, *Suggestions*).
+/// A widget that stacks may suggest, on any board (Protocols/Widgets/boards.md, *Suggestions*).
 public struct SuggestedWidget: Hashable, Sendable {
     public let widget: Key
     /// Every parameter of the widget's kind with its value.
     public let configuration: JSON
     public let families: [WidgetFamily]
 
-    /// How many widgets all kinds in force together may suggest: what a stack with suggestions costs is bounded by it.
+    /// The most widgets that all kinds in force together may suggest. It bounds the cost of a stack with suggestions.
     public static let limit = 16
 
     public init(widget: Key, configuration: JSON, families: [WidgetFamily]) {
@@ -17,9 +17,9 @@ public struct SuggestedWidget: Hashable, Sendable {
 }
 
 extension Board {
-    /// The id of the tile that a widget is as a suggestion in a stack: `~` and 16 hex digits.
+    /// The id of a widget's tile as a suggestion in a stack: `~` and 16 hex digits.
     ///
-    /// It is the same in every process, so a tile that was kept has the id that it was suggested by.
+    /// It is the same in every process, so a kept tile has the id under which it was suggested.
     public static func suggestionID(of widget: Key, inStack stack: String) -> String {
         var hash = StableHash()
         hash.combine(stack)
@@ -28,14 +28,15 @@ extension Board {
         return "~" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The tiles that the stacks of this board may suggest, in the order of the stacks' ids, and in each of the widgets.
+    /// The tiles that this board's stacks may suggest, in the order of the stacks' ids, and within a stack in that of the
+    /// widgets.
     ///
-    /// A stack suggests what has its family and stands nowhere on the board. Which of them is shown, and when, is the
-    /// relevance's to say (``Stack/sight(at:)``).
+    /// A stack suggests widgets of its family that are not on the board. Relevance decides which of them is shown, and when
+    /// (``Stack/sight(at:)``).
     ///
     /// - Parameters:
     ///   - widgets: In the order of their keys.
-    ///   - stack: Of this one alone.
+    ///   - stack: Limits the result to this stack.
     /// - Complexity: O(tiles + stacks · widgets).
     public func suggestions(
         from widgets: [SuggestedWidget], ofStack stack: String? = nil
@@ -62,10 +63,10 @@ extension Board {
         }
     }
 
-    /// The id of the tile in which a board shows a widget that comes and goes by itself (W43).
+    /// The id of the tile in which a board shows a relevant widget that nobody placed (W43).
     public static func visitID(of widget: Key) -> String { suggestionID(of: widget, inStack: "") }
 
-    /// The tile in which a board shows a widget that comes and goes by itself: in the watch's Smart Stack alone.
+    /// The tile in which a board shows a relevant widget that nobody placed: in the watch's Smart Stack only.
     public static func visit(of widget: Key, configuration: JSON, family: WidgetFamily) -> Tile {
         var look = TileLook()
         look.placement = .smartStack
@@ -78,7 +79,7 @@ extension Board {
 
     /// The tile that a suggestion becomes when it is kept.
     ///
-    /// - Parameter position: In its stack, from 1; `nil` = at the end.
+    /// - Parameter position: Its position in the stack, from 1; `nil` = at the end.
     public static func addition(keeping tile: Tile, at position: Int?) -> TileInput.Addition {
         var addition = TileInput.Addition(
             widget: tile.widget, configuration: tile.configuration, family: tile.family)
@@ -88,20 +89,20 @@ extension Board {
 }
 
 extension BoardItem {
-    /// A tile that is suggested. It is not kept anywhere.
+    /// A suggested tile. No board stores it.
     public init(suggested tile: Tile, account: String?) {
         self.init(content: .tile(tile), account: account)
     }
 }
 
 extension Turns<Stack.Sight> {
-    /// The times, closed and open, at which a tile is the suggested one; a time that has begun begins in the distant past,
-    /// one whose end is not known yet ends in the distant future.
+    /// The half-open ranges of time in which a tile is the suggested one. A range that has begun starts in the distant past; one
+    /// without a known end ends in the distant future.
     public func suggestedTimes(of key: Key) -> [Range<Timestamp>] { times { $0.suggestion == key } }
 }
 
 extension Turns<[Key]> {
-    /// The times at which a watch shows a tile, as those of suggestions.
+    /// The ranges of time in which a watch shows a tile, in the same form.
     public func shownTimes(of key: Key) -> [Range<Timestamp>] { times { $0.contains(key) } }
 }
 
@@ -123,7 +124,8 @@ extension Turns {
 }
 
 extension WidgetFuture {
-    /// With nothing drawn outside of these times: a screen without a connection takes a suggestion away in time.
+    /// The same future, with nothing drawn outside these times, so that a screen without a connection removes a suggestion in
+    /// time.
     public func kept(during times: [Range<Timestamp>], at now: Timestamp) -> WidgetFuture {
         var kept: [WidgetMoment] = []
         for (index, moment) in moments.enumerated() {
@@ -133,7 +135,7 @@ extension WidgetFuture {
                 var next = moment
                 next.date = date
                 if !times.contains(where: { $0.contains(date) }) { next.content = .nothing }
-                // Two spans of nothing are one.
+                // Two consecutive spans of nothing become one.
                 if case .nothing = next.content, case .nothing? = kept.last?.content { continue }
                 kept.append(next)
             }

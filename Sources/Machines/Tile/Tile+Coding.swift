@@ -2,10 +2,10 @@ internal import Kinds
 public import TelltaleModel
 
 extension BoardItem {
-    /// The form of an encoded item. A later one is another number.
+    /// The form of an encoded item. A later form gets another number.
     private static let form: UInt8 = 1
 
-    /// Appends everything that it is made of.
+    /// Appends all of its state.
     public func encode(to writer: inout BinaryWriter) {
         writer.write(Self.form)
         writer.write(account) { $0.write($1) }
@@ -81,10 +81,10 @@ extension TileLook {
 }
 
 extension TileInput {
-    /// The form of an encoded input. A later one is another number.
+    /// The form of an encoded input. A later form gets another number.
     private static let form: UInt8 = 1
 
-    /// Appends everything that it is made of: what a journal record holds.
+    /// Appends the complete input, as a journal record stores it.
     public func encode(to writer: inout BinaryWriter) {
         writer.write(Self.form)
         switch self {

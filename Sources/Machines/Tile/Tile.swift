@@ -1,7 +1,7 @@
 public import Kinds
 public import TelltaleModel
 
-/// A widget that stands on a board: on which key of widgets, in which family, and where (Protocols/Widgets/boards.md).
+/// A widget on a board: the key of the widget, the family, and the position (Protocols/Widgets/boards.md).
 public struct Tile: Hashable, Sendable {
     public enum Phase: String, Hashable, Sendable { case placed, pinned, suggested }
 
@@ -10,62 +10,62 @@ public struct Tile: Hashable, Sendable {
     /// Every parameter of the widget's kind with its value.
     public internal(set) var configuration: JSON
     public let family: WidgetFamily
-    /// The id of the stack that it stands in; `nil` = it has a place of its own.
+    /// The id of the stack that contains it; `nil` = it has a separate place.
     public internal(set) var stack: String?
     /// From 1: in its stack, or among the places of its board.
     public internal(set) var position = 0
-    /// The position that it keeps in a stack, or in the watch's Smart Stack, whatever is relevant.
+    /// The position that it is pinned to in a stack or in the watch's Smart Stack, regardless of relevance.
     public internal(set) var pinned: Int?
     /// When a person turned its stack to it; `nil` = never.
     public internal(set) var chosenAt: Timestamp?
     public internal(set) var look: TileLook
     public internal(set) var createdAt: Timestamp
-    /// Nobody placed it. A board never holds such a tile: it follows from the kinds and the stack
+    /// Nobody placed it. A board never stores such a tile: it follows from the kinds and the stack
     /// (``Board/suggestions(from:)``).
     public internal(set) var isSuggested = false
 
-    /// It comes and goes by itself on a watch, and no stack suggests it (``Board/visit(of:configuration:family:)``).
+    /// It appears on a watch by relevance, and no stack suggests it (``Board/visit(of:configuration:family:)``).
     public var isVisit: Bool { isSuggested && stack == nil }
 
     public var phase: Phase { isSuggested ? .suggested : pinned == nil ? .placed : .pinned }
 }
 
-/// How a tile stands in its place.
+/// The style of a tile in its place.
 public struct TileLook: Hashable, Sendable {
-    /// The one place that shows it; `nil` = every place that has its family.
+    /// The only place that shows it; `nil` = every place that has its family.
     public var placement: WidgetPlace?
-    /// Of visionOS; `nil` = elevated.
+    /// On visionOS only; `nil` = elevated.
     public var mounting: WidgetMounting?
-    /// Of visionOS, in percent: ``scales``; `nil` = 100.
+    /// On visionOS only, in percent: ``scales``; `nil` = 100.
     public var scale: Int?
     /// The colour of its frame and its content on visionOS; `nil` = none.
     public var theme: String?
 
     public init() {}
 
-    /// How large a tile of visionOS may be drawn, in percent.
+    /// The allowed sizes of a tile on visionOS, in percent.
     public static let scales = 75...125
 }
 
 /// A place of a board that several tiles of one family share.
 public struct TileStack: Hashable, Sendable {
     public internal(set) var family: WidgetFamily
-    /// It turns to what is relevant.
+    /// It turns to relevant tiles.
     public internal(set) var isSmart = false
     /// It takes suggestions.
     public internal(set) var suggests = false
-    /// The one place that shows it.
+    /// The only place that shows it.
     public internal(set) var placement: WidgetPlace?
-    /// Among the places of its board, from 1.
+    /// Its position among the places of its board, from 1.
     public internal(set) var position = 0
 
-    /// The most tiles of one (W36).
+    /// The most tiles of a stack (W36).
     public static let limit = 10
 
     init(family: WidgetFamily) { self.family = family }
 }
 
-/// The tile or the stack behind a key of a board.
+/// The tile or the stack at a key of a board.
 public struct BoardItem: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case tile(Tile)
@@ -73,21 +73,21 @@ public struct BoardItem: Hashable, Sendable {
     }
 
     public internal(set) var content: Content
-    /// Of the board: the account of its first tile; `nil` = everybody's.
+    /// The board's account, which is that of its first tile; `nil` = everybody's.
     public let account: String?
-    /// It was removed, and can be asked for until it is forgotten.
+    /// It was removed. It can be requested until it is forgotten.
     public internal(set) var isGone = false
 
     public var tile: Tile? { if case .tile(let tile) = content { tile } else { nil } }
     public var stack: TileStack? { if case .stack(let stack) = content { stack } else { nil } }
 
-    /// Its accounts, as keys of other kinds have them.
+    /// Its accounts, in the form that keys of other kinds use.
     public var accounts: [String] { account.map { [$0] } ?? [] }
 
     /// Whether the devices of `account` may show it.
     public func isVisible(to account: String) -> Bool { self.account == nil || self.account == account }
 
-    /// In a word, as replies and histories tell it.
+    /// The state in one word, for replies and histories.
     public var state: String {
         if isGone { return "gone" }
         return switch content {
@@ -96,7 +96,6 @@ public struct BoardItem: Hashable, Sendable {
         }
     }
 
-    /// It was removed.
     public mutating func remove() { isGone = true }
 
     /// Appends the body of a `view=full` row as one object.

@@ -1,10 +1,10 @@
 public import Kinds
 public import TelltaleModel
 
-/// One request about a key of a board, with what its kind says of it worked out: whether a place has the family, which key
-/// a configuration stands for.
+/// One request about a key of a board. What depends on the widget's kind is already resolved: whether a place has the family, and
+/// which key a configuration stands for.
 public enum TileInput: Hashable, Sendable {
-    /// A widget that is to be placed.
+    /// A widget to place.
     public struct Addition: Hashable, Sendable {
         public var widget: Key
         public var configuration: JSON
@@ -19,7 +19,7 @@ public enum TileInput: Hashable, Sendable {
         }
     }
 
-    /// Another configuration, or another look; `nil` = as it is.
+    /// Another configuration or another style; `nil` = unchanged.
     public struct Change: Hashable, Sendable {
         public var widget: Key?
         public var configuration: JSON?
@@ -28,7 +28,7 @@ public enum TileInput: Hashable, Sendable {
         public init() {}
     }
 
-    /// The settings of a stack; `nil` = as they are.
+    /// The settings of a stack; `nil` = unchanged.
     public struct Stacking: Hashable, Sendable {
         public var family: WidgetFamily?
         public var isSmart: Bool?
@@ -42,7 +42,7 @@ public enum TileInput: Hashable, Sendable {
     /// The stack that a tile is moved to.
     public enum Destination: Hashable, Sendable {
         case same
-        /// A place of its own.
+        /// A separate place.
         case none
         case stack(String)
     }
@@ -50,17 +50,17 @@ public enum TileInput: Hashable, Sendable {
     case add(Addition)
     case configure(Change)
     case move(to: Destination, position: Int?)
-    /// `nil` = where it stands.
+    /// `nil` = at its current position.
     case pin(position: Int?)
     case unpin
     /// Its stack turns to it.
     case show
-    /// A suggestion stays, as this tile; `nil` = it is that of a tile that stands there already.
+    /// A suggestion is kept as this tile; `nil` = the tile is on the board already.
     case keep(Addition?)
     case stack(Stacking)
     case remove
 
-    /// As `do=` has it.
+    /// The value of `do=`.
     public var name: String {
         switch self {
         case .add: "add"
@@ -78,12 +78,12 @@ public enum TileInput: Hashable, Sendable {
 
 /// Why a board refuses a request. Nothing changed.
 public enum TileRejection: Error, Hashable, Sendable {
-    /// There is something of this id.
+    /// The id is already in use.
     case exists(String)
     case unknown(String)
-    /// The id is a stack's, and the request is for tiles.
+    /// The id belongs to a stack, and the request is for tiles.
     case isStack(String)
-    /// The id is a tile's, and not a stack's.
+    /// The id belongs to a tile, and not to a stack.
     case isTile(String)
     case otherFamily(stack: String, has: WidgetFamily)
     case otherPlace(stack: String)

@@ -18,7 +18,7 @@ public struct Toggle: Hashable, Sendable {
         }
     }
 
-    /// A requested value: in progress, or queued behind the operation in progress.
+    /// A requested value: in progress, or queued after the operation in progress.
     public struct Operation: Hashable, Sendable {
         public var id: OperationID
         public var wanted: Bool

@@ -2,33 +2,33 @@ public import Kinds
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-/// The names that the aggregates of one kind of activity read, as bits: a commit looks at each name once.
+/// The names that the aggregates over one kind of activity read, as bits, so that a commit looks at each name once.
 public struct AggregatePlan: Sendable {
     /// The bits of one aggregate.
     public struct Reads: Sendable {
-        /// Whether an activity counts, and in which group.
+        /// What decides whether an activity counts, and in which group.
         public var membership: UInt64 = 0
-        /// The part of an activity in each value.
+        /// For each value, what an activity's part depends on.
         public var values: [UInt64] = []
-        /// The states that tallies wait for.
+        /// The states that tallies count.
         public var tallies: UInt64 = 0
 
         public var all: UInt64 { values.reduce(membership | tallies, |) }
     }
 
-    /// Of each aggregate, in their order.
+    /// One for each aggregate, in their order.
     public private(set) var reads: [Reads] = []
     private var contentNames: [(name: String, bit: UInt64)] = []
-    /// By the index of a state in the machine.
+    /// Indexed by the states of the machine.
     private var stateBits: [UInt64] = []
 
-    /// Set with each change: what may read anything, and what finds no bit of its own.
+    /// Set with each change, for reads that may depend on anything and for names without their own bit.
     private static let anything: UInt64 = 1 << 63
-    /// Set where another activity is there, or another life-cycle state.
+    /// Set if the activity or its life-cycle state is another one.
     private static let life: UInt64 = 1 << 62
     private static let nameLimit = 62
 
-    /// - Parameter kind: Of the activities.
+    /// - Parameter kind: The kind of the activities.
     public init(_ aggregates: [WidgetAggregate], of kind: ActivityKind) {
         var contentBits: [String: UInt64] = [:]
         var namedStates: [String: UInt64] = [:]
@@ -59,7 +59,7 @@ public struct AggregatePlan: Sendable {
 
     /// The bits of what a commit changed in an activity.
     ///
-    /// - Returns: All bits where another activity is there, or another life-cycle state.
+    /// - Returns: All bits if the activity or its life-cycle state is another one.
     public func changes(of activity: borrowing Activity, since former: borrowing Activity) -> UInt64 {
         guard former.origin === activity.origin, former.lifecycle == activity.lifecycle else { return .max }
         var changes = Self.anything
@@ -73,6 +73,6 @@ public struct AggregatePlan: Sendable {
         return changes
     }
 
-    /// All bits for a state of another machine than that of the kind.
+    /// All bits for a state of another machine.
     private func bits(of state: Int) -> UInt64 { stateBits.indices.contains(state) ? stateBits[state] : .max }
 }

@@ -1,12 +1,12 @@
 public import TelltaleModel
 
-/// How a widget asks its provider for timelines: the ask that is under way, and the one that comes next.
+/// How a widget is refreshed by its provider: the refresh in progress, and the next one.
 ///
 /// A value without a clock. Its transitions are the rules W10–W16 of Protocols/Widgets/rules.md;
-/// `Protocols/Machines/asking.table` tests them. An ask begins in ``deadlineReached(operation:timeout:at:wall:)`` and
-/// nowhere else: what makes one due only plans it.
+/// `Protocols/Machines/asking.table` tests them. A refresh begins only in ``deadlineReached(operation:timeout:at:wall:)``;
+/// everything else only plans one.
 public struct Asking: Hashable, Sendable {
-    /// Why a provider is asked. A later one outranks those before it.
+    /// Why a widget is refreshed. A later reason outranks those before it.
     public enum Reason: String, CaseIterable, Hashable, Comparable, Sendable {
         case first, atEnd, after, asked, configured, tapped
 
@@ -14,55 +14,55 @@ public struct Asking: Hashable, Sendable {
         public static func < (left: Reason, right: Reason) -> Bool { left.rank < right.rank }
     }
 
-    /// An ask that the provider has not answered.
+    /// A refresh that the provider has not answered.
     public struct Flight: Hashable, Sendable {
         public var operation: OperationID
         public var reason: Reason
-        /// By the real clock.
+        /// On the real clock.
         public var deadline: Timestamp
         public var provider: ConnectionNumber
     }
 
-    /// An ask that comes, by the kinds' clock.
+    /// A planned refresh, on the kinds' clock.
     struct Plan: Hashable, Sendable {
         var reason: Reason
         var date: Timestamp
 
-        /// One ask for both.
+        /// Combines two plans into one refresh.
         func joined(_ other: Plan?) -> Plan {
             guard let other else { return self }
             return Plan(reason: max(reason, other.reason), date: min(date, other.date))
         }
     }
 
-    /// The connection that acts for the kind.
+    /// The acting connection of the kind.
     public internal(set) var provider: ConnectionNumber?
     public internal(set) var flight: Flight?
     var plan: Plan?
-    /// One more ask, behind the one under way (W15).
+    /// Another refresh, after the one in progress (W15).
     var behind: Plan?
-    /// Asks that failed since the last answer.
+    /// Failed refreshes since the last answer.
     var failureCount = 0
-    /// When the newest ask began.
+    /// When the newest refresh began.
     var askedAt: Timestamp?
-    /// A policy's date is that of the earliest ask: each key has its own place in the minute behind it (W11).
+    /// The date of a policy is a lower bound: each key has its own offset within the minute after it (W11).
     let spread: Milliseconds
 
-    /// - Parameter key: The widget's.
+    /// - Parameter key: The widget's key.
     public init(key: Key, at now: Timestamp) {
         spread = .seconds(Int64(StableHash.of(Array(key.text.utf8).span) % 60))
         plan = Plan(reason: .first, date: now)
     }
 
-    /// When ``deadlineReached(operation:timeout:at:wall:)`` is next due, by the kinds' clock.
+    /// When ``deadlineReached(operation:timeout:at:wall:)`` is next due, on the kinds' clock.
     public var planDeadline: Timestamp? { flight == nil && provider != nil ? plan?.date : nil }
 
-    /// The same, by the real clock.
+    /// When it is next due on the real clock.
     public var flightDeadline: Timestamp? { flight?.deadline }
 
-    // MARK: What makes an ask due
+    // MARK: What makes a refresh due
 
-    /// A timeline was taken. An ask of its policy follows, unless one is under way.
+    /// A timeline was accepted. A refresh by its policy follows, unless one is in progress.
     mutating func took(_ timeline: WidgetTimeline, floor: Milliseconds) {
         guard flight == nil else { return }
         plan = nil
@@ -77,11 +77,11 @@ public struct Asking: Hashable, Sendable {
         plan = Plan(reason: reason, date: max(date + spread, earliest(floor)))
     }
 
-    /// Two asks begin so long apart (W12).
+    /// The earliest start of the next refresh, `floor` after the last one (W12).
     private func earliest(_ floor: Milliseconds) -> Timestamp { askedAt.map { $0 + floor } ?? .distantPast }
 
-    /// - Parameter isFree: It may come at once: its sender serves the kind, or a person tapped (W12).
-    /// - Returns: `applied` where the provider is asked now, else `deferred`.
+    /// - Parameter isFree: It may start at once: its sender serves the kind, or a person tapped (W12).
+    /// - Returns: `applied` if the refresh starts now, else `deferred`.
     mutating func reload(_ reason: Reason, isFree: Bool, floor: Milliseconds, at now: Timestamp) -> Verdict {
         let wish = Plan(reason: reason, date: isFree ? now : max(now, earliest(floor)))
         guard flight == nil else {
@@ -92,19 +92,19 @@ public struct Asking: Hashable, Sendable {
         return planDeadline.map { $0 <= now } == true ? .applied : .deferred
     }
 
-    // MARK: What happens to an ask
+    // MARK: What happens to a refresh
 
-    /// - Returns: The operation that ended with the provider that it was sent to.
+    /// - Returns: The operation that ended because its provider changed.
     mutating func provided(by provider: ConnectionNumber?, at now: Timestamp) -> OperationID? {
         self.provider = provider
         guard let flight, flight.provider != provider else { return nil }
-        // The next one is asked at once: an ask changes nothing, so twice does no harm.
+        // The next provider gets the request at once: a refresh changes nothing, so repeating it does no harm.
         self.flight = nil
         plan = Plan(reason: flight.reason, date: now).joined(behind.take())
         return flight.operation
     }
 
-    /// - Returns: Whether it is the answer to the ask that is under way.
+    /// - Returns: Whether it is the answer to the refresh in progress.
     mutating func answered(_ operation: OperationID, by connection: ConnectionNumber) -> Bool {
         guard let flight, flight.operation == operation, flight.provider == connection else { return false }
         self.flight = nil
@@ -112,13 +112,13 @@ public struct Asking: Hashable, Sendable {
         return true
     }
 
-    /// After the timeline of an answer was taken: the ask behind it may come before that of its policy.
+    /// After the timeline of an answer was accepted: a waiting refresh may precede that of its policy.
     mutating func settle() {
         guard let behind = behind.take() else { return }
         plan = behind.joined(plan)
     }
 
-    /// The ask under way came to nothing (W14).
+    /// The refresh in progress failed (W14).
     mutating func failed(at now: Timestamp) -> OperationID? {
         guard let flight = flight.take() else { return nil }
         failureCount += 1
@@ -128,13 +128,13 @@ public struct Asking: Hashable, Sendable {
         return flight.operation
     }
 
-    /// Nothing is asked any more.
+    /// Ends all refreshes.
     mutating func end() -> OperationID? {
         (plan, behind, failureCount) = (nil, nil, 0)
         return flight.take()?.operation
     }
 
-    /// Begins the ask that is due, or gives up the one whose answer is late.
+    /// Begins the due refresh, or gives up the one whose answer is late.
     mutating func deadlineReached(
         operation: OperationID, timeout: Milliseconds, at now: Timestamp, wall: Timestamp
     ) -> (ask: TimelineAsk?, ended: OperationID?) {

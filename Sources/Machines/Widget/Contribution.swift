@@ -2,9 +2,9 @@ public import Kinds
 public import TelltaleModel
 internal import TelltaleStatechart
 
-/// The part of one activity in an aggregate.
+/// The contribution of one activity to an aggregate.
 public struct Contribution: Hashable, Sendable {
-    /// The id of the widget that tells it, and the configuration that this stands for.
+    /// The id of the widget for its group, which stands for this configuration.
     public var group: String
     public var configuration: JSON
     /// One for each value of the aggregate.
@@ -18,18 +18,18 @@ public struct Contribution: Hashable, Sendable {
         case nothing
         /// One more.
         case one
-        /// In millionths.
+        /// An amount, in millionths.
         case amount(Int64)
-        // Behind references: an event changes few parts, and finds them in the smaller room at once.
+        // Boxed: an event changes few parts, and smaller parts stay inline.
         /// A value to be compared.
         indirect case ordered(OrderKey)
-        /// An entry of a list: its place, among equals by the activity's id, and what is shown of it.
+        /// An entry of a list: its rank, with ties broken by the activity's id, and the content shown.
         indirect case listed(OrderKey, id: String, JSON)
-        /// A value that should be a number and is none.
+        /// A value that should be a number and is not.
         case fault
     }
 
-    /// How many of its parts should be numbers, and are none.
+    /// How many of its parts should be numbers and are not.
     public var faultCount: Int { parts.count { $0 == .fault } }
 }
 
@@ -67,10 +67,10 @@ public enum OrderKey: Hashable, Comparable, Sendable {
 
 /// Exact sums of decimal numbers.
 public enum Millionths {
-    /// Larger numbers are none: their sums would not be exact.
+    /// Larger numbers are rejected, because their sums would not be exact.
     private static let limit = 1e12
 
-    /// A number in millionths, rounded; `nil` for what is no number, or is too large.
+    /// A number in millionths, rounded; `nil` if it is not a number or too large.
     public static func of(_ json: JSON?) -> Int64? {
         if case .integer(let integer)? = json {
             let (product, overflows) = integer.multipliedReportingOverflow(by: 1_000_000)
@@ -86,18 +86,18 @@ public enum Millionths {
     }
 }
 
-/// One activity, read for all aggregates of a commit: the parts of it that guards and paths read are taken once.
+/// One activity, read for all aggregates of a commit: the parts that guards and paths read are extracted once.
 ///
-/// An object, because it is handed to each aggregate, and a copy would touch a dozen counts.
+/// A class, because it is passed to each aggregate, and a copy would update a dozen reference counts.
 public final class AggregateReader {
     private let lifecycle: Activity.Lifecycle
     private let values: MachineValues
     private let makeActivity: () -> Activity
-    /// Most events change nothing of what guards and lists read.
+    /// Created on demand: most events do not change what guards and lists read.
     private lazy var activity = makeActivity()
     private lazy var subject = activity.guardSubject(values)
 
-    /// - Parameter activity: Gives the whole activity, where it is needed.
+    /// - Parameter activity: Returns the whole activity, if it is needed.
     public init(lifecycle: Activity.Lifecycle, attributes: JSON, content: JSON, _ activity: @escaping () -> Activity) {
         self.lifecycle = lifecycle
         values = MachineValues(attributes: attributes, content: content)
@@ -106,7 +106,7 @@ public final class AggregateReader {
 
     private func holds(_ condition: Guard?) -> Bool { condition.map { $0.holds(for: subject) ?? false } ?? true }
 
-    /// The part of the activity in an aggregate; `nil` where it does not count.
+    /// The contribution of the activity to an aggregate; `nil` if it does not count.
     public func contribution(to aggregate: WidgetAggregate, parameters: [WidgetParameter]) -> Contribution? {
         guard lifecycle != .dismissed, holds(aggregate.condition) else { return nil }
         guard let (group, configuration) = group(in: aggregate, parameters) else { return nil }
@@ -120,7 +120,7 @@ public final class AggregateReader {
         guard !aggregate.groups.isEmpty else { return (WidgetParameter.mainID, [:]) }
         var object = JSONObject()
         for group in aggregate.groups {
-            // A value that is no text is no configuration.
+            // A value that is not a text is not a configuration.
             guard let value = group.path.value(in: values), value.string?.isEmpty == false,
                 parameters.contains(where: { $0.name == group.parameter && $0.takes(value) })
             else { return nil }
@@ -161,7 +161,7 @@ extension Activity {
         }
     }
 
-    /// How much a tally grows by the activity; `nil` for what should be a number and is none.
+    /// How much the activity adds to a tally; `nil` for a value that should be a number and is not.
     public func amount(of tally: WidgetAggregate.Tally) -> Int64? {
         guard let path = tally.amount else { return 1_000_000 }
         guard let value = path.value(in: MachineValues(attributes: attributes, content: content)), value != .null else {

@@ -2,7 +2,7 @@ public import Kinds
 public import TelltaleModel
 public import TelltaleStatechart
 
-/// An activity as a widget draws it.
+/// The view state of an activity in a widget.
 public struct ActivitySight: Hashable, Sendable {
     let attributes: JSON
     let content: JSON
@@ -31,36 +31,36 @@ public struct ActivitySight: Hashable, Sendable {
     }
 }
 
-/// The moments of a widget, as far as they are known.
+/// The known moments of a widget.
 public struct WidgetFuture: Hashable, Sendable {
-    /// Never empty, and with rising dates.
+    /// Never empty, in ascending order of dates.
     public var moments: [WidgetMoment]
-    /// From when on more is known, always after the moment of which it is the future: a row is due then. `nil` where the moments
-    /// are all there will be.
+    /// When more is known, so that a row is due. Always after the moment for which the future was computed. `nil` if the moments
+    /// are complete.
     public var continuesAt: Timestamp?
 
     public init(moments: [WidgetMoment], continuesAt: Timestamp? = nil) {
         (self.moments, self.continuesAt) = (moments, continuesAt)
     }
 
-    /// The moments from the one that is shown at `now` on.
+    /// The moments from the one shown at `now` on.
     func cut(at now: Timestamp) -> WidgetFuture {
         WidgetFuture(moments: moments.cut(at: now), continuesAt: continuesAt)
     }
 }
 
 extension Activity {
-    /// W19: how many deadlines are foreseen, and how far ahead.
+    /// W19: how many deadlines are predicted, and how far ahead.
     public static let foreseenLimit = 16
     public static let foresight = Milliseconds.hours(24)
-    /// The deadlines that are due already and that are passed on the way.
+    /// How many overdue deadlines may be passed on the way.
     private static let overdueLimit = 128
 
-    /// The moments of a widget that shows the activity, from `now` on, if no event comes: a copy is run through its own
-    /// deadlines, and each change of what is drawn is a moment.
+    /// The moments of a widget that shows the activity, from `now` on, if no event comes. A copy of the activity runs through its
+    /// deadlines, and each visible change is a moment.
     ///
     /// - Parameter condition: While it does not hold, nothing is drawn.
-    /// - Complexity: At most 16 deadlines ahead of `now`, and 128 that are due already.
+    /// - Complexity: At most 16 deadlines after `now`, and 128 that are already due.
     public func future(
         at now: Timestamp, settings: ActivitySettings, where condition: Guard? = nil
     ) -> WidgetFuture {
@@ -89,7 +89,7 @@ extension Activity {
         return WidgetFuture(moments: moments).cut(at: now)
     }
 
-    /// Since when it looks as it does.
+    /// When its current view state began.
     private var shownSince: Timestamp {
         switch lifecycle {
         case .pending: updatedAt
@@ -107,7 +107,7 @@ extension Activity {
         return WidgetMoment(date: date, content: .activity(ActivitySight(self)), isStale: lifecycle == .stale)
     }
 
-    /// Whether a widget of activities for which `condition` holds shows this one.
+    /// Whether a widget of activities with this condition shows the activity.
     public func satisfies(_ condition: Guard?) -> Bool {
         guard let condition else { return true }
         return condition.holds(for: guardSubject(MachineValues(attributes: attributes, content: content))) ?? false
@@ -117,11 +117,10 @@ extension Activity {
         GuardSubject(values, lifecycle: lifecycle.rawValue, machine, in: kind.statechart)
     }
 
-    /// Whether an event that changed no row left the future as it was: the deadlines of the machine, what waits in it,
-    /// the stale date of a start that is yet to come, and the moment from which the kind's stale time counts in states
-    /// that are yet to come.
+    /// Whether an event that changed no row also left the future unchanged. It compares the machine's deadlines and waiting
+    /// events, the stale date of a future start, and the moment from which the kind's stale time counts in future states.
     ///
-    /// All other parts that decide the future change the row too.
+    /// All other parts that determine the future also change the row.
     public func hasFuture(of other: Activity) -> Bool {
         let isAsFresh = freshAt == other.freshAt || staleDate != nil || kind.stale == nil
         return isAsFresh && machine == other.machine && staleDate == other.staleDate
@@ -129,11 +128,11 @@ extension Activity {
 }
 
 extension [WidgetMoment] {
-    /// Appends a moment that is not before the last one, where it looks different.
+    /// Appends a moment that is not before the last one, if it looks different.
     fileprivate mutating func append(next moment: WidgetMoment) {
         var moment = moment
         if let last { moment.date = Swift.max(moment.date, last.date) }
-        // Several changes at one date are one.
+        // Several changes at one date become one.
         if let last, last.date == moment.date { removeLast() }
         if let last, last.content == moment.content, last.isStale == moment.isStale { return }
         append(moment)

@@ -4,20 +4,20 @@ public import TelltaleModel
 /// How much happened in a period.
 public struct WidgetTally: Hashable, Sendable {
     public let name: String
-    /// When the period began in which it grew last.
+    /// When the period of its last growth began.
     public internal(set) var start: Timestamp
     /// In millionths.
     public internal(set) var amount: Int64
 }
 
-// Widgets that tell many activities together.
+// Widgets that aggregate many activities.
 extension Widget {
-    /// Whether it tells many activities together.
+    /// Whether it aggregates many activities.
     public var isAggregate: Bool { tallies != nil }
 
-    /// A commit changed a value.
+    /// Records that a commit changed a value.
     ///
-    /// - Parameter amounts: By how much tallies grow, in millionths.
+    /// - Parameter amounts: How much each tally grows, in millionths.
     public mutating func tally(
         _ amounts: [(name: String, amount: Int64)], _ aggregate: WidgetAggregate, at now: Timestamp
     ) {
@@ -33,22 +33,22 @@ extension Widget {
         }
     }
 
-    /// Keeps the tallies that the kind of `other` has too, and takes its other ones.
+    /// Keeps the tallies that the kind of `other` also has, and takes the rest from `other`.
     public mutating func keepTallies(of other: Widget) {
         tallies = tallies?.map { own in other.tallies?.first { $0.name == own.name } ?? own }
         if other.isAggregate { createdAt = other.createdAt }
     }
 
-    /// The moment that is shown at `now`, and those at which a tally begins anew.
+    /// The moment shown at `now`, and those at which a tally is reset.
     ///
-    /// - Parameter values: All values but the tallies.
+    /// - Parameter values: All values without the tallies.
     public func aggregateFuture(
         at now: Timestamp, _ aggregate: WidgetAggregate, values: JSONObject
     ) -> WidgetFuture {
         var ends: [(name: String, amount: Int64, end: Timestamp)] = []
         for (name, tally) in aggregate.tallies {
             let own = tallies?.first { $0.name == name }
-            // A tally of zero stays one.
+            // A tally of zero does not change at the end of its period.
             let end = own.map { $0.amount == 0 ? now : tally.periodEnd(from: tally.periodStart(at: $0.start)) } ?? now
             ends.append((name, own?.amount ?? 0, end))
         }

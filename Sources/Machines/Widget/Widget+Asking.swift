@@ -1,17 +1,17 @@
 public import Kinds
 public import TelltaleModel
 
-// A widget whose content a provider gives when it is asked.
+// Widgets whose content is loaded from a provider.
 extension Widget {
     public enum AskingEvent: Sendable {
-        /// Another connection acts for the kind, or none.
+        /// The acting connection of the kind changed; `nil` = none.
         case providerChanged(to: ConnectionNumber?)
         case answered(OperationID, WidgetTimeline, by: ConnectionNumber)
         case failed(OperationID, by: ConnectionNumber)
         /// - Parameter isFree: Its sender serves the kind.
         case reload(isFree: Bool)
         case deadlineReached(OperationID)
-        /// No connection of before is there any more.
+        /// The daemon restarted, so all earlier connections are closed.
         case restarted
     }
 
@@ -23,15 +23,15 @@ extension Widget {
         public var ended: OperationID?
     }
 
-    /// Whether a provider is asked for its content.
+    /// Whether a provider loads its content.
     public var isAsked: Bool { asking != nil }
 
-    /// Applies one event of the way to its provider.
+    /// Applies one event of a refresh.
     ///
     /// - Parameters:
-    ///   - floor: Two asks begin so long apart.
-    ///   - now: By the kinds' clock.
-    ///   - wall: By the real clock.
+    ///   - floor: The least time between the starts of two refreshes.
+    ///   - now: The kinds' clock.
+    ///   - wall: The real clock.
     public mutating func apply(
         _ event: AskingEvent, kind: WidgetKind, floor: Milliseconds, at now: Timestamp, wall: Timestamp
     ) -> AskingOutcome {
@@ -43,7 +43,7 @@ extension Widget {
         case .answered(let operation, let timeline, let connection):
             guard asking?.answered(operation, by: connection) == true else { return AskingOutcome(verdict: .ignored) }
             outcome.ended = operation
-            // It is of now. A posted timeline that is of later stays, and so does its policy.
+            // The answer is dated now. A posted timeline with a later date stays, and so does its policy.
             if isOlder(now, nil) {
                 outcome.verdict = .stale
                 asking?.took(WidgetTimeline(entries: entries, policy: policy), floor: floor)
@@ -69,15 +69,15 @@ extension Widget {
         return outcome
     }
 
-    /// It begins anew, by the version of its kind in force: a widget that ended may have been of another source.
+    /// Starts refreshing again, by the version of its kind in force: before it ended, the widget may have had another source.
     public mutating func reviveAsking(with kind: WidgetKind, key: Key, at now: Timestamp) {
         guard isGone, isAsked != kind.isAsked else { return }
         asking = kind.isAsked ? Asking(key: key, at: now) : nil
     }
 
-    /// It lives by another version of its kind.
+    /// Adopts another version of its kind.
     ///
-    /// - Returns: The operation that ended with it.
+    /// - Returns: The operation that ended because of it.
     public mutating func alignAsking(with kind: WidgetKind, key: Key, at now: Timestamp) -> OperationID? {
         guard kind.isAsked, !isGone else {
             defer { asking = nil }

@@ -2,7 +2,7 @@ public import Kinds
 public import TelltaleModel
 
 extension Widget {
-    /// Appends everything that it is made of.
+    /// Appends all of its state.
     public func encode(to writer: inout BinaryWriter) {
         writer.write(configuration)
         writer.write(accounts) { $0.write($1) }
@@ -24,7 +24,7 @@ extension Widget {
         writer.write(UInt8(Phase.allCases.firstIndex(of: committedPhase) ?? 0))
         writer.write(newestVersion) { $0.write($1) }
         writer.write(newestAt)
-        // Other widgets are written as before there were derived ones.
+        // Other widgets are encoded as before derived ones existed.
         if let keptCount { writer.write(keptCount) }
         if let asking { asking.encode(to: &writer) }
         if let tallies {
@@ -36,7 +36,7 @@ extension Widget {
         }
     }
 
-    /// The form of an encoded widget, which its place tells.
+    /// The form of an encoded widget, known from its context.
     public enum Form: UInt8, Sendable {
         case plain = 6
         case derived, aggregate, asked
@@ -77,16 +77,16 @@ extension Widget {
         }
     }
 
-    /// Appends the body of a `view=full` row as one object. It is the same for as long as the `rev` is.
+    /// Appends the body of a `view=full` row as one object. It does not change without a new `rev`.
     ///
-    /// - Parameter values: Of an aggregate: its values but the tallies.
+    /// - Parameter values: For an aggregate: its values without the tallies.
     public func writeFullRow(
         key: Key, kind: WidgetKind, values: JSONObject = JSONObject(), to writer: inout JSONWriter
     ) {
         writer.beginObject()
         writer.member("kind", String(key.kind))
         writer.member("source", kind.source.name)
-        // Computed content is never used up. The committed phase is that of posted content.
+        // Computed content is never used up. The committed phase applies to posted content.
         writer.member("phase", kind.isPushed || isGone ? committedPhase.rawValue : Phase.fresh.rawValue)
         writer.member("configuration", configuration)
         if let activity = kind.activityKind, let id = kind.activityID(ofWidget: String(key.id)) {
@@ -97,7 +97,7 @@ extension Widget {
             var all = values
             for tally in tallies { all[tally.name] = Millionths.json(Int128(tally.amount)) }
             writer.member("values", .object(all))
-            // Tallies began with the key.
+            // Tallies start with the key.
             if !tallies.isEmpty { writer.member("since", createdAt.milliseconds) }
         }
         if kind.isPushed {

@@ -1,15 +1,15 @@
 public import Kinds
 public import TelltaleModel
 
-/// One widget: the timeline that it was given, or the source that it is computed from.
+/// One widget: the timeline that was posted for it, or the source that it is computed from.
 ///
-/// A value without a clock: events carry their time, and what is shown at a moment is a function of the value and the
-/// moment. So the date of an entry that comes changes nothing here. `Protocols/Machines/widget.table` tests it.
+/// A value without a clock: events carry their time, and what is shown at a moment is a function of the value and the moment. So
+/// reaching the date of an entry changes nothing here. `Protocols/Machines/widget.table` tests it.
 public struct Widget: Sendable {
     public enum Phase: String, CaseIterable, Hashable, Sendable {
-        /// Nothing is known yet, or all of it lies ahead.
+        /// Nothing is known yet, or all content is in the future.
         case placeholder
-        /// More entries lie ahead.
+        /// More entries follow.
         case fresh
         /// The last entry is shown.
         case exhausted
@@ -21,21 +21,21 @@ public struct Widget: Sendable {
     public internal(set) var configuration: JSON
     /// `for=`: the accounts whose devices may show it, sorted; empty for all accounts.
     public let accounts: [String]
-    /// When the key began.
+    /// When the key was created.
     public internal(set) var createdAt: Timestamp
     public internal(set) var entries: [WidgetEntry] = []
     public internal(set) var policy = WidgetPolicy.atEnd
-    /// When the newest timeline was taken; `nil` before the first.
+    /// When the newest timeline was accepted; `nil` before the first.
     public internal(set) var asOf: Timestamp?
     public internal(set) var isGone = false
-    /// The phase at the commit of its last change.
+    /// The phase as of its last change.
     public internal(set) var committedPhase = Phase.placeholder
-    /// Of a widget that shows an activity: how many of its deadlines came, as foreseen, since the newest commit that
-    /// changed the widget, up to 255. `nil` for every other widget.
+    /// For a widget that shows an activity: how many deadlines came as predicted since the newest commit that changed the widget,
+    /// up to 255. `nil` for every other widget.
     public internal(set) var keptCount: UInt8?
-    /// Of a widget that tells many activities together: its tallies. `nil` for every other widget.
+    /// For an aggregate widget: its tallies. `nil` for every other widget.
     public internal(set) var tallies: [WidgetTally]?
-    /// How it asks its provider; `nil` for every widget that is not asked for.
+    /// The state of its refreshes; `nil` for a widget that no provider loads.
     public internal(set) var asking: Asking?
     var newestVersion: Int64?
     var newestAt = Timestamp.distantPast
@@ -48,26 +48,26 @@ public struct Widget: Sendable {
         keptCount = isDerived ? 0 : nil
     }
 
-    /// One that is asked for.
+    /// Makes a widget that a provider loads.
     public init(asking key: Key, configuration: JSON, accounts: [String] = [], at now: Timestamp) {
         self.init(configuration: configuration, accounts: accounts, at: now)
         asking = Asking(key: key, at: now)
     }
 
-    /// One that tells many activities together, with tallies of these names.
+    /// Makes an aggregate widget, with tallies of these names.
     public init(configuration: JSON, tallies: [String], at now: Timestamp) {
         self.init(configuration: configuration, at: now)
         self.tallies = tallies.map { WidgetTally(name: $0, start: now, amount: 0) }
         asOf = now
     }
 
-    /// An event of a widget.
+    /// An event for a widget.
     public enum Event: Sendable {
         case timeline(WidgetTimeline)
-        /// `type=reload`: nothing can be asked again.
+        /// `type=reload`: plans a refresh by the provider; a noop without one.
         case reload
         case ended
-        /// It lives by a newer version of its kind.
+        /// It uses a newer version of its kind.
         case kindChanged(configuration: JSON)
     }
 
@@ -76,7 +76,7 @@ public struct Widget: Sendable {
         public var verdict: Verdict
         /// Its row changed: the key gets a new `rev`.
         public var isChanged: Bool
-        /// The operation that ended with it.
+        /// The operation that ended with the event.
         public var ended: OperationID?
 
         public init(_ verdict: Verdict, isChanged: Bool = false) {
@@ -89,8 +89,8 @@ public struct Widget: Sendable {
     /// - Parameters:
     ///   - happenedAt: `at=`; `nil` for the time of receipt.
     ///   - version: `ver=`.
-    ///   - aheadLimit: An event that happens later than so long from now is ignored.
-    ///   - floor: Two asks of a provider begin so long apart.
+    ///   - aheadLimit: An event dated further ahead than this is ignored.
+    ///   - floor: The least time between the starts of two refreshes by a provider.
     public mutating func apply(
         _ event: Event, happenedAt: Timestamp? = nil, version: Int64? = nil, kind: WidgetKind,
         aheadLimit: Milliseconds = .hours(8), floor: Milliseconds = .minutes(5), at now: Timestamp
@@ -124,11 +124,11 @@ public struct Widget: Sendable {
     mutating func take(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
         let known = isGone ? [] : entries.cut(at: now)
         var merged = timeline.entries.cut(at: now)
-        // The shown entry stays until the first date (W9).
+        // The current entry stays until the first new date (W9).
         if let shown = known.first, shown.date <= now, let first = merged.first, first.date > now {
             merged.insert(shown, at: 0)
         }
-        // Content that counts as out of date after a while is told to be current again.
+        // If content can become stale, an accepted timeline makes it current again.
         let renews = kind.stale != nil && asOf != now
         if !isGone, asOf != nil, merged == known, timeline.policy == policy, !renews { return Outcome(.noop) }
         (entries, policy, asOf, isGone) = (merged, timeline.policy, now, false)
@@ -158,12 +158,12 @@ public struct Widget: Sendable {
     /// Whether it shows an activity.
     public var isDerived: Bool { keptCount != nil }
 
-    /// A deadline of the activity came as it was foreseen: no screen is told.
+    /// Counts a deadline of the activity that came as predicted: nothing is sent to screens.
     public mutating func keep() { keptCount = keptCount.map { $0 == .max ? $0 : $0 + 1 } }
 
-    /// An event changed the activity: its row is out of date.
+    /// An event changed the activity, so the row is out of date.
     ///
-    /// - Parameter isShown: Whether there is an activity: from the first one on no placeholder stands here.
+    /// - Parameter isShown: Whether there is an activity. From the first one on, no placeholder is shown.
     public mutating func overtake(isShown: Bool, at now: Timestamp) {
         keptCount = keptCount.map { _ in 0 }
         if isShown { asOf = now }
@@ -187,7 +187,7 @@ public struct WidgetMoment: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case placeholder
         case content(JSON)
-        /// A live activity, as it is or will be.
+        /// A live activity, in its present or a future state.
         case activity(ActivitySight)
         /// The values of many activities: an object.
         case values(JSON)
@@ -206,11 +206,11 @@ public struct WidgetMoment: Hashable, Sendable {
 }
 
 extension Widget {
-    /// The moment that is shown at `now`, and those that follow.
+    /// The moment shown at `now`, and the following ones.
     ///
     /// - Parameters:
-    ///   - activity: The one that a derived widget shows; `nil` = there is none.
-    ///   - settings: Those of the activity.
+    ///   - activity: The activity that a derived widget shows; `nil` = none.
+    ///   - settings: The settings of the activity.
     public func future(
         at now: Timestamp, kind: WidgetKind, activity: Activity? = nil, settings: ActivitySettings = ActivitySettings()
     ) -> WidgetFuture {
@@ -221,7 +221,7 @@ extension Widget {
                 guard kind.isEach, let relevance = kind.relevance else { return future }
                 return future.kept(while: relevance, of: activity.key, at: now)
             }
-            // Placeholders stand before the first content only (W14).
+            // Placeholders precede the first content only (W14).
             let date = min(asOf ?? createdAt, now)
             return WidgetFuture(
                 moments: [WidgetMoment(date: date, content: asOf == nil ? .placeholder : .nothing)])
@@ -232,8 +232,8 @@ extension Widget {
         }
     }
 
-    /// The moment that is shown at `now`, and those that follow, of a widget that shows no activity; never empty, and
-    /// with rising dates.
+    /// The moment shown at `now` and the following ones, for a widget that shows no activity; never empty, in ascending order of
+    /// dates.
     public func moments(at now: Timestamp, kind: WidgetKind) -> [WidgetMoment] {
         switch kind.source {
         case .each, .one, .over: return withPlaceholder([], at: now)
@@ -248,12 +248,12 @@ extension Widget {
 
     private func withPlaceholder(_ moments: [WidgetMoment], at now: Timestamp) -> [WidgetMoment] {
         if let first = moments.first, first.date <= now { return moments }
-        // Before the first entry, whatever the clock says it began at.
+        // Before the first entry, even if the clock puts its creation later.
         let date = min(asOf ?? createdAt, now)
         return [WidgetMoment(date: date, content: .placeholder)] + moments
     }
 
-    /// Staleness is a moment like any other (W26).
+    /// Becoming stale is a moment like any other (W26).
     private func markingStale(_ moments: [WidgetMoment], after span: Milliseconds?) -> [WidgetMoment] {
         guard let span, let asOf else { return moments }
         let staleAt = asOf + span

@@ -2,9 +2,10 @@ internal import Kinds
 internal import TelltaleModel
 
 extension WidgetFuture {
-    /// With nothing drawn outside the dates that make the widget relevant: a screen without a connection turns at them too.
+    /// The same future, with nothing drawn while the widget is not relevant, so that a screen without a connection turns at these
+    /// dates too.
     ///
-    /// - Parameter key: Of the activity.
+    /// - Parameter key: The activity's key.
     func kept(while relevance: WidgetRelevance, of key: Key, at now: Timestamp) -> WidgetFuture {
         guard relevance.hasDates else { return self }
         var kept: [WidgetMoment] = []
@@ -20,7 +21,7 @@ extension WidgetFuture {
                 var next = moment
                 next.date = date
                 if !dates.contains(where: { $0.contains(date) }) { next.content = .nothing }
-                // Two spans of nothing are one.
+                // Two consecutive spans of nothing become one.
                 if case .nothing = next.content, case .nothing? = kept.last?.content { continue }
                 kept.append(next)
             }

@@ -5,7 +5,7 @@ public struct WidgetEntry: Hashable, Sendable {
     public var date: Timestamp
     /// An object.
     public var content: JSON
-    /// How much it matters from its date on; an object, as it was posted.
+    /// Its relevance from its date on; an object, as posted.
     public var relevance: JSON?
 
     public init(date: Timestamp, content: JSON, relevance: JSON? = nil) {
@@ -23,11 +23,11 @@ public enum WidgetPolicy: Hashable, Sendable {
 
 /// A timeline as a producer posts it: the tail of `EVT … type=timeline` (Protocols/Line/line-protocol.md §4).
 public struct WidgetTimeline: Hashable, Sendable {
-    /// Their dates rise.
+    /// In ascending order of dates.
     public var entries: [WidgetEntry]
     public var policy: WidgetPolicy
 
-    /// W8: the number of entries, and their contents' bytes of compact JSON, each and together.
+    /// W8: limits for the number of entries, and for the size of their content, each and together, in bytes of compact JSON.
     public static let entryLimit = 64
     public static let contentByteLimit = 4_096
     public static let byteLimit = 32_768
@@ -36,13 +36,13 @@ public struct WidgetTimeline: Hashable, Sendable {
         (self.entries, self.policy) = (entries, policy)
     }
 
-    /// The members that a tail has a meaning for, and those of an entry.
+    /// The known members of a tail, and those of an entry.
     public static let members = ["entries", "policy"]
     private static let entryMembers = ["date", "content-state", "relevance"]
 
     /// Parses a tail.
     ///
-    /// - Parameter unknown: Gets the names of members that have no meaning, those of the tail first.
+    /// - Parameter unknown: Receives the names of unknown members, those of the tail first.
     public init(tail: JSONObject, unknown: inout [String]) throws(WidgetRejection) {
         for member in tail where !Self.members.contains(member.name) { Self.note(member.name, in: &unknown) }
         guard let json = tail["entries"], case .array(let elements) = json, !elements.isEmpty else {
@@ -90,7 +90,7 @@ public struct WidgetTimeline: Hashable, Sendable {
         guard case .object(let content)? = object["content-state"] else {
             throw .badTail(path: "\(path).content-state", expected: "an object")
         }
-        // The widget stores it, and the limit does not cover the rest of the tail that it would retain.
+        // The object is stored, and the limit does not cover the rest of the tail that it would retain.
         return WidgetEntry(
             date: date, content: .object(content.compacted), relevance: try relevance(object["relevance"], at: path))
     }
@@ -129,7 +129,7 @@ public struct WidgetTimeline: Hashable, Sendable {
 }
 
 extension [WidgetEntry] {
-    /// Without the entries that a newer one hides at `now`: of equal clocks a date counts as passed (W7).
+    /// The entries without those hidden by a newer one at `now`. A date equal to the clock counts as passed (W7).
     public func cut(at now: Timestamp) -> [WidgetEntry] {
         guard let shown = lastIndex(where: { $0.date <= now }) else { return self }
         return Array(self[shown...])
