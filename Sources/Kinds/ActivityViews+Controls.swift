@@ -17,8 +17,8 @@ extension ActivityViews {
     /// The most controls that belong to one activity.
     public static let ownControlLimit = 16
 
-    /// The rendered keys of the controls that belong to the activity: those whose templates have a placeholder. Each
-    /// stands once, in the order in which the presentations name them; at most ``ownControlLimit``.
+    /// The rendered keys of the controls that belong to the activity: those whose templates have a placeholder. No duplicates, in
+    /// the order in which the presentations name them; at most ``ownControlLimit``.
     public func ownControlKeys(in context: TemplateContext) -> [String] {
         var keys: [String] = []
         for template in templates.lazy.flatMap(\.controlKeys) where !template.isLiteral {

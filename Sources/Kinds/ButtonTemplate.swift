@@ -11,9 +11,9 @@ enum ButtonTemplate: Sendable {
     }
 }
 
-/// A button that leads somewhere: `{"link": "tel:{{content.phone}}", "title": "Call"}`.
+/// A button with a link: `{"link": "tel:{{content.phone}}", "title": "Call"}`.
 struct LinkTemplate: Sendable {
-    /// It begins with a scheme that is a literal, so that no event chooses the program that opens it.
+    /// It begins with a literal scheme, so that no event can choose the program that opens it.
     var link: Template
     var title: Template?
     var symbol: Template?
@@ -21,8 +21,8 @@ struct LinkTemplate: Sendable {
 
     static let parts = ["link", "title", "symbol", "tint"]
 
-    /// Appends it as one JSON object. Where a value that the link reads is missing, the link leads nowhere, and only
-    /// `"interactive":false` is written: its room stays empty.
+    /// Appends it as one JSON object. If a value of the link is missing, only `"interactive":false` is written and the button's
+    /// place stays empty.
     func write(to writer: inout JSONWriter, context: TemplateContext, isInteractive: Bool) {
         let isComplete = link.parts.allSatisfy { part in
             switch part {
@@ -43,7 +43,7 @@ struct LinkTemplate: Sendable {
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// A URL has visible ASCII alone: each other byte is percent-encoded.
+    /// A URL contains only visible ASCII; other bytes are percent-encoded.
     private static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -2,12 +2,12 @@ package import TelltaleModel
 
 /// The JSON tail of an event, under Apple's push names.
 package enum EventTail {
-    /// Every member that an event has; the others are dropped.
+    /// The known members of an event; others are dropped.
     package static let members: Set<String> = [
         "attributes", "content-state", "alert", "stale-date", "dismissal-date", "start-date", "relevance-score",
     ]
 
-    /// The names of those that an event does not have, in their order.
+    /// The names of unknown members, in their order.
     package static func unknownMembers(of tail: JSONObject) -> [String] {
         tail.map(\.name).filter { !members.contains($0) }
     }

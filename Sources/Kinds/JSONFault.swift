@@ -2,8 +2,8 @@ internal import TelltaleModel
 
 /// The first fault of a JSON text, with its location.
 ///
-/// A parser tells what is wrong, for programs. After it has refused a text, this slower one reads it again, strictly by RFC 8259
-/// and I-JSON, to find the line and the column, and what an author should do.
+/// The fast parser reports faults for programs. After it has refused a text, this slower one parses it again, strictly by RFC
+/// 8259 and I-JSON, to report the line, the column and advice for the author.
 package struct JSONFault: Hashable {
     /// Line and column are counted from 1; columns in Unicode scalars, as editors count them.
     package var line: Int

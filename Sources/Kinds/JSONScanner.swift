@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// A strict JSON parser that produces no values, only the location of a fault, and of paths that are looked for.
+/// A strict JSON parser that produces no values, only the location of a fault and of requested paths.
 struct JSONScanner {
     struct Fault: Error {
         var offset: Int
@@ -16,16 +16,16 @@ struct JSONScanner {
     private let bytes: [UInt8]
     private var offset = 0
     private var steps: [Step] = []
-    /// The paths that are looked for, with those of the values around them, and where they stand.
+    /// The requested paths with those of the values around them, and their locations.
     private let wanted: Set<String>
     private(set) var offsets: [String: Int] = [:]
-    /// Of each of ``steps``: its path, where one that is looked for begins with it.
+    /// For each of ``steps``: its path, if a requested path begins with it.
     private var trail: [String?] = []
 
     init(_ bytes: [UInt8], lookingFor paths: [String] = []) {
         self.bytes = bytes
         var wanted = Set(paths)
-        // A value is asked about once, however many are looked for.
+        // Each value is looked up once, however many paths are requested.
         for path in paths {
             for end in path.indices where path[end] == "." || path[end] == "[" { wanted.insert(String(path[..<end])) }
         }

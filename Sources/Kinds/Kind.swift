@@ -191,7 +191,7 @@ public struct ButtonKind: Hashable, Sendable {
         public var id: String?
         public var content: JSON
         public var attributes: JSON
-        /// `"for": "everyone"`: an activity that the event starts is not for the account alone that pressed.
+        /// `"for": "everyone"`: an activity that the event starts is for everyone, and not only for the account that pressed.
         public var isForEveryone = false
 
         public init(kind: String, event: String, id: String?, content: JSON, attributes: JSON) {
@@ -208,7 +208,7 @@ public struct ButtonKind: Hashable, Sendable {
     public var tint: String?
     public var timeout = Milliseconds.seconds(30)
     public var cooldown = Milliseconds.zero
-    /// Whether a press may be performed more than once: the next provider is asked for it when the acting one leaves.
+    /// Whether a press may be performed more than once: when the acting provider leaves, the press is sent to the next one.
     public var isRepeatable = false
     public var requiresAuthentication = false
     public var privacySensitive = false

@@ -1,10 +1,10 @@
 public import TelltaleModel
 
-/// The lint of one kind file, with the places of its findings in the text.
+/// The lint of one kind file, with the locations of its findings in the text.
 public struct KindLint: Sendable {
     public struct Finding: Hashable, Sendable {
         public var severity: Diagnostic.Severity
-        /// As ``TelltaleModel/Diagnostic/path``.
+        /// Like ``TelltaleModel/Diagnostic/path``.
         public var path: String
         /// Counted from 1. Columns count Unicode scalars, as editors do.
         public var line: Int
@@ -13,16 +13,16 @@ public struct KindLint: Sendable {
         public var advice: String
     }
 
-    /// `nil` where a finding is an error.
+    /// `nil` if a finding is an error.
     public let kind: Kind?
-    /// Errors first, then by path; the first ``findingLimit`` of them.
+    /// Errors first, then by path; at most ``findingLimit``.
     public let findings: [Finding]
     public let errorCount: Int
     public let warningCount: Int
 
     public static let findingLimit = 200
 
-    /// Reads a file as the daemon does.
+    /// Reads a file like the daemon does.
     public init(_ bytes: [UInt8]) {
         let source: JSON
         do throws(JSONError) {
@@ -53,13 +53,13 @@ public struct KindLint: Sendable {
     }
 }
 
-/// Where the values of a JSON text stand.
+/// The locations of values in a JSON text.
 struct JSONPlaces {
     private var offsets: [String: Int] = ["": 0]
     private let bytes: [UInt8]
 
     /// - Parameters:
-    ///   - paths: Those that are looked for.
+    ///   - paths: The requested paths.
     ///   - bytes: A JSON text without a fault.
     init(of paths: [String], in bytes: [UInt8]) {
         self.bytes = bytes
@@ -69,7 +69,7 @@ struct JSONPlaces {
         offsets.merge(scanner.offsets) { first, _ in first }
     }
 
-    /// The line and the column of a path, or of the nearest value around it that there is.
+    /// The line and the column of a path, or of the nearest existing value around it.
     subscript(path: String) -> (line: Int, column: Int) {
         var path = path[...]
         while offsets[String(path)] == nil {

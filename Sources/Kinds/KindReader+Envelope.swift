@@ -28,7 +28,7 @@ extension KindReader {
             case .activity: Self.activityNames
             case .toggle: Self.toggleNames
             case .button: Self.buttonNames
-            // An alert is refused with a reason of its own.
+            // An alert is refused with a specific reason.
             case .widget: Self.widgetNames + ["alert"]
             // Without a type the set of valid members is unknown, so no other member is reported.
             case nil: (source.object ?? JSONObject()).map(\.name)

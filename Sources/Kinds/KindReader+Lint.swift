@@ -99,7 +99,7 @@ extension KindReader {
                 ? "read event.type, which is a text" : "read event.content.\(path.names.joined(separator: "."))")
     }
 
-    /// The events that a machine takes, the events that it makes, and the values that it reads.
+    /// The events that a machine accepts, those that it sends, and the values that it reads.
     private struct EventUse {
         /// Events that a state names in a transition or a `defer`.
         var named: [(name: String, place: String)] = []

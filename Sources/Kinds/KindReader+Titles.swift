@@ -1,10 +1,10 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-// The titles of states, and the names by which templates read those of regions.
+// The titles of states, and the names by which templates read the titles of regions.
 
 extension KindReader {
-    /// The keys of all regions, and the paths where they differ from those; each once.
+    /// The keys of all regions, and their paths if they differ; without duplicates.
     static func regions(in state: StateDescription, path: String = "") -> [String] {
         var names: [String] = []
         // Bounded: the reader has refused deeper nesting.
@@ -16,9 +16,9 @@ extension KindReader {
         return names
     }
 
-    /// A template that is filled in when a row is written, and so cannot read itself.
+    /// A template that is rendered when a row is written, and so cannot refer to itself.
     mutating func title(_ object: JSONObject, at path: String) -> Template? {
-        // Kinds that were taken before titles were templates are read as they were meant: braces and all.
+        // Kinds accepted before titles were templates keep their meaning, literal braces included.
         if isAdmitted, let text = object["title"]?.string, (try? Template(text)) == nil {
             return Template(literal: text)
         }

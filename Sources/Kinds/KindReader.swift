@@ -3,7 +3,7 @@ internal import TelltaleStatechart
 
 /// Reads one kind file, part by part, and collects its faults.
 ///
-/// Reading goes on after a fault: an invalid part is left out, so that the author sees all faults at once.
+/// Reading continues after a fault: an invalid part is left out, so that the author sees all faults at once.
 struct KindReader {
     let file: String
     var diagnostics: [Diagnostic] = []

@@ -1,11 +1,11 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-// The warnings that depend on the other kinds of the folder.
+// Warnings that depend on the other kinds of the folder.
 extension KindSet {
     /// - Parameters:
     ///   - all: Every kind of the folder.
-    ///   - isWhole: Whether the folder has been read without a fault, so that a kind that is missing is not there.
+    ///   - isWhole: Whether the folder was read without a fault, so that an absent kind does not exist.
     static func lintAcross(_ kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         switch kind.body {
         case .activity: lintControls(of: kind, file: file, all: all, isWhole: isWhole)
@@ -17,7 +17,7 @@ extension KindSet {
         }
     }
 
-    /// W92: the activities that a widget shows are of a kind that there is.
+    /// W92: the kind of the activities that a widget shows must exist.
     private static func lintSource(of widget: WidgetKind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         guard let name = widget.activityKind else { return [] }
         let path = "source.\(widget.source.name)"
@@ -49,7 +49,7 @@ extension KindSet {
         } ?? []
     }
 
-    /// The states that the guards and the tallies of an aggregate name are those of the activities' machine.
+    /// The states in the guards and tallies of an aggregate must exist in the activities' machine.
     private static func lint(
         _ aggregate: WidgetAggregate, of activity: ActivityKind, named name: String, file: String
     ) -> [Diagnostic] {
@@ -69,7 +69,7 @@ extension KindSet {
         }
     }
 
-    /// The most kinds of aggregates of one kind of activity, and of all kinds together.
+    /// The most aggregates over one kind of activity, and over all kinds together.
     static let aggregateLimit = (ofOneKind: 16, together: 64)
 
     private static func lintBounds(of widget: WidgetKind, file: String, all: [Kind]) -> [Diagnostic] {
@@ -87,12 +87,12 @@ extension KindSet {
         ]
     }
 
-    /// Every control in a view is of a kind of control.
+    /// Every control in a view must be of a kind of control.
     private static func lintControls(of kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
         var places: [(path: String, key: String)] = []
         appendControls(in: kind.source["views"] ?? .null, at: "views", to: &places)
         return places.compactMap { place in
-            // A kind that is read from the content is not known before there is one.
+            // A kind that is read from the content is unknown before there is content.
             guard let slash = place.key.firstIndex(of: "/"), !place.key[..<slash].contains("{{") else { return nil }
             let name = place.key[..<slash]
             guard let target = all.first(where: { $0.name == name }) else {

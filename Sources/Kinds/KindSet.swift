@@ -7,7 +7,7 @@ public struct KindSet: Sendable {
     public let kinds: [Kind]
     private let indices: [String: Int]
 
-    /// Of two kinds with one name, the later one is kept.
+    /// If two kinds have the same name, the later one is kept.
     public init(_ kinds: [Kind]) {
         self.kinds = kinds.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         indices = Dictionary(

@@ -106,7 +106,7 @@ public struct TemplateContext: Sendable {
     public var content: JSON
     /// The key of the innermost active state; in parallel regions, that of the first region.
     public var stateKey: String
-    /// Of the innermost active state; where several are, that of the parallel state around them.
+    /// The title of the innermost active state; if there are several, that of the parallel state around them.
     public var stateTitle: String
     public var progress: Double?
     /// The innermost active state of each region, outer regions first.

@@ -9,7 +9,7 @@ public struct ViewTemplate: Sendable {
         case timer(Template)
         case progress(ProgressTemplate)
         case buttons([ButtonTemplate])
-        /// A region of `expanded`, with parts of its own.
+        /// A region of `expanded`, with its own parts.
         case region(ViewTemplate)
         /// A part that Telltale does not know. It is passed through with its texts rendered.
         case other(FilledJSON)
@@ -40,8 +40,8 @@ public struct ViewTemplate: Sendable {
         write(to: &writer, context: context) { key, writer in writer.value(key) }
     }
 
-    /// As ``write(to:context:)``, but `button` writes each button that is a control: it is given the rendered key and must
-    /// write exactly one value.
+    /// Like ``write(to:context:)``, but `button` writes each button that is a control: it gets the rendered key and must write
+    /// exactly one value.
     ///
     /// - Parameters:
     ///   - textLimit: The largest number of characters of a displayed text; a longer text is cut and ends in an

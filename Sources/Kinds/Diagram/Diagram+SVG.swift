@@ -3,9 +3,9 @@ internal import TelltaleModel
 extension Diagram {
     /// The diagram as SVG without scripts and without links.
     ///
-    /// - Parameter isStandalone: Whether it brings its own style, light and dark. Without it the drawing consists of elements
-    ///   and attributes only, as a page needs whose policy forbids styles in markup: `data-state` and `data-active` at the
-    ///   states, `data-event`, `data-to` and `data-after` (milliseconds) at the transitions.
+    /// - Parameter isStandalone: Whether it includes a style, light and dark. Without it the drawing has elements and attributes
+    ///   only, for pages whose policy forbids inline styles: `data-state` and `data-active` on states, `data-event`, `data-to`
+    ///   and `data-after` (milliseconds) on transitions.
     public func svg(isStandalone: Bool) -> String {
         let (width, height) = size
         var out = SVGText()
@@ -87,7 +87,7 @@ extension Diagram {
                     "C\(out.number(from.x)) \(middle) \(out.number(to.x)) \(middle) \(out.number(to.x)) \(out.number(to.y))"
             }
         }
-        // Lines end upright, so the head of the arrow points up or down.
+        // Lines end vertically, so the arrowhead points up or down.
         let before = link.points.last { $0.y != tip.y } ?? first
         let back = before.y < tip.y ? -8.0 : 8.0
         let head =
@@ -164,8 +164,8 @@ extension Diagram {
         """
 }
 
-/// SVG that is being written. Texts and values of attributes are escaped; a character that XML 1.0 cannot hold, or that would
-/// turn the direction of the text around it, is a space.
+/// An SVG document under construction. Texts and attribute values are escaped. Characters that XML 1.0 forbids, or that would
+/// change the direction of the surrounding text, become spaces.
 private struct SVGText {
     private(set) var result = ""
 

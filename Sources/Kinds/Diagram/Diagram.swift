@@ -8,16 +8,16 @@ public struct Diagram: Sendable {
     typealias Frame = LayeredLayout.Frame
     typealias Point = LayeredLayout.Point
 
-    /// How large a machine is laid out. The time of a layout grows faster than the machine.
+    /// The size up to which a machine is laid out. The time of a layout grows faster than the machine.
     public struct Limits: Hashable, Sendable {
         public var states: Int
         public var transitions: Int
-        /// The layers that all lines together cross.
+        /// How many layers all lines cross in total.
         var spans: Int
 
-        /// For a command that a person runs: seconds.
+        /// For a command that a person runs: takes seconds.
         public static let standard = Limits(states: 1000, transitions: 20_000, spans: 60_000)
-        /// For an answer that others wait behind: about a tenth of a second.
+        /// For a request that delays others: takes about a tenth of a second.
         public static let interactive = Limits(states: 200, transitions: 400, spans: 3000)
     }
 

@@ -1,7 +1,7 @@
-/// Lays out a diagram from the outside in (which way an edge leaves its state), then from the inside out (sizes).
+/// Lays out a diagram: first from the outside in (the side at which an edge leaves its state), then from the inside out (sizes).
 ///
-/// An edge that crosses the border of a composite state does so at a port: the layout inside begins or ends there, and the
-/// layout outside goes on from there.
+/// An edge crosses the border of a composite state at a port: the layout inside begins or ends there, and the layout outside
+/// continues from there.
 struct DiagramPlacement {
     typealias Vertex = LayeredLayout.Vertex
     typealias Edge = LayeredLayout.Edge
@@ -14,7 +14,7 @@ struct DiagramPlacement {
         var link: Int
         var child: Int
         var side: Side
-        /// The line runs from outside to inside.
+        /// The line runs inward.
         var isInward: Bool
         var label: Bool
     }
@@ -144,7 +144,7 @@ struct DiagramPlacement {
         ports[box].append(Port(link: link, child: inner, side: side, isInward: isInward, label: false))
     }
 
-    /// Even ranks by the longest path, after the edges that close a cycle were turned.
+    /// Even ranks by the longest path, after reversing the edges that close a cycle.
     private mutating func rank(_ children: [Int], _ edges: [(from: Int, to: Int)]) {
         var next: [Int: [Int]] = [:]
         for edge in edges { next[edge.from, default: []].append(edge.to) }
@@ -314,7 +314,7 @@ struct DiagramPlacement {
             for piece in pieces[index].sorted(by: { $0.key < $1.key }) {
                 let frame = boxes[piece.container].frame
                 var moved = piece.points.map { Point(x: $0.x + frame.x, y: $0.y + frame.y) }
-                // A region is as high as its neighbours, and its ports at the bottom move with its border.
+                // A region is as high as its neighbours, so its ports at the bottom move with its border.
                 if let last = points.last, let first = moved.first, abs(last.x - first.x) < 0.01 { moved[0].y = last.y }
                 points += moved
             }

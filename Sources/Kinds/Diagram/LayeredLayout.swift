@@ -1,9 +1,8 @@
-/// Places boxes in horizontal layers, and the edges between them.
+/// Arranges boxes in horizontal layers, with the edges between them.
 ///
-/// Sugiyama's method: an edge that spans several layers gets a place in each of them, so that no edge passes over a box; its
-/// label has a place of its own, so that no label lies on a box. The order within layers follows barycentres; positions
-/// minimize the squared lengths of edges under that order. Time is an argument to nobody: the same input gives the same
-/// layout.
+/// Sugiyama's method: an edge that spans several layers gets a position in each of them, so that no edge crosses a box. Its label
+/// gets a separate position, so that no label covers a box. The order within layers follows barycentres; positions minimize the
+/// squared lengths of edges under that order. It is deterministic.
 struct LayeredLayout {
     struct Vertex {
         var width: Double
@@ -15,7 +14,7 @@ struct LayeredLayout {
         var isFirst = false
         var x = 0.0
         var y = 0.0
-        /// A place of an edge in a layer: edges run through it.
+        /// A position of an edge within a layer: the edge passes through it.
         var isThrough = false
         var order = 0.0
     }
@@ -24,7 +23,7 @@ struct LayeredLayout {
     struct Edge {
         var upper: Int
         var lower: Int
-        /// Where it touches, from the left of the vertex; `nil` where that is free.
+        /// Where it touches the vertex, from the left; `nil` = not fixed.
         var upperOffset: Double?
         var lowerOffset: Double?
         var label: (width: Double, height: Double, rank: Int)?
@@ -54,10 +53,10 @@ struct LayeredLayout {
     private var layers: [[Int]] = []
     /// The segments that end at a vertex, and those that begin there.
     private var (above, below): ([[Int]], [[Int]]) = ([], [])
-    /// Of each layer.
+    /// For each layer.
     private var (tops, bottoms): ([Double], [Double]) = ([], [])
 
-    /// - Parameter keepsOrder: Boxes of one layer stay in the order in which they are given.
+    /// - Parameter keepsOrder: Keep the boxes of one layer in the given order.
     init(_ vertices: [Vertex], _ edges: [Edge], keepsOrder: Bool) {
         self.vertices = vertices
         self.edges = edges
@@ -70,7 +69,7 @@ struct LayeredLayout {
         route()
     }
 
-    /// Leaves out the ranks that hold neither a box nor a label.
+    /// Removes the ranks that contain neither a box nor a label.
     private mutating func closeGaps() {
         let used = Set(vertices.map(\.rank) + edges.compactMap { $0.label?.rank }).sorted()
         let ranks = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })
@@ -163,7 +162,7 @@ struct LayeredLayout {
         number()
     }
 
-    /// How many pairs of segments cross.
+    /// The number of crossings between segments.
     private func crossings() -> Int {
         var total = 0
         for layer in layers.dropLast() {
@@ -203,7 +202,7 @@ struct LayeredLayout {
             }
         }
         for vertex in vertices.indices where vertices[vertex].isFirst {
-            // As far left as all others, and as far as those beside it need.
+            // Leftmost like all others, or further right if a neighbour needs the room.
             let (rank, room) = (vertices[vertex].rank, vertices[vertex].width + Self.space)
             let others = vertices.indices.filter { $0 != vertex }
             vertices[vertex].x = others.map { vertices[$0].x - (vertices[$0].rank == rank ? room : 0) }.min() ?? 0
@@ -213,7 +212,7 @@ struct LayeredLayout {
         width = vertices.map { $0.x + $0.width }.max() ?? 0
     }
 
-    /// Moves the vertices of a layer as near to their wishes as their order allows: pooled adjacent violators.
+    /// Moves the vertices of a layer as close to their preferred positions as their order allows: pooled adjacent violators.
     private mutating func settle(_ layer: [Int], isDown: Bool, isLast: Bool) {
         var blocks: [(wish: Double, weight: Double, count: Int)] = []
         var shift = 0.0
@@ -251,7 +250,7 @@ struct LayeredLayout {
         }
     }
 
-    /// Spreads the edges that touch a box where they like over its border.
+    /// Distributes the edges that are not fixed along the border of a box.
     private mutating func attach() {
         for vertex in vertices.indices where vertices[vertex].body > 0 {
             for isBelow in [true, false] {
@@ -274,7 +273,7 @@ struct LayeredLayout {
         straighten()
     }
 
-    /// The only edge at a border goes straight down where the boxes lie above one another.
+    /// Makes the only edge at a border vertical if the boxes overlap horizontally.
     private mutating func straighten() {
         for index in segments.indices {
             let segment = segments[index]

@@ -1,13 +1,13 @@
-/// The width of texts in a sans-serif type, estimated without a font.
+/// The width of texts in a sans-serif font, estimated without the font.
 ///
-/// The type of a browser is not known. The widths are those of Helvetica with a tenth more, so that a text of a similar
-/// type stays within what is measured.
+/// The browser's font is unknown. The widths are those of Helvetica plus a tenth, so that text in a similar font fits the
+/// measured width.
 enum TextWidth {
     static func of(_ text: String, size: Double) -> Double {
         text.unicodeScalars.reduce(0) { $0 + width($1) } * size * 1.1
     }
 
-    /// The text, or as much of its beginning as fits, with an ellipsis.
+    /// The text, or the longest beginning that fits, followed by an ellipsis.
     static func cut(_ text: String, size: Double, to limit: Double) -> String {
         var result = ""
         var total = 0.0

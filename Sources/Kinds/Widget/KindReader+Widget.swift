@@ -125,7 +125,7 @@ extension KindReader {
         }
     }
 
-    /// W42: a stack suggests what a person could place, and what matters at some time.
+    /// W42: a stack can only suggest what a person could place and what is relevant at some time.
     private mutating func lintSuggestion(
         _ options: WidgetKind.Options, source: WidgetKind.Source?, parameters: [WidgetParameter], recommended: [JSON]
     ) {

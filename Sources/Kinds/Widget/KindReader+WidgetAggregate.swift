@@ -1,7 +1,7 @@
 internal import TelltaleModel
 internal import TelltaleStatechart
 
-// The source `over`: what many activities are together.
+// The source `over`: values over many activities.
 extension KindReader {
     static let aggregateNames = ["over", "by", "where", "values"]
 

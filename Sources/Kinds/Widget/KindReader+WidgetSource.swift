@@ -9,7 +9,7 @@ extension KindReader {
         "over": aggregateNames, "provider": ["provider"],
     ]
 
-    /// `nil` for a source with a fault.
+    /// `nil` for an invalid source.
     mutating func widgetSource(_ object: JSONObject, parameters: [WidgetParameter]) -> WidgetKind.Source? {
         if object["source"]?["provider"] == nil, object["timeout"] != nil {
             warn("timeout", "no provider is asked", advice: "take it out, or write \"source\": {\"provider\": true}")
@@ -165,7 +165,7 @@ extension KindReader {
         return hour < 24 && minute < 60 ? hour * 60 + minute : nil
     }
 
-    /// Reports paths that no widget can read, and parameters that there are not.
+    /// Reports paths that no widget can read, and unknown parameters.
     mutating func lintWidget(
         templates: [(template: Template, path: String)], parameters: [WidgetParameter], source: JSON?
     ) {

@@ -50,7 +50,7 @@ extension KindReader {
         return views
     }
 
-    /// W95: a larger family that shows the same wastes its room.
+    /// W95: a larger family with the same view wastes its room.
     private mutating func lintEqualViews(_ views: JSONObject) {
         // The larger family is the one that has more room to fill.
         let members = WidgetFamily.allCases.compactMap { family in
@@ -103,7 +103,7 @@ extension KindReader {
                 Self.join(path, "set.variants"), "a variant has no variants of its own",
                 advice: "write another variant before this one")
         }
-        // Faults of the family's own parts are told for the family.
+        // Faults of the family's own parts are reported for the family.
         let (told, read) = (diagnostics.count, templates.count)
         guard let merged = JSON.object(view).merging(set).object else { return nil }
         let layout = self.layout(merged, of: family, at: Self.join(path, "set"), neverPlaces: neverPlaces)

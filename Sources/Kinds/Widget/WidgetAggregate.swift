@@ -1,7 +1,7 @@
 public import TelltaleModel
 public import TelltaleStatechart
 
-/// The values of many activities together, for widgets that tell them (`over`).
+/// Values over many activities, for widgets that show them (`over`).
 public final class WidgetAggregate: Sendable {
     /// The most values of a kind, and the most entries of a list.
     public static let valueLimit = 16
@@ -14,15 +14,15 @@ public final class WidgetAggregate: Sendable {
     /// Which activities count.
     public let condition: Guard?
     public let values: [Value]
-    /// Whether each account is shown all activities together; else those that the account may see.
+    /// Whether each account sees the values of all activities together; otherwise of those that it may see.
     public let isForAll: Bool
 
-    /// An object, because each commit looks at it, and a copy of its measure would touch many counts.
+    /// A class, because each commit reads it, and a copy of its measure would update many reference counts.
     public final class Value: Sendable {
         public let name: String
         public let measure: Measure
         public let ranking: Ranking
-        /// The names that its part of an activity depends on.
+        /// The names that an activity's part of the value depends on.
         public let reads: Reads
 
         init(name: String, measure: Measure) {
@@ -35,22 +35,22 @@ public final class WidgetAggregate: Sendable {
     /// How a value follows from the parts of its activities.
     public enum Ranking: Hashable, Sendable {
         case count, sum, least, most, tally
-        /// With the most entries that are told.
+        /// With the most entries to show.
         case first(Int)
     }
 
-    /// The names that a part depends on, of an activity that goes on: its attributes do not change.
+    /// The names that a part depends on while its activity stays the same one: its attributes do not change.
     public struct Reads: Hashable, Sendable {
         /// Members of the content.
         public var contentNames: Set<String> = []
         /// States by their keys or paths.
         public var stateNames: Set<String> = []
-        /// It may depend on all there is.
+        /// It may depend on anything.
         public var isAnything = false
     }
 
     public enum Measure: Sendable {
-        /// How many there are for which the guard holds.
+        /// The number of activities for which the guard holds.
         case count(Guard?)
         case sum(ValuePath)
         case least(ValuePath)
@@ -59,11 +59,11 @@ public final class WidgetAggregate: Sendable {
         case first(List)
     }
 
-    /// How much happened in the period that is under way.
+    /// How much happened in the current period.
     public struct Tally: Sendable {
-        /// `nil` = how often.
+        /// `nil` = the number of times.
         public var amount: ValuePath?
-        /// It grows when an activity comes into this state.
+        /// It grows when an activity enters this state.
         public var state: String
         public var period: Period
         /// Minutes east of UTC.
@@ -82,7 +82,7 @@ public final class WidgetAggregate: Sendable {
         }
     }
 
-    /// The first of the activities in an order.
+    /// The first activities in an order.
     public struct List: Sendable {
         public var limit: Int
         /// `nil` = by their starts.
@@ -107,7 +107,7 @@ public final class WidgetAggregate: Sendable {
     public let tallies: [(name: String, tally: Tally)]
     /// The names that decide whether an activity counts, and in which group.
     public let membership: Reads
-    /// The states that a tally waits for.
+    /// The states that tallies count.
     public let tallyReads: Reads
 }
 
@@ -129,9 +129,9 @@ extension WidgetAggregate.Reads {
         switch measure {
         case .count(let condition): self.init(condition, [])
         case .sum(let path), .least(let path), .most(let path): self.init(nil, [path])
-        // It looks when a state is entered.
+        // It is evaluated when a state is entered.
         case .tally: self.init()
-        // Titles of states read what they like.
+        // Titles of states may read anything.
         case .first: self.init(isAnything: true)
         }
     }
@@ -148,9 +148,9 @@ extension WidgetAggregate.Reads {
 }
 
 extension WidgetAggregate.Tally {
-    /// When the period that `time` is in began. A week begins on Monday.
+    /// When the period that contains `time` began. A week begins on Monday.
     public func periodStart(at time: Timestamp) -> Timestamp {
-        // Dates beyond any calendar are cut, so that no sum overflows. 1970-01-01 was a Thursday.
+        // Dates beyond any calendar are clamped, so that no sum overflows. 1970-01-01 was a Thursday.
         let bound: Int64 = 1 << 53
         let shift = offset * 60_000 + (period == .week ? 3 * 86_400_000 : 0)
         let local = min(max(time.milliseconds, -bound), bound) + shift

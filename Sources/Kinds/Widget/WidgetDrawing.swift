@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// The circumstances beside its content that decide how one family's view of a widget is written.
+/// What determines how one family's view of a widget is written, besides its content.
 public struct WidgetDrawing: Hashable, Sendable {
     /// The treatment of an image.
     public enum ImageTreatment: String, Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct WidgetDrawing: Hashable, Sendable {
     public var isInteractive = false
     /// Whether parts have links of their own here.
     public var hasLinks = false
-    /// Nothing tells by its colour here (W52).
+    /// Colours carry no meaning here (W52).
     public var dropsTint = false
     /// A place that shows images and buttons only where a variant names them (W57, W67).
     public var dropsImage = false
@@ -38,7 +38,7 @@ public struct WidgetDrawing: Hashable, Sendable {
 }
 
 extension WidgetKind {
-    /// The layout that a family has in these circumstances, and the parts that a variant names itself.
+    /// The layout of a family in these circumstances, and the parts that a variant names itself.
     private func layout(
         _ family: WidgetFamily, _ circumstances: WidgetCircumstances
     ) -> (layout: WidgetLayout, ownParts: Set<String>)? {
@@ -49,8 +49,8 @@ extension WidgetKind {
         return (view.base, [])
     }
 
-    /// The parts of a family's view that a row names: those of the accent group, those that are private, and those that a
-    /// tap makes doubtful.
+    /// The parts of a family's view that a row lists: those of the accent group, the private ones, and those that are doubtful
+    /// after a tap.
     public func groups(
         _ family: WidgetFamily, _ circumstances: WidgetCircumstances
     ) -> (accent: [String], isPrivate: [String], invalidates: [String]) {
@@ -62,13 +62,13 @@ extension WidgetKind {
         isPrivacySensitive ? layout.partNames : layout.isPrivate
     }
 
-    /// The link of the widget; `nil` where it has none, or where it would tell what is hidden.
+    /// The link of the widget; `nil` if it has none, or if the link would reveal what is hidden.
     public func url(in context: TemplateContext, isHidden: Bool) -> String? {
         guard let url, !isHidden || url.parts.allSatisfy(\.isLiteral) else { return nil }
         return url.rendered(in: context)
     }
 
-    /// The link of a part of a family's view; `nil` where it has none.
+    /// The link of a part of a family's view; `nil` if it has none.
     public func link(
         ofPart part: String, _ family: WidgetFamily, _ circumstances: WidgetCircumstances, context: TemplateContext
     ) -> String? {
@@ -81,10 +81,10 @@ extension WidgetKind {
         families.flatMap { views[$0]?.layouts ?? [] }.flatMap(\.parts.controlKeys).map { $0.rendered(in: context) }
     }
 
-    /// Appends the view of a family as one JSON object; an empty one for a family that the kind has not.
+    /// Appends the view of a family as one JSON object; an empty one if the kind lacks the family.
     ///
     /// - Parameters:
-    ///   - preview: Sample content, by which a placeholder's blocks are as long as what they stand for.
+    ///   - preview: Sample content that determines the length of a placeholder's blocks.
     ///   - button: Writes one button that is a control; exactly one value.
     public func write(
         _ family: WidgetFamily, _ drawing: WidgetDrawing, context: TemplateContext, preview: TemplateContext?,
@@ -118,7 +118,7 @@ private struct LayoutDrawing {
         let date = layout.parts.part(named: "timer").flatMap { part -> Timestamp? in
             if case .timer(let template) = part { template.value(in: context).flatMap(DateText.timestamp) } else { nil }
         }
-        // `else` stands in for `text` while there is no date.
+        // `else` replaces `text` while there is no date.
         let elseText = date == nil && !drawing.isPlaceholder ? layout.parts.fallback : nil
         writer.beginObject()
         var names = layout.partNames
@@ -179,7 +179,7 @@ private struct LayoutDrawing {
         }
     }
 
-    /// A text, or any value where the template is a single placeholder.
+    /// A text, or any value if the template is a single placeholder.
     private func write(_ template: Template, _ name: String, isText: Bool, to writer: inout JSONWriter) {
         if drawing.isPlaceholder, !template.parts.allSatisfy(\.isLiteral) {
             let sample = preview.map { template.rendered(in: $0) } ?? ""
@@ -187,7 +187,7 @@ private struct LayoutDrawing {
         }
         if isText { return writer.member(named: name, .string(template.rendered(in: context))) }
         let value = template.value(in: context) ?? .array([])
-        // W93: a list of an aggregate tells how much it leaves out.
+        // W93: a list of an aggregate reports how many entries it leaves out.
         writer.member(named: name, value["items"] ?? value)
         if let more = value["more"] { writer.member(named: "more", more) }
     }

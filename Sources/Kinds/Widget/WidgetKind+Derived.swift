@@ -12,7 +12,7 @@ extension WidgetKind {
         }
     }
 
-    /// Whether the content of each of its widgets is that of one activity.
+    /// Whether each of its widgets shows one activity.
     public var isDerived: Bool {
         switch source {
         case .each, .one: true
@@ -20,7 +20,7 @@ extension WidgetKind {
         }
     }
 
-    /// The values of many activities that its widgets tell; `nil` for one that tells none.
+    /// The values over many activities that its widgets show; `nil` if they show none.
     public var aggregate: WidgetAggregate? { if case .over(let aggregate) = source { aggregate } else { nil } }
 
     public var isAggregate: Bool { aggregate != nil }
@@ -31,7 +31,7 @@ extension WidgetKind {
     /// The condition under which an activity is shown.
     public var condition: Guard? { if case .each(_, let condition) = source { condition } else { nil } }
 
-    /// The id of the widget that shows the activity `id`; `nil` where none does.
+    /// The id of the widget that shows the activity `id`; `nil` = none.
     public func widgetID(ofActivity id: String) -> String? {
         switch source {
         case .each: id
@@ -41,7 +41,7 @@ extension WidgetKind {
         }
     }
 
-    /// The id of the activity that the widget `id` shows; `nil` where it is none's.
+    /// The id of the activity that the widget `id` shows; `nil` = none.
     public func activityID(ofWidget id: String) -> String? {
         switch source {
         case .each: return id

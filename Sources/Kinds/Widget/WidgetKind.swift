@@ -18,7 +18,7 @@ public final class WidgetKind: Sendable {
         /// Many activities together.
         case over(WidgetAggregate)
 
-        /// As the full row has it.
+        /// The name in the full row.
         public var name: String {
             switch self {
             case .pushed: "pushed"
@@ -33,7 +33,7 @@ public final class WidgetKind: Sendable {
 
     /// In the order of the file.
     public let families: [WidgetFamily]
-    /// Of each declared family.
+    /// By declared family.
     let views: [WidgetFamily: WidgetView]
     public let source: Source
     /// The parameters of a configuration, in the order of their names.
@@ -42,15 +42,15 @@ public final class WidgetKind: Sendable {
     public let instances: [String]
     /// The recommended configurations, by their ids.
     let recommended: [String: JSON]
-    /// The places that never show it, and those where its buttons are dead.
+    /// The places that never show it, and those where its buttons are inactive.
     public let neverPlaces: Set<WidgetPlace>
     public let disfavouredPlaces: Set<WidgetPlace>
     public let isBackgroundRemovable: Bool
     /// The content's margin, in points.
     public let margin: Double
-    /// All of it is private: a locked device is sent no part (W76).
+    /// All content is private: a locked device gets no part (W76).
     public let isPrivacySensitive: Bool
-    /// A locked device is sent the placeholder (W77).
+    /// A locked device gets the placeholder (W77).
     public let isProtected: Bool
     /// The time after which content counts as out of date; `nil` for never.
     public let stale: Milliseconds?
@@ -59,11 +59,11 @@ public final class WidgetKind: Sendable {
     /// Whether CarPlay opens its app (W63).
     public let hasCarApp: Bool
     public let texture: String
-    /// How it may stand on visionOS.
+    /// Its possible mountings on visionOS.
     public let mountings: Set<WidgetMounting>
-    /// When its widgets are there; `nil` for always.
+    /// When its widgets are present; `nil` = always.
     public let relevance: WidgetRelevance?
-    /// Stacks that take suggestions may show its recommended configurations while they matter (W42).
+    /// Stacks that take suggestions may show its recommended configurations while they are relevant (W42).
     public let isSuggested: Bool
     public let url: Template?
     public let about: String
@@ -136,13 +136,13 @@ public final class WidgetKind: Sendable {
         }
     }
 
-    /// Whether a provider is asked for its timelines.
+    /// Whether a provider loads its timelines.
     public var isAsked: Bool { if case .asked = source { true } else { false } }
 
-    /// Whether its content is computed, so that it is current for as long as a connection is (`live`).
+    /// Whether its content is computed, so that it is current while a connection exists (`live`).
     public var isLive: Bool { !isPushed }
 
-    /// Of its largest view, in bytes of compact JSON: about what an entry of a row takes beside its content.
+    /// The size of its largest view in bytes of compact JSON: approximately what a row's entry takes besides its content.
     public let viewByteCount: Int
 
     /// Whether a view names a control.
@@ -158,9 +158,9 @@ public final class WidgetKind: Sendable {
         (recommendedConfigurations.first?.configuration ?? [:]).merging(preview?["config"] ?? [:])
     }
 
-    /// The configuration that an id stands for; `nil` for an id that stands for none.
+    /// The configuration that an id stands for; `nil` = none.
     ///
-    /// An id of a hash stands for a recommended configuration, and for no other: it cannot be turned back.
+    /// An id that is a hash stands for a recommended configuration only, because it cannot be inverted.
     public func configuration(ofID id: String) -> JSON? {
         if case .each = source { return [:] }
         if let known = recommended[id] { return known }
@@ -183,14 +183,14 @@ public final class WidgetKind: Sendable {
         return context
     }
 
-    /// The same, with the `values` of many activities.
+    /// The same, with the `values` over many activities.
     public func context(key: Key, values: JSON, configuration: JSON) -> TemplateContext {
         var context = context(key: key, content: .null, configuration: configuration)
         context.widget = WidgetContext(configuration: configuration, values: values)
         return context
     }
 
-    /// The same of the sample content; `nil` for a kind without any.
+    /// The same for the sample content; `nil` for a kind without any.
     public func previewContext(key: Key, configuration: JSON) -> TemplateContext? {
         guard let preview else { return nil }
         var context = TemplateContext(
@@ -204,7 +204,7 @@ public final class WidgetKind: Sendable {
     }
 }
 
-/// The values that only templates of widgets read. Behind a reference, because rows of activities have none.
+/// The values that only templates of widgets read. Boxed, because rows of activities have none.
 public final class WidgetContext: Sendable {
     let configuration: JSON
     let values: JSON

@@ -11,7 +11,7 @@ public struct WidgetParameter: Hashable, Sendable {
     public let type: ValueType
     /// The values of a choice.
     public let options: [String]
-    /// Stands in for a value that a configuration does not give.
+    /// The default for a value that a configuration omits.
     public let standard: JSON?
 
     init(name: String, title: String, type: ValueType, options: [String], standard: JSON?) {
@@ -19,10 +19,10 @@ public struct WidgetParameter: Hashable, Sendable {
         (self.options, self.standard) = (options, standard)
     }
 
-    /// The id of the one widget of a kind without parameters.
+    /// The id of the only widget of a kind without parameters.
     public static let mainID = "main"
 
-    /// Whether it takes a value.
+    /// Whether it accepts a value.
     public func takes(_ value: JSON) -> Bool {
         switch (type, value) {
         case (.text, .string(let text)): !text.isEmpty && text.utf8.count <= 256
@@ -32,10 +32,10 @@ public struct WidgetParameter: Hashable, Sendable {
         }
     }
 
-    /// The text of a value, as an id has it.
+    /// The text of a value within an id.
     static func text(of value: JSON) -> String { value.string ?? value.description }
 
-    /// The value that the text of an id stands for.
+    /// The value that a text within an id stands for.
     func value(of text: String) -> JSON? {
         let value: JSON? =
             switch type {
@@ -46,15 +46,15 @@ public struct WidgetParameter: Hashable, Sendable {
         return value
     }
 
-    /// Why a configuration is not taken: the name of the parameter, and what is wrong with it.
+    /// Why a configuration is refused: the name of the parameter, and the fault.
     public struct Refusal: Error, Hashable, Sendable {
         public let name: String
         public let reason: String
     }
 
-    /// The whole configuration: every parameter has a value.
+    /// The complete configuration: every parameter has a value.
     ///
-    /// - Throws: For an unknown parameter, one without a value, and a value that it does not take.
+    /// - Throws: For an unknown parameter, one without a value, or a value that it does not accept.
     public static func configuration(
         of given: JSONObject, parameters: [WidgetParameter]
     ) throws(Refusal) -> JSON {
@@ -83,9 +83,9 @@ public struct WidgetParameter: Hashable, Sendable {
         }
     }
 
-    /// The id of a whole configuration: the same for the same values, in whatever order they stand (W79).
+    /// The id of a complete configuration: the same for the same values in any order (W79).
     ///
-    /// The value itself where there is one and it can be an id, else `h-` and 16 hexadecimal digits.
+    /// If there is a single value that can be an id, it is the id; otherwise the id is `h-` and 16 hexadecimal digits.
     public static func id(of configuration: JSON, parameters: [WidgetParameter]) -> String {
         guard !parameters.isEmpty else { return mainID }
         if parameters.count == 1, let value = configuration[parameters[0].name] {

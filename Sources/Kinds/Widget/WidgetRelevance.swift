@@ -1,16 +1,16 @@
 public import TelltaleModel
 
-/// When a widget matters: while one of these contexts is true, or as much as a score says. The widgets of an `each` are there
-/// then alone (Protocols/Widgets/rules.md, W40, W43, W44).
+/// When a widget is relevant: while one of these contexts is true, or as far as a score says. The widgets of an `each` are
+/// present only then (Protocols/Widgets/rules.md, W40, W43, W44).
 public struct WidgetRelevance: Sendable {
-    /// From a date on, until before another: Unix seconds, by templates of the activity.
+    /// A half-open range of dates, in Unix seconds, given by templates of the activity.
     struct Interval: Sendable {
         let from: Template
         let to: Template
         let urgency: Urgency
     }
 
-    /// The meaning of a date. A watch shows the first of these before the others (W45).
+    /// The meaning of a date. A watch shows earlier cases before later ones (W45).
     public enum Urgency: String, CaseIterable, Comparable, Hashable, Sendable {
         case scheduled, usual, informational
 
@@ -25,7 +25,7 @@ public struct WidgetRelevance: Sendable {
         }
     }
 
-    /// From a date on, until before another.
+    /// A half-open range of dates.
     public struct Dates: Hashable, Sendable {
         public let range: Range<Timestamp>
         public let urgency: Urgency
@@ -35,14 +35,14 @@ public struct WidgetRelevance: Sendable {
         }
     }
 
-    /// A value of a trait, as a device tells it with `TRAIT`.
+    /// A value of a trait, as a device reports it with `TRAIT`.
     public struct Situation: Hashable, Sendable {
         /// `place`, `fitness`, `sleep` or `headphones`.
         public let trait: String
         public let value: String
     }
 
-    /// How much the content matters from an entry's date on.
+    /// The relevance of the content from an entry's date on.
     struct Score: Sendable {
         let score: Template
         /// Zero: until the next entry.
@@ -53,14 +53,14 @@ public struct WidgetRelevance: Sendable {
     public let situations: [Situation]
     let scores: [Score]
 
-    /// Whether widgets turn at dates.
+    /// Whether relevance depends on dates.
     public var hasDates: Bool { !intervals.isEmpty }
 
-    /// The dates between which a widget is relevant, closed and open, in the order of the file. What is no pair of rising
-    /// dates is never.
+    /// The half-open ranges of dates in which a widget is relevant, in the order of the file. A pair that does not ascend is
+    /// ignored.
     public func dates(in context: TemplateContext) -> [Range<Timestamp>] { contexts(in: context).map(\.range) }
 
-    /// The same, with what each of them means.
+    /// The same ranges with their meanings.
     public func contexts(in context: TemplateContext) -> [Dates] {
         intervals.compactMap { interval in
             guard let from = Self.date(interval.from, context), let to = Self.date(interval.to, context), from < to
@@ -69,7 +69,7 @@ public struct WidgetRelevance: Sendable {
         }
     }
 
-    /// The relevance of an entry with this content, as a timeline has it: the first of the scores that are above 0.
+    /// The relevance of an entry with this content, in the form of a timeline: the first score above 0.
     public func score(in context: TemplateContext) -> JSON? {
         guard !scores.isEmpty else { return nil }
         for score in scores {

@@ -2,12 +2,12 @@ public import TelltaleModel
 
 /// Content by the time of day and the day of the week, in a fixed offset from UTC (Protocols/Widgets/README.md).
 ///
-/// A pure function of time: what is shown at a moment is the content of the newest slot that is not ahead.
+/// A pure function of time: the content at a moment is that of the newest slot that has begun.
 public struct WidgetSchedule: Sendable {
     public struct Slot: Sendable {
         /// Minutes since midnight, 0 to 1,439.
         public let minute: Int64
-        /// Of each day of the week whether the slot is on it, Monday first.
+        /// For each day of the week, Monday first, whether the slot is on it.
         public let days: [Bool]
         /// An object.
         public let content: JSON
@@ -17,7 +17,7 @@ public struct WidgetSchedule: Sendable {
         }
     }
 
-    /// By their minutes.
+    /// In ascending order of minutes.
     public let slots: [Slot]
     /// Minutes east of UTC.
     public let offset: Int64
@@ -32,15 +32,15 @@ public struct WidgetSchedule: Sendable {
         self.offset = offset
     }
 
-    /// The slot that is shown at `now`, and those that follow within ``horizon``, each with its date; rising.
+    /// The slot shown at `now`, and the following ones within ``horizon``, each with its date, in ascending order.
     ///
-    /// - Returns: Nothing for a schedule without slots.
+    /// - Returns: Empty for a schedule without slots.
     public func entries(at now: Timestamp) -> [(date: Timestamp, content: JSON)] {
         dated(around: now, days: 1, through: now + Self.horizon)
     }
 
-    /// When more than ``entries(at:)`` is known: at the last of their dates or, where only the slot is known that is shown,
-    /// when the next one comes within ``horizon``. Always after `now`.
+    /// When more than ``entries(at:)`` is known: at the last of their dates. If only the current slot is known, it is when the
+    /// next one comes within ``horizon``. Always after `now`.
     ///
     /// - Returns: `nil` for a schedule without slots.
     public func moreKnown(after now: Timestamp) -> Timestamp? {
@@ -52,17 +52,17 @@ public struct WidgetSchedule: Sendable {
     }
 
     /// - Parameters:
-    ///   - days: How many days after today's are looked at.
+    ///   - days: How many days after today are examined.
     ///   - end: The newest date.
     private func dated(
         around now: Timestamp, days: Int64, through end: Timestamp
     ) -> [(date: Timestamp, content: JSON)] {
-        // Dates beyond any calendar are cut, so that no sum overflows.
+        // Dates beyond any calendar are clamped, so that no sum overflows.
         let bound: Int64 = 1 << 53
         let local = min(max(now.milliseconds, -bound), bound) + offset * 60_000
         let today = CivilDate.floorDivide(local, 86_400_000)
         var entries: [(date: Timestamp, content: JSON)] = []
-        // A week back, because a slot may be on one day alone.
+        // A week back, because a slot may be on a single day.
         for day in today - 7...today + days {
             // 1970-01-01 was a Thursday.
             let weekday = Int(((day + 3) % 7 + 7) % 7)
