@@ -15,7 +15,7 @@ struct SwarmTests {
     func smallWorld(seed: UInt64) {
         let result = Swarm.run(Self.climate(seed, inputs: 250))
         #expect(result.violation == nil, "telltale-sim swarm --inputs 250 --seed \(seed)")
-        #expect(result.inputs >= 250 && result.recoveries >= 1 && result.rows > 100)
+        #expect(result["inputs"] >= 250 && result["crashes"] >= 1 && result["rows"] > 100)
     }
 
     @Test("A seed is 2,000 inputs, 20 clients and a crash at least", arguments: [1, 77, 1_000_000] as [UInt64])

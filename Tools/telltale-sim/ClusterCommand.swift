@@ -20,14 +20,5 @@ struct ClusterCommand: ParsableCommand {
 
     func validate() throws { _ = try options.planted(ClusterBug.self) }
 
-    func run() throws {
-        try SeedRuns<ClusterSwarm>(options: options, command: "cluster").run { results, failed in
-            func sum(_ member: (ClusterResult) -> Int) -> Int { results.reduce(0) { $0 + member($1) } }
-            return """
-                \(results.count) clusters, \(failed) failed: \(sum(\.takeovers)) takeovers, \(sum(\.records)) records, \
-                \(sum(\.bases)) bases, \(sum(\.joins)) nodes that began with one, \(sum(\.snapshots)) snapshots, \
-                \(sum(\.moves)) moves, \(sum(\.rows)) rows, \(sum(\.resumes)) resumes, \(results.reduce(0) { $0 + $1.span } / 60_000) virtual minutes
-                """
-        }
-    }
+    func run() throws { try SeedRuns(worlds: ClusterSwarm(), options: options, command: "cluster").run() }
 }

@@ -21,14 +21,5 @@ struct PushesCommand: ParsableCommand {
 
     func validate() throws { _ = try options.planted(PushBug.self) }
 
-    func run() throws {
-        try SeedRuns<PushSwarm>(options: options, command: "pushes").run { results, failed in
-            func sum(_ member: (PushSwarmResult) -> Int) -> Int { results.reduce(0) { $0 + member($1) } }
-            return """
-                \(results.count) worlds, \(failed) failed: \(sum(\.inputs)) inputs, \(sum(\.arrivals)) pushes to \
-                \(sum(\.cards)) cards, \(sum(\.kills)) kills of telltale-push, \(sum(\.recoveries)) of daemons, \
-                \(results.reduce(0) { $0 + $1.span } / 60_000) virtual minutes
-                """
-        }
-    }
+    func run() throws { try SeedRuns(worlds: PushSwarm(), options: options, command: "pushes").run() }
 }

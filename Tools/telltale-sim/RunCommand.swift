@@ -106,14 +106,10 @@ struct RunCommand: ParsableCommand {
             }
             return try conclude(RunReport(scenario, outcome, isLive: false))
         }
-        var teller: ((Int64, Int, String) -> Void)?
-        if trace { teller = { Self.tell($0, $1, $2) } }
-        let outcome = ScenarioRun.inProcess(scenario, trace: teller)
+        var sink: TraceSink?
+        if trace { sink = Output.trace }
+        let outcome = ScenarioRun.inProcess(scenario, trace: sink)
         try conclude(RunReport(scenario, outcome, isLive: false))
-    }
-
-    private static func tell(_ time: Int64, _ client: Int, _ text: String) {
-        for line in text.split(separator: "\n") { Output.text("\(time) \(client) \(line)") }
     }
 
     private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
@@ -126,7 +122,7 @@ struct RunCommand: ParsableCommand {
             complain("no daemon at \(link): \(failure)")
             throw ExitCode.noDaemon
         }
-        if trace { run.crowd.trace = { Self.tell($0, $1, $2) } }
+        if trace { run.crowd.trace = Output.trace }
         let watch = isWatched ? RunWatch(scenario) : nil
         let progress = RunProgress(isQuiet: json || trace || isWatched)
         run.onFrame = { run in

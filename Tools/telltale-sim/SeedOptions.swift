@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Simulation
 
 /// The seeds of a simulation, as the command line names them.
 struct SeedOptions: ParsableArguments {
@@ -23,6 +24,8 @@ struct SeedOptions: ParsableArguments {
     var bug: String?
     @Flag(help: "Print what is sent and read, of the first seed.")
     var trace = false
+    @Flag(help: "Print JSON. It holds nothing that depends on real time.")
+    var json = false
 
     var first: UInt64 { seed ?? from }
     /// With `--bugs`, `--seed` is where the search begins.
@@ -35,9 +38,9 @@ struct SeedOptions: ParsableArguments {
     }
 
     /// The bug that `--bug` names; `nil` without it.
-    func planted<Bug: RawRepresentable<String> & CaseIterable>(_ type: Bug.Type) throws -> Bug? {
+    func planted<Bug: PlantedBug>(_ type: Bug.Type) throws -> Bug? {
         guard let bug else { return nil }
-        if let planted = Bug(rawValue: bug) { return planted }
-        throw ValidationError("--bug takes one of \(Bug.allCases.map(\.rawValue).joined(separator: ", "))")
+        if let planted = Bug(named: bug) { return planted }
+        throw ValidationError("--bug takes one of \(Bug.allCases.map(\.name).joined(separator: ", "))")
     }
 }

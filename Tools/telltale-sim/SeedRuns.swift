@@ -1,55 +1,28 @@
 import ArgumentParser
+import Foundation
 import Simulation
 import ToolSupport
 
-/// A bug that is planted to see whether a simulation finds it.
-protocol PlantedBug: RawRepresentable<String>, CaseIterable, Sendable {
-    var summary: String { get }
-}
-
-/// The result of one seed.
-protocol SeedResult: Sendable {
-    var seed: UInt64 { get }
-    var violation: Violation? { get set }
-    /// Of every byte: the same for the same seed.
-    var hash: UInt64 { get }
-}
-
-/// A simulation in which everything hangs on the seed.
-protocol SeededSimulation: SendableMetatype {
-    associatedtype Bug: PlantedBug
-    associatedtype Result: SeedResult
-
-    static func run(
-        seed: UInt64, bug: Bug?, trace: ((_ time: Int64, _ party: Int, _ text: String) -> Void)?
-    ) -> Result
-}
-
-extension ClusterBug: PlantedBug {}
-extension ClusterResult: SeedResult {}
-extension SwarmResult: SeedResult {}
-extension ClusterSwarm: SeededSimulation {}
-extension PushBug: PlantedBug {}
-extension PushSwarmResult: SeedResult {}
-extension PushSwarm: SeededSimulation {}
-
-/// The runs of a simulation that a command line asks for.
+/// The runs of a simulation that a command line asks for: its seeds, one of them with a trace, or a hunt for planted bugs.
 struct SeedRuns<Worlds: SeededSimulation> {
+    let worlds: Worlds
     let options: SeedOptions
     /// The subcommand of telltale-sim.
     let command: String
+    /// The options of the subcommand itself that repeat a seed.
+    var ownOptions = ""
+    /// Whether the subcommand makes a failure smaller.
+    var shrinks = false
+    /// Whether a hunt counts the seeds that find a bug, instead of ending with the first.
+    var countsFinds = false
 
-    /// Runs the seeds, looks for the planted bugs, or tells one seed, and prints what came of it.
-    ///
-    /// - Parameter summary: The last line, from all results and how many failed.
-    func run(_ summary: ([Worlds.Result], Int) -> String) throws {
+    func run() throws {
         let planted = try options.planted(Worlds.Bug.self)
-        if options.trace { return try trace(planted) }
         if options.bugs { return try hunt(planted.map { [$0] } ?? Array(Worlds.Bug.allCases)) }
-        let first = options.first
-        let progress = SeedProgress(total: options.count, of: "seeds", command: command)
-        var results = concurrently(options.count, workers: options.workers) { index, _ in
-            let result = Worlds.run(seed: first &+ UInt64(index), bug: planted, trace: nil)
+        if options.trace { return try trace(planted) }
+        let progress = progress(options.count, of: "seeds")
+        var results = concurrently(options.count, workers: options.workers) { [self] index, worker in
+            let result = run(options.first &+ UInt64(index), planted, worker)
             progress.count(failed: result.violation != nil)
             if options.hashes { SecondRun.tell(result) }
             return result
@@ -57,54 +30,138 @@ struct SeedRuns<Worlds: SeededSimulation> {
         progress.end()
         if options.hashes { return }
         let fault = options.twice ? try SecondRun.compare(&results) : nil
-        for result in results {
-            guard let violation = result.violation else { continue }
-            Output.line("seed \(result.seed): \(violation)")
-            let others = (options.bug.map { " --bug \($0)" } ?? "") + (options.twice ? " --twice" : "")
-            Output.line("  again: telltale-sim \(command) --seed \(result.seed)" + others)
-        }
-        let failed = results.count { $0.violation != nil }
-        Output.line(summary(results, failed))
+        if options.json { Output.line(json(results)) } else { Output.text(text(results)) }
         if let fault { complain(fault) }
-        if failed > 0 || fault != nil { throw ExitCode(1) }
+        if fault != nil || results.contains(where: { $0.violation != nil }) { throw ExitCode(1) }
+    }
+
+    private func run(_ seed: UInt64, _ bug: Worlds.Bug?, _ worker: Int) -> SeedResult {
+        SeedsAtWork.note(seed, worker: worker)
+        return worlds.run(seed, bug: bug, trace: nil)
+    }
+
+    private func progress(_ total: Int, of things: String) -> SeedProgress {
+        SeedsAtWork.watch()
+        return SeedProgress(total: total, of: things, command: command, isQuiet: options.json)
     }
 
     private func trace(_ planted: Worlds.Bug?) throws {
-        let result = Worlds.run(seed: options.first, bug: planted) { time, party, text in
-            for line in text.split(separator: "\n") { Output.line("\(time) \(party) \(line)") }
-        }
-        Output.line(result.violation.map { "\($0)" } ?? "every promise was kept")
+        let result = worlds.run(options.first, bug: planted, trace: Output.trace)
+        Output.text(result.violation.map { "\($0)" } ?? "every promise was kept")
         if result.violation != nil { throw ExitCode(1) }
     }
 
-    /// Looks for each bug until a seed finds it.
+    // MARK: Results
+
+    private func text(_ results: [SeedResult]) -> String {
+        var lines: [String] = []
+        let failures = results.filter { $0.violation != nil }
+        if !failures.isEmpty { lines.append("commit \(Commit.current)") }
+        for result in failures {
+            guard let violation = result.violation else { continue }
+            let again =
+                "telltale-sim \(command) --seed \(result.seed)" + ownOptions
+                + (options.bug.map { " --bug \($0)" } ?? "") + (options.twice ? " --twice" : "")
+            lines += ["seed \(result.seed): \(violation)", "  again:   \(again)"]
+            if shrinks { lines.append("  smaller: \(again) --shrink") }
+        }
+        let hours = Double(results.reduce(0) { $0 + $1.span }) / 3_600_000
+        let sums = (results.first?.counts ?? []).map { count in
+            "\(results.reduce(0) { $0 + $1[count.name] }) \(count.name)"
+        }
+        lines.append(
+            "\(results.count) seeds, \(failures.count) failed: \(String(format: "%.1f", hours)) virtual hours, "
+                + sums.joined(separator: ", "))
+        for (title, table) in [("verdicts", \SeedResult.verdicts), ("refusals", \SeedResult.errors)] {
+            let all = results.reduce(into: [:]) { $0.merge($1[keyPath: table], uniquingKeysWith: +) }
+            lines.append("\(title): " + all.sorted { $0.key < $1.key }.map { "\($0) \($1)" }.joined(separator: ", "))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// It holds nothing that depends on real time.
+    private func json(_ results: [SeedResult]) -> String {
+        let seeds = results.map { result in
+            var line = #"{"seed":\#(result.seed),"hash":"\#(String(result.hash, radix: 16))""#
+            for count in result.counts { line += #","\#(count.name)":\#(count.value)"# }
+            if let violation = result.violation {
+                let what = (try? JSONEncoder().encode(violation.what)).map { String(decoding: $0, as: UTF8.self) }
+                line += #","promise":"\#(violation.promise)","at":\#(violation.time),"what":\#(what ?? "\"\"")"#
+            }
+            return line + "}"
+        }
+        let failed = results.count { $0.violation != nil }
+        return #"{"failed":\#(failed),"seeds":[\#(seeds.joined(separator: ","))]}"#
+    }
+
+    // MARK: Planted bugs
+
+    /// A seed of a hunt, and how it found the bug.
+    private typealias Outcome = (seed: UInt64, violation: Violation?)
+
     private func hunt(_ bugs: [Worlds.Bug]) throws {
-        let (first, count) = (options.first, options.seeds)
         let known = try KnownSeeds(options.known, of: command)
-        let progress = SeedProgress(total: bugs.count, of: "bugs", command: command)
-        let found = concurrently(bugs.count, workers: options.workers) { place, _ in
-            let seeds = known.order(for: bugs[place].rawValue, from: first, count: count)
-            let result = seeds.lazy.compactMap { seed -> Worlds.Result? in
-                let result = Worlds.run(seed: seed, bug: bugs[place], trace: nil)
-                // A seed that fails by itself finds no bug.
-                let isFound =
-                    result.violation != nil
-                    && Worlds.run(seed: result.seed, bug: nil, trace: nil).violation == nil
-                return isFound ? result : nil
-            }.first
-            progress.count(failed: result == nil)
-            return result
+        let progress = progress(bugs.count, of: "bugs")
+        let outcomes = concurrently(bugs.count, workers: options.workers) { [self] place, worker in
+            var outcomes: [Outcome] = []
+            for seed in known.order(for: bugs[place].name, from: options.first, count: options.seeds)
+            where countsFinds || outcomes.last?.violation == nil {
+                var violation = run(seed, bugs[place], worker).violation
+                if violation != nil, worlds.mayFailByItself, run(seed, nil, worker).violation != nil { violation = nil }
+                outcomes.append((seed, violation))
+            }
+            progress.count(failed: !outcomes.contains { $0.violation != nil })
+            return outcomes
         }
         progress.end()
-        for (bug, result) in zip(bugs, found) {
-            let told = result.map { "seed \($0.seed): \($0.violation.map { "\($0)" } ?? "")".prefix(120) }
-            Output.line(
-                "\(result == nil ? "MISSED" : "found ") \(bug.rawValue): \(bug.summary)"
-                    + (told.map { " — \($0)" } ?? "")
-                    + (result.map { known.remark(on: bug.rawValue, foundBy: $0.seed) } ?? ""))
+        let found = outcomes.map { outcomes in outcomes.count { $0.violation != nil } }
+        if options.json {
+            let members = zip(bugs, zip(found, outcomes)).map { bug, outcome in
+                #"{"bug":"\#(bug.name)","found":\#(outcome.0),"seeds":\#(outcome.1.count)}"#
+            }
+            Output.line(#"{"bugs":[\#(members.joined(separator: ","))]}"#)
+        } else {
+            for (bug, outcome) in zip(bugs, outcomes) { Output.text(text(bug, outcome, known)) }
+            Output.text("\(found.count { $0 > 0 }) of \(bugs.count) planted bugs found")
         }
-        let foundCount = found.count { $0 != nil }
-        Output.line("\(foundCount) of \(bugs.count) bugs found")
-        if foundCount < bugs.count { throw ExitCode(1) }
+        if found.contains(0) { throw ExitCode(1) }
+    }
+
+    private func text(_ bug: Worlds.Bug, _ outcomes: [Outcome], _ known: KnownSeeds) -> String {
+        let count = outcomes.count { $0.violation != nil }
+        var line = count > 0 ? "found " : "MISSED"
+        line += String(format: " %4d of %d  ", count, outcomes.count) + bug.name + ": " + bug.rawValue
+        if let first = outcomes.first(where: { $0.violation != nil }), let violation = first.violation {
+            line += " — seed \(first.seed): " + "\(violation)".prefix(140)
+            line += known.remark(on: bug.name, foundBy: first.seed)
+        }
+        return line
+    }
+}
+
+extension Output {
+    /// Prints what a client sends or reads, line by line.
+    static func trace(_ time: Int64, _ party: Int, _ text: String) {
+        for line in text.split(separator: "\n") { Self.text("\(time) \(party) \(line)") }
+    }
+}
+
+/// The commit that this program was built from, where it still stands in the folder of its build.
+enum Commit {
+    static var current: String {
+        let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path
+        guard let build = program.range(of: "/.build/") else { return "unknown" }
+        let git = Process()
+        git.executableURL = URL(filePath: "/usr/bin/env")
+        let folder = String(program[..<build.lowerBound])
+        git.arguments = ["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]
+        let output = Pipe()
+        git.standardOutput = output
+        git.standardError = FileHandle.nullDevice
+        guard (try? git.run()) != nil else { return "unknown" }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        git.waitUntilExit()
+        let commit = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return git.terminationStatus == 0 && !commit.isEmpty ? commit : "unknown"
     }
 }

@@ -36,7 +36,7 @@ enum SeedsAtWork {
         for worker in 0..<limit {
             var rest = unsafe seeds[worker]
             guard rest > 0 else { continue }
-            write("\ntrapped, perhaps in this seed: telltale-sim swarm --seed ")
+            write("\ntrapped, perhaps in this seed: --seed ")
             var divisor: UInt64 = 1
             while rest / divisor >= 10 { divisor *= 10 }
             while divisor > 0 {

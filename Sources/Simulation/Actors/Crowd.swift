@@ -35,8 +35,7 @@ public final class Crowd: Environment {
     private var wires: SimulationRandom
     private var arrivalCount = 0
     private var stormCount = 0
-    /// Called with every piece that a client reads and sends, its time and the client's number.
-    public var trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)?
+    public var trace: TraceSink?
     private var isPastArrivals: Bool
     private(set) var finale: LiveConvergenceCheck?
 

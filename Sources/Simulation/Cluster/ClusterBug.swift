@@ -5,62 +5,47 @@ import TelltaleModel
 ///
 /// Each stands for a mistake that a node could make. It is made in the performer and in what it passes on, so the code of
 /// the cluster itself is unchanged.
-public enum ClusterBug: String, CaseIterable, Sendable {
-    case pipelinedFence, refusalTakenForStored, silenceTakenForLost, strangersAck, staleReadLeads, leaseTakenForFence
-    case oldLeaderShows, doAfterDeposal, standbyFiresTimers, copiedBeforeStored, chainUnchecked, epochAtTakeover
-    case behindCursorServed, shorterLogAccepted, ownKindsAtTakeover, halfBatchReplayed
-    case incompleteBaseUsed, purgedBeyondBase, foreignBaseTaken, chainUncheckedAtBase
-    case baseOfOtherRecord, clocksOfLastTurn, prunedBeforeSnapshot
-    case oldBeatsTakenForSilence, restartsUnheard, keptBeatsTakenForWords
-    case termsCountedAnew, leftWithoutTail, restoreBegunAnew
-    case lossForgotten, silentLeaderNamed, refutedSyncTrusted, silenceTakenForSync, namesakesLive, settledWhenDeposed
-    case readingNeverGoesOn
-    case limitUnheard, neverGivenUp, denialIgnored
-
-    public var summary: String {
-        switch self {
-        case .pipelinedFence: "a batch goes as several messages at once"
-        case .refusalTakenForStored: "a refused append is taken for stored by an attempt before"
-        case .silenceTakenForLost: "an append without an answer is taken for lost"
-        case .strangersAck: "an acknowledgement of another message counts"
-        case .staleReadLeads: "a candidate appends its term behind messages that it has not read"
-        case .leaseTakenForFence: "a leader appends without a condition, because it has the lease"
-        case .oldLeaderShows: "a leader in limbo writes rows and replies"
-        case .doAfterDeposal: "a leader in limbo asks providers"
-        case .standbyFiresTimers: "a standby fires deadlines"
-        case .copiedBeforeStored: "the local copy has a batch before the log has it"
-        case .chainUnchecked: "a stranger's message is replayed"
-        case .epochAtTakeover: "a new leader begins a new epoch"
-        case .behindCursorServed: "a new leader serves before it has replayed the last message"
-        case .shorterLogAccepted: "a node throws its copy away for a log that is shorter"
-        case .ownKindsAtTakeover: "a new leader puts the kinds of its own folder in force"
-        case .halfBatchReplayed: "a part of a batch is replayed without the rest"
-        case .incompleteBaseUsed: "a base is loaded that is not whole, or of which a bit has changed"
-        case .purgedBeyondBase: "the log is purged up to the newest base"
-        case .foreignBaseTaken: "a base of another epoch is loaded"
-        case .baseOfOtherRecord: "a base is told to be of a newer record than its state"
-        case .clocksOfLastTurn:
-            "the snapshot of a leader has the clocks of its last turn, and not those of its newest record"
-        case .prunedBeforeSnapshot: "a local copy forgets records before the snapshot that holds them is finished"
-        case .chainUncheckedAtBase: "a node goes on behind a base wherever the log goes on"
-        case .oldBeatsTakenForSilence: "a standby whose view of the beats is behind deposes a leader that lives"
-        case .restartsUnheard: "behind the end of all processes a node waits for a lease that none holds"
-        case .keptBeatsTakenForWords: "what the engine has kept of a process that is gone is taken for its word"
-        case .termsCountedAnew: "terms begin at 1 in the log that a history goes into"
-        case .leftWithoutTail: "a folder that leaves the log goes without what only the log has"
-        case .restoreBegunAnew: "a restore that was interrupted wants another epoch when it is run again"
-        case .lossForgotten: "the folder of a node that has told a loss does not remember it"
-        case .silentLeaderNamed: "a standby sends clients to a leader that it has not heard for long"
-        case .refutedSyncTrusted: "a node leads on over a server of the engine that says that it does not sync"
-        case .silenceTakenForSync: "a server that did not sync is taken for mended because it says nothing more"
-        case .namesakesLive: "a node does not hear that another process has its name"
-        case .settledWhenDeposed: "a leader that reads that it is deposed answers its last batch before it stands down"
-        case .limitUnheard: "a node does not hear that the engine takes no messages of this length"
-        case .neverGivenUp: "a leader whose messages the engine does not take waits for it without end"
-        case .denialIgnored: "a node leads although the engine has told it that it has no right to append"
-        case .readingNeverGoesOn: "a node whose disk has kept up again reads the log no further"
-        }
-    }
+public enum ClusterBug: String, PlantedBug {
+    case pipelinedFence = "a batch goes as several messages at once"
+    case refusalTakenForStored = "a refused append is taken for stored by an attempt before"
+    case silenceTakenForLost = "an append without an answer is taken for lost"
+    case strangersAck = "an acknowledgement of another message counts"
+    case staleReadLeads = "a candidate appends its term behind messages that it has not read"
+    case leaseTakenForFence = "a leader appends without a condition, because it has the lease"
+    case oldLeaderShows = "a leader in limbo writes rows and replies"
+    case doAfterDeposal = "a leader in limbo asks providers"
+    case standbyFiresTimers = "a standby fires deadlines"
+    case copiedBeforeStored = "the local copy has a batch before the log has it"
+    case chainUnchecked = "a stranger's message is replayed"
+    case epochAtTakeover = "a new leader begins a new epoch"
+    case behindCursorServed = "a new leader serves before it has replayed the last message"
+    case shorterLogAccepted = "a node throws its copy away for a log that is shorter"
+    case ownKindsAtTakeover = "a new leader puts the kinds of its own folder in force"
+    case halfBatchReplayed = "a part of a batch is replayed without the rest"
+    case incompleteBaseUsed = "a base is loaded that is not whole, or of which a bit has changed"
+    case purgedBeyondBase = "the log is purged up to the newest base"
+    case foreignBaseTaken = "a base of another epoch is loaded"
+    case chainUncheckedAtBase = "a node goes on behind a base wherever the log goes on"
+    case baseOfOtherRecord = "a base is told to be of a newer record than its state"
+    case clocksOfLastTurn =
+        "the snapshot of a leader has the clocks of its last turn, and not those of its newest record"
+    case prunedBeforeSnapshot = "a local copy forgets records before the snapshot that holds them is finished"
+    case oldBeatsTakenForSilence = "a standby whose view of the beats is behind deposes a leader that lives"
+    case restartsUnheard = "behind the end of all processes a node waits for a lease that none holds"
+    case keptBeatsTakenForWords = "what the engine has kept of a process that is gone is taken for its word"
+    case termsCountedAnew = "terms begin at 1 in the log that a history goes into"
+    case leftWithoutTail = "a folder that leaves the log goes without what only the log has"
+    case restoreBegunAnew = "a restore that was interrupted wants another epoch when it is run again"
+    case lossForgotten = "the folder of a node that has told a loss does not remember it"
+    case silentLeaderNamed = "a standby sends clients to a leader that it has not heard for long"
+    case refutedSyncTrusted = "a node leads on over a server of the engine that says that it does not sync"
+    case silenceTakenForSync = "a server that did not sync is taken for mended because it says nothing more"
+    case namesakesLive = "a node does not hear that another process has its name"
+    case settledWhenDeposed = "a leader that reads that it is deposed answers its last batch before it stands down"
+    case readingNeverGoesOn = "a node whose disk has kept up again reads the log no further"
+    case limitUnheard = "a node does not hear that the engine takes no messages of this length"
+    case neverGivenUp = "a leader whose messages the engine does not take waits for it without end"
+    case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
 
 /// The faults of a run of a cluster, which a seed picks. Spans are in milliseconds, shares of a thousand.

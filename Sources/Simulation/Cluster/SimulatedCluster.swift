@@ -44,14 +44,12 @@ final class SimulatedCluster: Environment {
     private(set) var baseCount = 0
     private(set) var joinCount = 0
     private(set) var snapshotCount = 0
-    let trace: ((_ time: Int64, _ party: Int, _ text: String) -> Void)?
+    let trace: TraceSink?
 
     /// Of every byte that any client was given, with its time (P10).
     private(set) var steps = 0
 
-    init(
-        _ climate: ClusterClimate, bug: ClusterBug?, trace: ((_ time: Int64, _ party: Int, _ text: String) -> Void)?
-    ) throws {
+    init(_ climate: ClusterClimate, bug: ClusterBug?, trace: TraceSink?) throws {
         weather = climate
         self.bug = bug
         self.trace = trace

@@ -77,9 +77,9 @@ enum SimulatedKinds {
         var kinds: [Kind] = []
         for text in [order, ride, lamp, bell, tip] + (edition?.texts ?? []) {
             let text = bug.flatMap { misread[$0] }.map { text.replacing($0, with: $1) } ?? text
-            guard let json = try? JSONParser.parse(text) else { throw KindFault(text: "no JSON: \(text)") }
+            guard let json = try? JSONParser.parse(text) else { throw KindFault(description: "no JSON: \(text)") }
             let (kind, diagnostics) = Kind.read(json, file: "simulated.json")
-            guard let kind else { throw KindFault(text: "\(diagnostics)") }
+            guard let kind else { throw KindFault(description: "\(diagnostics)") }
             kinds.append(kind)
         }
         if setting.cast != .simulated {
@@ -88,13 +88,13 @@ enum SimulatedKinds {
         }
         for json in setting.kinds {
             let (kind, diagnostics) = Kind.read(json, file: "\(json["kind"]?.string ?? "kind").json")
-            guard let kind else { throw KindFault(text: "\(diagnostics)") }
+            guard let kind else { throw KindFault(description: "\(diagnostics)") }
             kinds.append(kind)
         }
         return kinds
     }
 
-    struct KindFault: Error {
-        var text: String
+    struct KindFault: Error, CustomStringConvertible {
+        var description: String
     }
 }

@@ -48,13 +48,11 @@ final class World: Environment {
     /// Where every run's calendar begins.
     static let begin: Int64 = 1_763_719_200_000
 
-    /// Is told every piece that a client reads and sends, for somebody who looks for a fault.
-    let trace: Trace?
-    typealias Trace = (_ time: Int64, _ client: Int, _ text: String) -> Void
+    let trace: TraceSink?
 
-    init(_ climate: FaultProfile, setting: Setting = Setting(), bug: SeededBug?, trace: Trace?) throws(SimulatedKinds
-        .KindFault)
-    {
+    init(
+        _ climate: FaultProfile, setting: Setting = Setting(), bug: SeededBug?, trace: TraceSink?
+    ) throws(SimulatedKinds.KindFault) {
         self.climate = climate
         self.setting = setting
         self.bug = bug

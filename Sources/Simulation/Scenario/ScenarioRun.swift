@@ -7,7 +7,7 @@ public enum ScenarioRun {
     ///   - trace: Called with every piece that a client reads and sends, its time and the client's number.
     ///   - watch: Called before each event with its time; returns whether the run goes on.
     public static func inProcess(
-        _ scenario: Scenario, trace: ((_ time: Int64, _ client: Int, _ text: String) -> Void)? = nil,
+        _ scenario: Scenario, trace: TraceSink? = nil,
         watch: ((Glimpse) -> Bool)? = nil
     ) -> ScenarioOutcome {
         var outcome = ScenarioOutcome()
@@ -25,7 +25,7 @@ public enum ScenarioRun {
             for (key, state) in world.finalStates(scenario) { outcome.states[key] = state }
             outcome.judgeTrace(world.player) { world.finalState(of: $0) }
         } catch {
-            outcome.violations = [Violation(promise: "kinds", what: error.text, time: 0)]
+            outcome.violations = [Violation(promise: "kinds", what: error.description, time: 0)]
         }
         return outcome
     }
