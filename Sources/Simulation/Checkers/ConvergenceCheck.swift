@@ -142,13 +142,13 @@ struct ConvergenceCheck {
         for (key, story) in world.records.stories.sorted(by: { $0.key < $1.key }) {
             guard let isListed = story.reference.isListed, isListed != keys.contains(key) else { continue }
             let other = keys.contains(key) ? "is there" : "is gone"
-            return world.violated("reference", "\(key) \(other), and it is \(story.reference.state ?? "no more")")
+            return world.violated("reference", "\(key) \(other), and it is \(story.reference.stateText ?? "no more")")
         }
     }
 
     private func faultOfRow(_ body: JSONObject, key: String) -> String? {
         guard let reference = world.records.stories[key]?.reference else { return "was never written" }
-        if let state = ScreenFeed.state(in: body), let known = reference.state, state != known {
+        if let state = ScreenFeed.state(in: body), let known = reference.stateText, state != known {
             return "is \(state), and not \(known)"
         }
         if let phase = body["phase"]?.string, phase == "pending" || phase == "performing" {
@@ -157,7 +157,7 @@ struct ConvergenceCheck {
         if body["available"]?.bool == false, world.climate.providers > 0 {
             return "is not available though its provider is there"
         }
-        guard case .order(let order) = reference else { return nil }
+        guard let order = reference as? ReferenceOrder else { return nil }
         if let due = order.staleAt, body["staleAt"]?.integer != due { return "is not stale at \(due)" }
         if let due = order.removeAt, body["removeAt"]?.integer != due { return "is not removed at \(due)" }
         return nil

@@ -9,7 +9,7 @@ import TelltaleWire
 final class HistoryChecker {
     /// The history of one key.
     struct Story {
-        var reference: Reference
+        var reference: any ReferenceModel
         /// The records of all lives of the key, as `HISTORY` returns them.
         var lines: [(heard: Int64, bytes: [UInt8])] = []
         /// How many of the records may be gone because the key was forgotten.
@@ -129,11 +129,11 @@ final class HistoryChecker {
         if record.type == "deadline" || record.type == "pruned" { checkPunctuality(of: record, key: key) }
         var story =
             stories.removeValue(forKey: key)
-            ?? Story(reference: Reference(key: key, retention: hasOneClock ? retention : nil))
+            ?? Story(reference: UnknownReference.model(of: key, retention: hasOneClock ? retention : nil))
         let wasListed = story.reference.isListed == true
         let due = story.reference.operationDue
         if record.type == "deadline", let operation = story.operation { checkSpan(of: operation, key: key) }
-        if let fault = story.reference.take(record, leap: recentLeap) {
+        if let fault = record.fault(by: &story.reference, leap: recentLeap) {
             world.violated("reference", "\(key) at record \(record.sequence): \(fault)")
         }
         if story.reference.operationDue != due {
@@ -146,9 +146,8 @@ final class HistoryChecker {
         if let fault = line.tail.flatMap({ boards?.take(record, of: key, tail: $0, widgets: widgets) }) {
             world.violated(fault.promise, "record \(record.sequence): \(fault.what)")
         }
-        if case .order(let order) = story.reference, key.hasPrefix("order/") {
-            widgets.take(record, ofOrder: key, order)
-        }
+        let order = story.reference as? ReferenceOrder
+        if let order, key.hasPrefix("order/") { widgets.take(record, ofOrder: key, order) }
         story.lines.append((record.heard, bytes))
         if !wasListed, story.reference.isListed == true {
             story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }
@@ -164,7 +163,7 @@ final class HistoryChecker {
         }
         stories[key] = story
         visits?.take(record, of: key)
-        if case .order(let order) = story.reference, key.hasPrefix("order/") {
+        if let order, key.hasPrefix("order/") {
             visits?.take(
                 record, ofOrder: key, order, accounts: story.audience,
                 dismissedBy: record.type == "dismissed" ? line.tail?["account"]?.string : nil, at: world.now)
@@ -173,7 +172,7 @@ final class HistoryChecker {
         let place = ObservationLog.KeyRev(key: key, rev: record.rev)
         states[place] = record.state
         audiences[place] = story.audience
-        guard case .order(let order) = story.reference else { return }
+        guard let order else { return }
         let announcement = Announcement(place: place, audience: story.audience)
         if order.newestMilestone == record.rev { milestones.append(announcement) }
         if order.newestAlert == record.rev { alerts.append(announcement) }
@@ -247,7 +246,7 @@ final class HistoryChecker {
             guard let due = story.reference.nextDue else { continue }
             if outages.excused(due, reach: reach) + patience < now {
                 return world.violated(
-                    "deadline", "\(key) is \(story.reference.state ?? ""), \(now - due) ms past its deadline")
+                    "deadline", "\(key) is \(story.reference.stateText ?? ""), \(now - due) ms past its deadline")
             }
         }
     }

@@ -51,127 +51,61 @@ struct HistoryRecord {
     }
 }
 
-/// The models that histories are held against, by the sort of their key.
-enum Reference {
-    case order(ReferenceOrder)
-    case toggle(ReferenceToggle)
-    case button(ReferenceButton)
-    case attached(ReferenceAttachment)
-    /// Something that it has no model of.
-    case unknown
-
-    /// - Parameter retention: Milliseconds for which a dismissed order is kept; `nil` where kinds live by another clock
-    ///   than controls.
-    init(key: String, retention: Int64?) {
-        if let rules = ReferenceRules.of(key) {
-            self = .order(ReferenceOrder(rules, retention: retention))
-        } else if retention != nil, key.hasPrefix("lamp/") {
-            self = .toggle(ReferenceToggle())
-        } else if retention != nil, key.hasPrefix("bell/") {
-            self = .button(ReferenceButton())
-        } else if let retention, key.hasPrefix("tip/") {
-            self = .attached(ReferenceAttachment(retention: retention))
-        } else {
-            self = .unknown
-        }
-    }
-
+/// A model that the history of one key is held against.
+protocol ReferenceModel {
     /// - Parameter leap: The span that the wall clock may have been set ahead by since the record was decided, in
     ///   milliseconds.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, leap: Int64 = 0) -> String? {
-        // Dates that a publisher sets are nothing of the models.
-        if record.hasDates { self = .unknown }
-        // Each is moved out and in again, so that it is not copied.
-        switch self {
-        case .order(var order):
-            defer { self = .order(order) }
-            return order.take(record)
-        case .toggle(var toggle):
-            defer { self = .toggle(toggle) }
-            return toggle.take(record, leap: leap)
-        case .button(var button):
-            defer { self = .button(button) }
-            return button.take(record, leap: leap)
-        case .attached(var attachment):
-            defer { self = .attached(attachment) }
-            return attachment.take(record)
-        case .unknown: return nil
-        }
-    }
-
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String?
     /// The daemon restarted: pending operations must be settled first.
-    mutating func restart() {
-        switch self {
-        case .order, .attached, .unknown: break
-        case .toggle(var toggle):
-            toggle.restart()
-            self = .toggle(toggle)
-        case .button(var button):
-            button.restart()
-            self = .button(button)
-        }
-    }
-
+    mutating func restart()
     /// The wall clock was set ahead by `span`, in milliseconds.
-    mutating func leapt(by span: Int64) {
-        switch self {
-        case .order, .attached, .unknown: break
-        case .toggle(var toggle):
-            toggle.leapt(by: span)
-            self = .toggle(toggle)
-        case .button(var button):
-            button.leapt(by: span)
-            self = .button(button)
-        }
-    }
-
+    mutating func leapt(by span: Int64)
+    var owesRestart: Bool { get }
     /// The deadline of an operation, with no leap of the clock; `nil` for all but controls.
-    var operationDue: Int64? {
-        switch self {
-        case .order, .attached, .unknown: nil
-        case .toggle(let toggle): toggle.operationDue
-        case .button(let button): button.operationDue
-        }
-    }
-
-    var owesRestart: Bool {
-        switch self {
-        case .order, .attached, .unknown: false
-        case .toggle(let toggle): toggle.owesRestart
-        case .button(let button): button.owesRestart
-        }
-    }
-
+    var operationDue: Int64? { get }
     /// Its next deadline, on the hub's clock.
-    var nextDue: Int64? {
-        switch self {
-        case .order(let order): order.nextDue
-        case .toggle(let toggle): toggle.nextDue
-        case .button(let button): button.nextDue
-        case .attached(let attachment): attachment.nextDue
-        case .unknown: nil
-        }
-    }
-
+    var nextDue: Int64? { get }
     /// The state in words, as a record has it; `nil` when there is nothing.
-    var state: String? {
-        switch self {
-        case .order(let order): order.isThere ? order.description : nil
-        case .toggle(let toggle): toggle.description
-        case .button(let button): button.description
-        case .attached(let attachment): attachment.isThere ? "idle" : nil
-        case .unknown: nil
+    var stateText: String? { get }
+    /// It is in views and lists; `nil` where it has no model.
+    var isListed: Bool? { get }
+}
+
+extension ReferenceModel {
+    mutating func restart() {}
+    mutating func leapt(by span: Int64) {}
+    var owesRestart: Bool { false }
+    var operationDue: Int64? { nil }
+}
+
+/// Stands for a key that has no model.
+struct UnknownReference: ReferenceModel {
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? { nil }
+    var nextDue: Int64? { nil }
+    var stateText: String? { nil }
+    var isListed: Bool? { nil }
+
+    /// The model of a key, by its kind.
+    ///
+    /// - Parameter retention: Milliseconds for which a dismissed order is kept; `nil` where kinds live by another clock
+    ///   than controls.
+    static func model(of key: String, retention: Int64?) -> any ReferenceModel {
+        if let rules = ReferenceRules.of(key) { return ReferenceOrder(rules, retention: retention) }
+        guard let retention else { return UnknownReference() }
+        switch key.prefix(while: { $0 != "/" }) {
+        case "lamp": return ReferenceToggle()
+        case "bell": return ReferenceButton()
+        case "tip": return ReferenceAttachment(retention: retention)
+        case _: return UnknownReference()
         }
     }
+}
 
-    /// It is in views and lists; `nil` where it has no model.
-    var isListed: Bool? {
-        switch self {
-        case .order(let order): order.isThere && !order.isDismissed
-        case .toggle, .button: true
-        case .attached(let attachment): attachment.isThere
-        case .unknown: nil
-        }
+extension HistoryRecord {
+    /// The fault of the record by a model, if it has one. Dates that a publisher sets are nothing of the models.
+    func fault(by model: inout any ReferenceModel, leap: Int64 = 0) -> String? {
+        if hasDates { model = UnknownReference() }
+        return model.take(self, leap: leap)
     }
 }

@@ -84,9 +84,9 @@ enum Verdicts {
             if !sent.contains(id) { return Fault(promise: "P1", what: "\(key) has \(id), which nobody sent") }
             if !once.insert(id).inserted { return Fault(promise: "P6", what: "\(key) has \(id) twice") }
         }
-        var reference = Reference(key: key, retention: nil)
+        var reference = UnknownReference.model(of: key, retention: nil)
         for record in records {
-            if let fault = reference.take(record) {
+            if let fault = record.fault(by: &reference) {
                 return Fault(promise: "reference", what: "\(key) at record \(record.sequence): \(fault)")
             }
         }

@@ -1,18 +1,19 @@
 /// The model of a control that belongs to an order: the kind `tip` of ``SimulatedKinds``, which is never pressed.
-struct ReferenceAttachment {
-    let retention: Int64
-    private(set) var isThere = false
+struct ReferenceAttachment: ReferenceModel {
+    private let retention: Int64
+    private var isThere = false
     private var goneAt: Int64?
 
     init(retention: Int64) {
         self.retention = retention
     }
 
+    var stateText: String? { isThere ? "idle" : nil }
+    var isListed: Bool? { isThere }
     /// When it is forgotten.
     var nextDue: Int64? { goneAt.map { $0 + retention } }
 
-    /// - Returns: What is wrong with it.
-    mutating func take(_ record: HistoryRecord) -> String? {
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
         switch record.type {
         case "attached":
             (isThere, goneAt) = (true, nil)

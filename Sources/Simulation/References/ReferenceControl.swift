@@ -1,6 +1,6 @@
 /// The order that holds for the records of every control: a restart is recorded before anything else, and a due deadline
 /// fires before any input.
-private struct ControlRecordOrder {
+struct ControlRecordOrder {
     /// The daemon has restarted, and the record of it is missing.
     var owesRestart = false
     /// Milliseconds that the wall clock may have been set ahead by since the deadline was set. A time-out does not count
@@ -22,15 +22,51 @@ private struct ControlRecordOrder {
     }
 }
 
+/// The reference model of a control: what all of them have.
+protocol ReferenceControl: ReferenceModel, CustomStringConvertible {
+    var order: ControlRecordOrder { get set }
+    var isServed: Bool { get }
+    var isInFlight: Bool { get }
+    /// The deadline of the operation, or of a held report, has come.
+    mutating func fire(at time: Int64)
+    /// Every record but a deadline.
+    mutating func apply(_ record: HistoryRecord) -> String?
+}
+
+extension ReferenceControl {
+    var stateText: String? { description }
+    var isListed: Bool? { true }
+    var owesRestart: Bool { order.owesRestart }
+    var nextDue: Int64? { operationDue.map { $0 + order.leap } }
+
+    /// The pending operation must be settled and the provider is gone. A held report goes on waiting.
+    mutating func restart() { order.owesRestart = isServed || isInFlight }
+    mutating func leapt(by span: Int64) { order.leap += span }
+
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+        let due = operationDue
+        defer { if operationDue != due { order.leap = leap } }
+        if let fault = order.fault(of: record, due: nextDue) { return fault }
+        if record.type == "deadline" {
+            guard let due else { return "a deadline fired and none was set" }
+            if let fault = order.fault(ofDeadline: record, due: due) { return fault }
+            fire(at: record.heard)
+        } else if let fault = apply(record) {
+            return fault
+        }
+        return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
+    }
+}
+
 /// The reference model of a lamp: the kind `lamp` of ``SimulatedKinds``.
-struct ReferenceToggle: CustomStringConvertible {
+struct ReferenceToggle: ReferenceControl {
     private var value: Bool?
     private var flight: (operation: String, wanted: Bool, begun: Int64, due: Int64)?
     private var queued: (operation: String, wanted: Bool)?
     private var held: Bool?
     private var settles: Int64?
-    private var isServed = false
-    private var order = ControlRecordOrder()
+    private(set) var isServed = false
+    var order = ControlRecordOrder()
 
     private static let timeout: Int64 = 10_000
     private static let settling: Int64 = 1_000
@@ -40,24 +76,10 @@ struct ReferenceToggle: CustomStringConvertible {
         return "\(flight != nil ? "pending" : "settled") \(value.map { $0 ? "on" : "off" } ?? "unknown")"
     }
 
-    /// The pending operation must be settled and the provider is gone. A held report goes on waiting.
-    mutating func restart() { order.owesRestart = isServed || flight != nil }
-    var owesRestart: Bool { order.owesRestart }
-
-    var nextDue: Int64? { operationDue.map { $0 + order.leap } }
+    var isInFlight: Bool { flight != nil }
     var operationDue: Int64? { flight?.due ?? (held == nil ? nil : settles) }
-    mutating func leapt(by span: Int64) { order.leap += span }
 
-    /// - Parameter leap: The span that the clock may have been set ahead by since the record was decided.
-    /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
-        let due = operationDue
-        defer { if operationDue != due { order.leap = leap } }
-        if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
-        return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
-    }
-
-    private mutating func apply(_ record: HistoryRecord) -> String? {
+    mutating func apply(_ record: HistoryRecord) -> String? {
         switch record.type {
         case "created", "kind-changed": break
         case "provider-came": isServed = true
@@ -80,28 +102,26 @@ struct ReferenceToggle: CustomStringConvertible {
             case "deferred": held = value
             case _: break
             }
-        case "done":
+        case "done", "failed":
             guard record.verdict == "applied" else { break }
             guard let flight, flight.operation == record.operation else {
-                return "\(record.operation ?? "") is done, and is not in flight"
+                return "\(record.operation ?? "") is \(record.type), and is not in flight"
+            }
+            if record.type == "failed" {
+                land(reverting: true, at: record.heard)
+                break
             }
             (value, held) = (record.value ?? flight.wanted, nil)
             let settled = flight.begun + Self.settling
             settles = value == flight.wanted && record.heard < settled ? settled : nil
             land(reverting: false, at: record.heard)
-        case "failed":
-            guard record.verdict == "applied" else { break }
-            guard let flight, flight.operation == record.operation else {
-                return "\(record.operation ?? "") fails, and is not in flight"
-            }
-            land(reverting: true, at: record.heard)
-        case "deadline":
-            guard let due = operationDue else { return "a deadline fired and none was set" }
-            if let fault = order.fault(ofDeadline: record, due: due) { return fault }
-            if flight != nil { land(reverting: true, at: record.heard) } else { confirmHeld() }
         case _: return "a lamp has \(record.type)"
         }
         return nil
+    }
+
+    mutating func fire(at time: Int64) {
+        if flight != nil { land(reverting: true, at: time) } else { confirmHeld() }
     }
 
     private mutating func tap(_ wanted: Bool, _ record: HistoryRecord) {
@@ -134,35 +154,21 @@ struct ReferenceToggle: CustomStringConvertible {
 }
 
 /// The reference model of a bell: the kind `bell` of ``SimulatedKinds``.
-struct ReferenceButton: CustomStringConvertible {
+struct ReferenceButton: ReferenceControl {
     private var flight: (operation: String, due: Int64)?
     private var coolingUntil: Int64?
-    private var isServed = false
-    private var order = ControlRecordOrder()
+    private(set) var isServed = false
+    var order = ControlRecordOrder()
 
     private static let timeout: Int64 = 5_000
     private static let cooldown: Int64 = 3_000
 
     var description: String { flight == nil ? "idle" : "performing" }
 
-    /// The pending operation must be settled and the provider is gone.
-    mutating func restart() { order.owesRestart = isServed || flight != nil }
-    var owesRestart: Bool { order.owesRestart }
-
-    var nextDue: Int64? { operationDue.map { $0 + order.leap } }
+    var isInFlight: Bool { flight != nil }
     var operationDue: Int64? { flight?.due }
-    mutating func leapt(by span: Int64) { order.leap += span }
 
-    /// - Parameter leap: The span that the clock may have been set ahead by since the record was decided.
-    /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
-        let due = operationDue
-        defer { if operationDue != due { order.leap = leap } }
-        if let fault = order.fault(of: record, due: nextDue) ?? apply(record) { return fault }
-        return record.state == description ? nil : "\(record.type) led to \(record.state), not to \(description)"
-    }
-
-    private mutating func apply(_ record: HistoryRecord) -> String? {
+    mutating func apply(_ record: HistoryRecord) -> String? {
         switch record.type {
         case "created", "kind-changed", "reported": break
         case "provider-came", "provider-left":
@@ -187,13 +193,10 @@ struct ReferenceButton: CustomStringConvertible {
             }
             self.flight = nil
             coolingUntil = record.type == "done" ? record.heard + Self.cooldown : nil
-        case "deadline":
-            guard let due = operationDue else { return "a deadline fired and none was set" }
-            if let fault = order.fault(ofDeadline: record, due: due) { return fault }
-            flight = nil
-            coolingUntil = isServed ? record.heard + Self.cooldown : nil
         case _: return "a bell has \(record.type)"
         }
         return nil
     }
+
+    mutating func fire(at time: Int64) { (flight, coolingUntil) = (nil, isServed ? time + Self.cooldown : nil) }
 }

@@ -4,8 +4,8 @@ import TelltaleWire
 /// The reference model of an order or a ride, which histories are checked against.
 ///
 /// It follows ``ReferenceRules``: the machines of the simulation's kinds and of the shipped ones as tables.
-struct ReferenceOrder {
-    let rules: ReferenceRules
+struct ReferenceOrder: ReferenceModel {
+    private let rules: ReferenceRules
     /// Milliseconds for which a dismissed one is kept; `nil` where the kinds' clock is not the one that retention goes by.
     private let retention: Int64?
     private var lifecycle = ""
@@ -26,15 +26,17 @@ struct ReferenceOrder {
         self.retention = retention
     }
 
-    var isThere: Bool { lifecycle != "" }
-    var isDismissed: Bool { lifecycle == "dismissed" }
-    var description: String { "\(lifecycle) \(state)" }
+    private var isThere: Bool { lifecycle != "" }
+    private var isDismissed: Bool { lifecycle == "dismissed" }
+    private var isShown: Bool { isThere && !isDismissed }
+    private var description: String { "\(lifecycle) \(state)" }
+    var stateText: String? { isThere ? description : nil }
+    var isListed: Bool? { isShown }
     /// The members that a full row must have.
     var staleAt: Int64? { lifecycle == "active" ? staleDue : nil }
     var removeAt: Int64? { lifecycle == "ended" ? removalDue : nil }
 
-    /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord) -> String? {
+    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
         if record.heard < heard { return "time goes back" }
         heard = record.heard
         if record.type == "pruned" {
@@ -86,13 +88,13 @@ struct ReferenceOrder {
     }
 
     /// Whether a card shows it: the condition of the kind `card`.
-    var isOnCard: Bool { isThere && !isDismissed && state != "collected" }
+    var isOnCard: Bool { isShown && state != "collected" }
 
     /// The condition of the kind `nudge`.
-    var isReady: Bool { isThere && !isDismissed && state == "ready" }
+    var isReady: Bool { isShown && state == "ready" }
 
     /// Whether the kind `queue` counts it, and counts it as late.
-    var isQueued: Bool { isThere && !isDismissed && lifecycle != "ended" }
+    var isQueued: Bool { isShown && lifecycle != "ended" }
     var isLate: Bool { isQueued && state == "unattended" }
     var isCollected: Bool { state == "collected" }
 

@@ -89,7 +89,7 @@ final class VisitHistory {
         dismissedBy account: String?, at now: Int64
     ) {
         var host = hosts[key] ?? Host()
-        let isThere = order.isThere && !order.isDismissed
+        let isThere = order.isListed == true
         if isThere, !host.isThere { host.dismissers = [] }
         if record.type == "dismissed", let account { host.dismissers.insert(account) }
         if record.type == "pruned" { host.wasForgotten = true }
