@@ -12,11 +12,11 @@ final class RunProgress {
 
     func show(_ crowd: Crowd) {
         guard !isQuiet else { return }
-        let percent = Int(crowd.progress * 100)
         let glimpse = crowd.glimpse
+        let percent = Int(glimpse.progress * 100)
         let what = glimpse.isCalm ? "comes to rest, and is looked at" : "\(glimpse.inputs) inputs"
         if ProgressLine.isShown {
-            ProgressLine.show("\(percent)%  \(what)  \(glimpse.caption)", fraction: crowd.progress)
+            ProgressLine.show("\(percent)%  \(what)  \(glimpse.caption)", fraction: glimpse.progress)
         } else if percent >= nextReport {
             nextReport = percent - percent % 10 + 10
             complain("\(percent)%  \(what)")

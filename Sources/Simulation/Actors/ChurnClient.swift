@@ -19,10 +19,7 @@ final class ChurnClient: ConnectedClient {
         case greeting
     }
 
-    unowned let world: any Environment
-    let index: Int
-    private var random: SimulationRandom
-    var connection = ClientConnection()
+    var seat: Seat
     private var asked: [Question] = []
     /// By the number that the daemon gave each subscription.
     private(set) var followings: [Int: Following] = [:]
@@ -30,20 +27,15 @@ final class ChurnClient: ConnectedClient {
     /// How many subscriptions it has at most.
     private static let limit = 5
 
-    init(world: any Environment, index: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
+    init(_ seat: Seat) {
+        self.seat = seat
     }
 
     var name: String { "wanderer-\(index)" }
     var isWaiting: Bool { link == nil || !asked.isEmpty || followings.values.contains { !$0.isLive } }
     var untilNextMove: Int64 { random.pick(1_000...20_000) }
 
-    func move() {
-        guard let link else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         let numbers = followings.keys.sorted()
         if numbers.count < Self.limit, random.chance(700) || numbers.isEmpty {
             subscribe(on: link)
@@ -64,7 +56,7 @@ final class ChurnClient: ConnectedClient {
     }
 
     func connect() {
-        let link = connection.open(world.connect(self))
+        let link = open()
         if world.needsHello {
             asked.append(.greeting)
             world.send("HELLO id=w client=\(name)\n", on: link)
@@ -78,7 +70,7 @@ final class ChurnClient: ConnectedClient {
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let lines = connection.readHeads(bytes, on: link)?.lines else { return }
+        guard let lines = seat.connection.readHeads(bytes, on: link)?.lines else { return }
         for line in lines { receive(line) }
     }
 
@@ -122,7 +114,7 @@ final class ChurnClient: ConnectedClient {
         }
         guard let key = line["key"], let rev = line.integer("rev") else { return nil }
         if let fault = world.chronicle?.fault(of: key, rev: rev) { return fault }
-        if following.pattern != "*", !key.hasPrefix(following.pattern.dropLast()) { return "it is told of \(key)" }
+        if !following.pattern.includes(key: key) { return "it is told of \(key)" }
         switch line.verb {
         case "SNAP", "UPD", "DEL":
             if (line.verb == "SNAP") == following.isLive { return "\(line.verb) on the wrong side of LIVE" }

@@ -28,32 +28,72 @@ struct ClientConnection {
     }
 }
 
+/// What every client with one connection has: its place in the world, its random numbers and its connection.
+struct Seat {
+    unowned let world: any Environment
+    let index: Int
+    /// Among the clients of its type.
+    let number: Int
+    var random: SimulationRandom
+    var connection = ClientConnection()
+}
+
 /// A simulated client with one connection: how it opens, breaks and comes back is the same for every kind of client.
 protocol ConnectedClient: SimulatedClient {
-    var world: any Environment { get }
-    var connection: ClientConnection { get set }
-    /// Opens a connection with ``ClientConnection/open(_:)`` and sends the lines that a new connection begins with.
+    var seat: Seat { get set }
+    /// How many moves of a thousand break the connection, beside those of the climate.
+    var restlessness: Int { get }
+    /// Opens a connection with ``open()`` and sends the lines that a new connection begins with.
     func connect()
+    /// Does something, while there is a connection and no calm.
+    func act(on link: Link)
     /// The connection has ended; `wasLost` is false when the client itself reset it. Called once for each connection.
     func ended(_ link: Link, wasLost: Bool)
 }
 
 extension ConnectedClient {
-    var link: Link? { connection.link }
+    var world: any Environment { seat.world }
+    var index: Int { seat.index }
+    var link: Link? { seat.connection.link }
+    var random: SimulationRandom {
+        get { seat.random }
+        set { seat.random = newValue }
+    }
+    var restlessness: Int { 0 }
+
+    func act(on link: Link) {}
 
     func ended(_ link: Link, wasLost: Bool) {}
+
+    func move() {
+        guard let link else { return connect() }
+        if world.isCalm { return }
+        if random.chance(world.climate.resets + restlessness) { return vanish() }
+        act(on: link)
+    }
+
+    func open() -> Link {
+        let link = world.connect(self)
+        return seat.connection.open(link)
+    }
+
+    /// Opens a connection, and sends these lines on it.
+    func open(with lines: [String]) {
+        let link = open()
+        world.send(lines.map { $0 + "\n" }.joined(), on: link)
+    }
 
     /// Resets the connection without a word. The client comes back at its next move.
     func vanish() {
         guard let link else { return }
         world.reset(link)
-        connection.close()
+        seat.connection.close()
         ended(link, wasLost: false)
     }
 
     func lost(_ link: Link) {
         guard link === self.link else { return }
-        connection.close()
+        seat.connection.close()
         ended(link, wasLost: true)
         if world.isCalm { connect() }
     }

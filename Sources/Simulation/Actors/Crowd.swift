@@ -1,3 +1,4 @@
+import Recordings
 import TelltaleModel
 import TelltaleWire
 
@@ -5,19 +6,7 @@ import TelltaleWire
 ///
 /// The owner carries out its ``ConnectionCommand``s, hands it what its connections receive, and calls ``advance(to:)`` at
 /// ``nextMoment``. The crowd makes the faults of clients and wires. It cannot make those of a daemon.
-public final class Crowd: Environment {
-    private enum Event {
-        case move(Int)
-        case later(Int, Int)
-        case write(Link, [UInt8])
-        case shutWrite(Link)
-        case read(Link)
-        case storm
-        case arrival(Int)
-        case check
-        case call(() -> Void)
-    }
-
+public final class Crowd: StagedWorld {
     let scenario: Scenario
     let climate: FaultProfile
     private(set) var setting: Setting
@@ -28,7 +17,7 @@ public final class Crowd: Environment {
     private(set) var clients: [any SimulatedClient] = []
     private(set) var stage: ScriptRunner?
     private(set) var player: TracePlayer?
-    private var queue = TimedQueue<Event>()
+    private var queue = TimedQueue<() -> Void>()
     private var links = CrowdLinks()
     private var askers: [Int: Asker] = [:]
     private var random: SimulationRandom
@@ -37,7 +26,7 @@ public final class Crowd: Environment {
     private var stormCount = 0
     public var trace: TraceSink?
     private var isPastArrivals: Bool
-    private(set) var finale: LiveConvergenceCheck?
+    private var finale: LiveConvergenceCheck?
 
     private var daemonClock: DaemonClock?
 
@@ -45,7 +34,7 @@ public final class Crowd: Environment {
     public private(set) var failure: String?
     /// Whether the scenario has ended and all checks have run.
     public private(set) var isOver = false
-    var calmSince: Int64?
+    private var calmSince: Int64?
     /// A look at the screens when all inputs were posted, where no script is played.
     private(set) var moments: [StoryScene] = []
     /// Of all clients, at a daemon with principals: with every right, any account and any source.
@@ -86,16 +75,21 @@ public final class Crowd: Environment {
     }
 
     private func populate() {
-        clients = Population.clients(
-            in: self, providers: setting.cast.controlKinds.isEmpty ? 0 : climate.providers, churnClients: 0,
-            random: &random)
+        var all = Population(of: self)
+        all.addCrowd(providers: setting.cast.controlKinds.isEmpty ? 0 : climate.providers, &random)
+        clients = all.clients
         (stage, player) = ScriptRunner.set(in: self, expectations: scenario.expectations, clients: &clients)
         clock.restart()
-        for client in clients { queue.insert(.move(client.index), at: random.pick(0...500)) }
+        for client in clients { queue.insert({ [self] in move(client) }, at: random.pick(0...500)) }
         stage?.begin()
         player?.begin()
         planArrival()
-        queue.insert(.check, at: 100)
+        queue.insert({ [self] in check() }, at: 100)
+    }
+
+    private func move(_ client: any SimulatedClient) {
+        client.move()
+        queue.insert({ [self] in move(client) }, at: now + client.untilNextMove)
     }
 
     private func planArrival() {
@@ -103,7 +97,15 @@ public final class Crowd: Environment {
             isPastArrivals = true
             return
         }
-        queue.insert(.arrival(next.count), at: next.time)
+        queue.insert({ [self] in arrived(next.count) }, at: next.time)
+    }
+
+    private func arrived(_ count: Int) {
+        guard !isCalm else { return }
+        arrivalCount += 1
+        let systems = clients.prefix(climate.producers)
+        (systems[random.below(max(1, systems.count))] as? OrderSystem)?.arrive(count)
+        planArrival()
     }
 
     private var isBusy: Bool {
@@ -124,41 +126,18 @@ public final class Crowd: Environment {
         clock.observe(instant)
         guard !isPaused else { return }
         let time = clock.time
-        while let (due, event) = queue.pop(by: time) {
+        while let (due, body) = queue.pop(by: time) {
             clock.reach(due)
-            perform(event)
+            body()
         }
         clock.reach(time)
-    }
-
-    private func perform(_ event: Event) {
-        switch event {
-        case .move(let index):
-            clients[index].move()
-            queue.insert(.move(index), at: now + clients[index].untilNextMove)
-        case .later(let index, let what): clients[index].doLater(what)
-        case .write(let link, let bytes): links.write(bytes, on: link)
-        case .shutWrite(let link): links.shutWrite(link)
-        case .read(let link):
-            link.isReadScheduled = false
-            read(link)
-        case .storm: if !isCalm { for client in clients { client.vanish() } }
-        case .arrival(let count):
-            guard !isCalm else { return }
-            arrivalCount += 1
-            let systems = clients.prefix(climate.producers)
-            (systems[random.below(max(1, systems.count))] as? OrderSystem)?.arrive(count)
-            planArrival()
-        case .check: check()
-        case .call(let body): body()
-        }
     }
 
     /// Runs regularly. When all inputs are posted, the clients calm down; when they wait for nothing more, the final checks
     /// begin.
     private func check() {
         guard finale == nil else { return }
-        queue.insert(.check, at: now + max(10, Int64(20 * speed)))
+        queue.insert({ [self] in check() }, at: now + max(10, Int64(20 * speed)))
         if !isCalm {
             guard !isBusy else { return }
             if stage == nil { moments.append(glimpse.scene("After \(inputCount) inputs")) }
@@ -196,9 +175,9 @@ public final class Crowd: Environment {
     public func step(at instant: Int64) {
         clock.observe(instant)
         clock.rebase()
-        guard isPaused, let (due, event) = queue.pop(by: .max) else { return }
+        guard isPaused, let (due, body) = queue.pop(by: .max) else { return }
         clock.step(to: due)
-        perform(event)
+        body()
     }
 
     public func setSpeed(_ speed: Double, at instant: Int64) {
@@ -209,7 +188,7 @@ public final class Crowd: Environment {
     // MARK: Environment
 
     var daemonTime: Int64 { daemonClock?.time(at: instant) ?? 0 }
-    var daemonSpeed: Double { daemonClock?.speed ?? 1 }
+    private var daemonSpeed: Double { daemonClock?.speed ?? 1 }
     var durableSequence: Int64 { .max }
     func countInput() {
         inputCount += 1
@@ -218,7 +197,7 @@ public final class Crowd: Environment {
             return
         }
         stormCount += 1
-        queue.insert(.storm, at: now)
+        queue.insert({ [self] in if !isCalm { for client in clients { client.vanish() } } }, at: now)
     }
     /// At least two seconds of real time, because the daemon's time is real.
     func patience(_ span: Int64) -> Int64 { max(span, Int64(2_000 * speed)) }
@@ -231,11 +210,11 @@ public final class Crowd: Environment {
     }
 
     func afterRealTime(milliseconds: Int64, _ body: @escaping () -> Void) {
-        queue.insert(.call(body), at: now + Int64(Double(milliseconds) * speed))
+        queue.insert(body, at: now + Int64(Double(milliseconds) * speed))
     }
 
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
-        queue.insert(.later(client.index, what), at: now + max(0, delay))
+        queue.insert({ client.doLater(what) }, at: now + max(0, delay))
     }
 
     // MARK: Connections
@@ -255,21 +234,17 @@ public final class Crowd: Environment {
             let count = isSliced ? 1 + wires.below(bytes.count) : bytes.count
             let piece = Array(bytes.prefix(count))
             bytes.removeFirst(count)
-            later(.write(link, piece), on: link)
+            later(on: link) { [self] in links.write(piece, on: link) }
         }
     }
 
-    func halfClose(_ link: Link) { later(.shutWrite(link), on: link) }
+    func halfClose(_ link: Link) { later(on: link) { [self] in links.shutWrite(link) } }
 
-    /// Performs `event` after the wire's delay, behind all earlier events of the same link.
-    private func later(_ event: Event, on link: Link) {
+    /// Does it after the wire's delay, behind all that was on its way on the same link.
+    private func later(on link: Link, _ body: @escaping () -> Void) {
         let delay = !isCalm && climate.slowestWire > 1 ? wires.pick(0...Int64(climate.slowestWire)) : 0
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + delay)
-        if link.lastArrivalAtServer <= now {
-            perform(event)
-        } else {
-            queue.insert(event, at: link.lastArrivalAtServer)
-        }
+        let arrival = link.arrivalAtServer(now + delay)
+        if arrival <= now { body() } else { queue.insert(body, at: arrival) }
     }
 
     func reset(_ link: Link) { links.close(link) }
@@ -291,7 +266,11 @@ public final class Crowd: Environment {
             links.resumeReading(link)
         } else if link.readingLimit != nil {
             link.isReadScheduled = true
-            queue.insert(.read(link), at: now + link.pause)
+            queue.insert(
+                { [self] in
+                    link.isReadScheduled = false
+                    read(link)
+                }, at: now + link.pause)
         }
     }
 
@@ -345,5 +324,61 @@ public final class Crowd: Environment {
         }
         asker.end = { [unowned self] link in reset(link) }
         asker.begin()
+    }
+
+    // MARK: Reports
+
+    /// The state of the run at this moment, for a display.
+    public var glimpse: Glimpse { glimpse(at: now) }
+
+    public var outcome: ScenarioOutcome {
+        var outcome = commonOutcome
+        outcome.states = finale?.states ?? [:]
+        return outcome
+    }
+
+    /// The parts of the scenario that a run against a daemon in another process cannot perform as written.
+    public var notes: [String] {
+        var notes: [String] = []
+        var left: [String] = []
+        if climate.crashes > 0 { left.append("crashes") }
+        if climate.fullDisks > 0 { left.append("fullDisks") }
+        if climate.startsFull { left.append("startsFull") }
+        if climate.clockJumps > 0 { left.append("clockJumps") }
+        if climate.widgets > 0 { left.append("widgets") }
+        if !left.isEmpty {
+            notes.append("\(left.joined(separator: ", ")): only a world in process can do that; left out here")
+        }
+        if setting.clockSpeed != 1, Double(setting.clockSpeed) != daemonSpeed {
+            notes.append(
+                "the scenario's clock runs at \(setting.clockSpeed), the daemon's at \(daemonSpeed): start it with --clock-speed \(setting.clockSpeed)"
+            )
+        }
+        if climate.slowestWire > 1 {
+            notes.append(
+                "event to view holds the scenario's own delay of up to \(climate.slowestWire) ms between a sender and the daemon"
+            )
+        }
+        return notes
+    }
+
+    // MARK: A daemon with principals: one token speaks for the whole crowd
+
+    /// The lines of a client, with the token in its `HELLO`, and its own name as the `src=` of its events: without that
+    /// the source of all events would be the one principal.
+    ///
+    /// - Parameter name: The client's name, which its `HELLO` says; kept for the next lines.
+    private static func introducing(_ text: String, token: String?, name: inout String?) -> String {
+        guard let token else { return text }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
+            if line.hasPrefix("HELLO") {
+                name = line.split(separator: " ").first { $0.hasPrefix("client=") }.map { String($0.dropFirst(7)) }
+                return line + " token=\(token)"
+            }
+            let words = line.split(separator: " ", maxSplits: 2)
+            guard let name, words.count == 3, words[0] == "EVT", !line.contains(" src=") else { return String(line) }
+            return "EVT \(words[1]) src=\(name) \(words[2])"
+        }
+        return lines.joined(separator: "\n")
     }
 }

@@ -13,10 +13,8 @@ final class EventClient: RequestingClient, Poster {
         var answer: ServerLine?
     }
 
-    unowned let world: any Environment
-    let index: Int
+    var seat: Seat
     let source: String
-    var connection = ClientConnection()
     private(set) var parcels: [Parcel] = []
     var requests = RequestQueue(letter: "c")
     /// Called with the number and the reply of each parcel.
@@ -30,8 +28,7 @@ final class EventClient: RequestingClient, Poster {
     private static let retry = -1
 
     init(world: any Environment, index: Int, source: String) {
-        self.world = world
-        self.index = index
+        seat = Seat(world: world, index: index, number: 0, random: SimulationRandom(seed: 0))
         self.source = source
     }
 
@@ -55,16 +52,11 @@ final class EventClient: RequestingClient, Poster {
 
     func doLater(_ what: Int) { what == Self.retry ? flush() : onLater(what) }
 
-    func connect() { connect(with: "HELLO id=hello client=\(source)") }
+    var hello: String { "HELLO id=hello client=\(source)" }
 
-    func flush() {
-        guard let link else { return }
-        var text = ""
-        while let number = requests.next(at: world.now) {
-            world.ledger.willSend("\(source)/\(parcels[number].eid)", parcels[number].line)
-            text += parcels[number].line.withID(requests.id(of: number)) + "\n"
-        }
-        if !text.isEmpty { world.send(text, on: link) }
+    func request(_ number: Int) -> String {
+        world.ledger.willSend("\(source)/\(parcels[number].eid)", parcels[number].line)
+        return parcels[number].line
     }
 
     func answered(_ number: Int, _ line: ServerLine) {

@@ -6,27 +6,18 @@ import TelltaleWire
 ///
 /// Its lines are checked where the daemon sends them (``GuestCheck``).
 final class GuestClient: ConnectedClient {
-    unowned let world: any Environment
-    let index: Int
-    private let number: Int
+    var seat: Seat
     private let principals: SimulatedPrincipals
-    private var random: SimulationRandom
-    var connection = ClientConnection()
     private let check: GuestCheck
     private var count = 0
     /// Where it follows on, by pattern.
     private var cursors: [String: String] = [:]
     private var patterns: [String: String] = [:]
 
-    init(
-        world: World, index: Int, number: Int, principals: SimulatedPrincipals, random: SimulationRandom
-    ) {
-        self.world = world
-        self.index = index
-        self.number = number
+    init(_ seat: Seat, in world: World, principals: SimulatedPrincipals) {
+        self.seat = seat
         self.principals = principals
-        self.random = random
-        check = GuestCheck(world: world, guest: number, principals: principals)
+        check = GuestCheck(world: world, guest: seat.number, principals: principals)
     }
 
     var isWaiting: Bool { false }
@@ -36,17 +27,16 @@ final class GuestClient: ConnectedClient {
     func emitted(_ bytes: [UInt8], on link: Link) { check.emitted(bytes, on: link) }
     func checkPromise() { check.checkPromise(on: link) }
 
-    func move() {
-        guard link != nil else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets + 30) { return vanish() }
-        for _ in 0..<(random.chance(100) ? 12 : 1 + random.below(3)) { ask() }
+    var restlessness: Int { 30 }
+
+    func act(on link: Link) {
+        for _ in 0..<(random.chance(100) ? 12 : 1 + random.below(3)) { ask(on: link) }
     }
 
     func connect() {
-        let link = connection.open(world.connect(self))
+        let link = open()
         patterns = [:]
-        let rights = principals.guests[number]
+        let rights = principals.guests[seat.number]
         var hello = "HELLO id=hello client=guest"
         let token = rights.tokens.last.map(\.number) ?? 999_999
         hello += " token=\(SimulatedPrincipals.token(token))"
@@ -73,8 +63,7 @@ final class GuestClient: ConnectedClient {
         world.send(line + "\n", on: link)
     }
 
-    private func ask() {
-        guard let link else { return }
+    private func ask(on link: Link) {
         let kind = random.pick(of: ["order", "ride", "lamp", "bell", "tip"])
         let key = random.pick(of: [
             "order/shared-1", "order/shop-0-\(random.below(9))", "ride/shop-1-\(random.below(9))", "lamp/1", "bell/1",
@@ -97,7 +86,7 @@ final class GuestClient: ConnectedClient {
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, _) = connection.readHeads(bytes, on: link) else { return }
+        guard let (lines, _) = seat.connection.readHeads(bytes, on: link) else { return }
         for line in lines {
             if let id = line["id"], let pattern = patterns[id], let number = line["sub"] { patterns[number] = pattern }
             if let number = line["sub"], let pattern = patterns[number], let cursor = line["cur"] {

@@ -2,35 +2,22 @@ import TelltaleModel
 import TelltaleWire
 
 /// The provider of the lamps and bells. It acts on most requests soon and correctly, on some late, wrongly or never.
-final class LampProvider: ConnectedClient {
-    unowned let world: any Environment
-    let index: Int
-    private let name: String
-    private var random: SimulationRandom
-    var connection = ClientConnection()
-    private var unanswered = 0
-    /// The lines that it sends later, by number.
-    private var plans: [String] = []
-    /// Whether `SERVE` is scheduled to be sent again.
-    private var isServing = false
+final class LampProvider: ProvidingClient {
+    var seat: Seat
+    let name: String
+    var unanswered: [String] = []
+    var plans: [String] = []
+    var isServing = false
     private var oldOperations: [String] = []
     /// The last value that the daemon asked of each toggle.
     private var values: [String: Bool] = [:]
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
-        name = world.setting.tagged("house-\(number)")
+    init(_ seat: Seat) {
+        self.seat = seat
+        name = seat.world.setting.tagged("house-\(seat.number)")
     }
 
-    var isWaiting: Bool { link == nil || unanswered > 0 }
-    var untilNextMove: Int64 { random.pick(1_000...10_000) }
-
-    func move() {
-        guard link != nil else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         let toggles = world.setting.cast.toggles
         if random.chance(300), !toggles.isEmpty {
             let key = toggles[random.below(toggles.count)]
@@ -43,23 +30,14 @@ final class LampProvider: ConnectedClient {
         }
     }
 
-    func doLater(_ what: Int) {
-        guard plans.indices.contains(what) else { return }
-        let line = plans[what]
-        if line == "SERVE" {
-            // The daemon refused it for want of disk space. Serving a kind twice does no harm.
-            isServing = false
-            return serve()
-        }
-        guard link != nil else { return }
+    func willSay(_ line: String) {
         if line.hasPrefix("DONE ") { world.ledger.doneOperations.insert(line.operation) }
         oldOperations.append(line.operation)
-        say(line)
     }
 
     func connect() {
-        unanswered = 0
-        _ = connection.open(world.connect(self))
+        unanswered = []
+        _ = open()
         say("HELLO client=\(name)")
         serve()
         guard world.setting.cast.reportsControls else { return }
@@ -70,39 +48,17 @@ final class LampProvider: ConnectedClient {
         for key in world.setting.cast.buttons { say("REPORT \(key)") }
     }
 
-    private func serve() { for kind in world.setting.cast.controlKinds { say("SERVE \(kind)") } }
+    func serve() { for kind in world.setting.cast.controlKinds { say("SERVE \(kind)") } }
 
-    private func say(_ line: String) {
-        guard let link else { return }
-        unanswered += 1
-        world.send(line + "\n", on: link)
+    func answered(_ line: ServerLine, to request: String?) {
+        guard line.verb == "ERR" else { return }
+        // A provider that was refused SERVE by the disk may not report either.
+        let isUnserved = line["retry"] == "later" || line["code"] == "forbidden"
+        if isUnserved || (world.climate.startsFull && line["code"] == "unknown_kind") { return serveLater() }
+        world.violated("protocol", "\(name) is refused: \(line)")
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let lines = connection.read(bytes, on: link)?.lines else { return }
-        for line in lines {
-            switch line.verb {
-            case "OK": unanswered -= 1
-            case "ERR":
-                unanswered -= 1
-                // A provider that was refused SERVE by the disk may not report either.
-                let isUnserved = line["retry"] == "later" || line["code"] == "forbidden"
-                if isUnserved || (world.climate.startsFull && line["code"] == "unknown_kind") {
-                    if !isServing {
-                        isServing = true
-                        plans.append("SERVE")
-                        world.scheduleLater(plans.count - 1, for: self, after: RequestQueue.retryDelay)
-                    }
-                    continue
-                }
-                world.violated("protocol", "\(name) is refused: \(line)")
-            case "DO": act(line)
-            case _: break
-            }
-        }
-    }
-
-    private func act(_ line: ServerLine) {
+    func asked(_ line: ServerLine) {
         guard let operation = line["op"], let key = line["key"], !world.isCalm || link != nil else { return }
         if line["action"] == "press", !world.ledger.askedForPress(operation) {
             world.violated("P6", "\(name) is asked for the press \(operation) of \(key) again")
@@ -126,8 +82,7 @@ final class LampProvider: ConnectedClient {
             delay = max(delay, random.pick(0...Int64(world.climate.slowestProvider)))
         }
         if answer.hasPrefix("DONE"), line["action"] == "set" { values[key] = line["value"] == "on" }
-        plans.append(answer)
-        world.scheduleLater(plans.count - 1, for: self, after: delay)
+        plan(answer, after: delay)
     }
 }
 

@@ -6,10 +6,7 @@ final class NoticeReader: RowClient {
         case away, subscribing, live
     }
 
-    unowned let world: any Environment
-    let index: Int
-    private var random: SimulationRandom
-    var connection = ClientConnection()
+    var seat: Seat
     private let name: String
     let pattern: String
     private var phase = Phase.away
@@ -27,13 +24,10 @@ final class NoticeReader: RowClient {
     private var isTold = false
     private var newestTold: Int64 = 0
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        name = "notices-\(number)"
-        var random = random
-        pattern = random.pick(of: ["*", "sales/*", "order/*", "card/*", "queue/*", "sales/Hoegi"])
-        self.random = random
+    init(_ seat: Seat) {
+        self.seat = seat
+        name = "notices-\(seat.number)"
+        pattern = self.seat.random.pick(of: ["*", "sales/*", "order/*", "card/*", "queue/*", "sales/Hoegi"])
     }
 
     var isWaiting: Bool { phase != .live || isBehind || isListing || !asked.isEmpty }
@@ -43,13 +37,7 @@ final class NoticeReader: RowClient {
 
     // MARK: Moves
 
-    func move() {
-        guard let link else {
-            if phase == .away { connect() }
-            return
-        }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         guard phase == .live, !isListing else { return }
         if isBehind, random.chance(700) { return list() }
         // Where every reload is counted, others send them.
@@ -75,13 +63,12 @@ final class NoticeReader: RowClient {
     }
 
     func connect() {
-        let link = connection.open(world.connect(self))
         phase = .subscribing
         (isListing, isTold, asked, newestTold) = (false, false, [], 0)
         // A change that was told before, and not read, is told again, or the cursor went too far.
         let from = cursor.map { " from=\($0)" } ?? ""
         isBehind = cursor == nil
-        world.send((introduction + ["SUB \(pattern) deliver=notice id=s" + from]).map { $0 + "\n" }.joined(), on: link)
+        open(with: introduction + ["SUB \(pattern) deliver=notice id=s" + from])
     }
 
     func ended(_ link: Link, wasLost: Bool) { phase = .away }

@@ -4,34 +4,28 @@ import TelltaleWire
 /// An order system: posts events in bursts, and posts unanswered events again with the same event id.
 ///
 /// It keeps its own account of the acknowledged events (P1, P6).
-final class OrderSystem: ConnectedClient, Poster {
-    unowned let world: any Environment
-    let index: Int
+final class OrderSystem: RequestingClient, Poster {
+    var seat: Seat
     let source: String
-    private var random: SimulationRandom
-    var connection = ClientConnection()
     private var composer: PostComposer
     private var posts: [OrderPost] = []
     /// By their places in `posts`.
-    private var requests = RequestQueue(letter: "r")
+    var requests = RequestQueue(letter: "r")
     /// Whether it has shut its sending side. The daemon still owes it the replies to its requests.
     private var hasHalfClosed = false
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
-        source = world.setting.tagged("shop-\(number)")
-        composer = PostComposer(number: number)
+    init(_ seat: Seat) {
+        self.seat = seat
+        source = seat.world.setting.tagged("shop-\(seat.number)")
+        composer = PostComposer(number: seat.number)
     }
 
-    var isWaiting: Bool { requests.isOwed }
+    var title: String { source }
+    var hello: String { "HELLO id=hello client=\(source)" }
+    var maySend: Bool { !hasHalfClosed }
     var untilNextMove: Int64 { random.chance(100) ? random.pick(5_000...40_000) : random.pick(100...4_000) }
 
-    func move() {
-        guard let link else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         if random.chance(world.climate.halfCloses), !hasHalfClosed, requests.isGreeted, !requests.hasWaiting {
             post(1 + random.below(5))
             hasHalfClosed = true
@@ -46,24 +40,11 @@ final class OrderSystem: ConnectedClient, Poster {
     /// An arrival of an open model: it is due now, whether or not there is a connection.
     func arrive(_ count: Int) { post(count) }
 
-    func doLater(_ what: Int) { flush() }
-
-    func calmDown() { if link == nil { connect() } else { flush() } }
-
-    // MARK: Connection
-
-    func connect() {
-        hasHalfClosed = false
-        let link = connection.open(world.connect(self))
-        world.send("HELLO id=hello client=\(source)\n", on: link)
-        requests.reconnect()
-        flush()
-    }
-
     func ended(_ link: Link, wasLost: Bool) {
         if wasLost, hasHalfClosed, requests.unansweredCount > 0, world.wasHungUp(link) {
             world.violated("protocol", "a half-close cost \(source) \(requests.unansweredCount) replies")
         }
+        hasHalfClosed = false
     }
 
     // MARK: Posting
@@ -95,53 +76,29 @@ final class OrderSystem: ConnectedClient, Poster {
         }
     }
 
-    private func flush() {
-        guard let link, !hasHalfClosed else { return }
-        var text = ""
-        while let number = requests.next(at: world.now) {
-            if let eid = posts[number].eid {
-                posts[number].wasSent = true
-                world.ledger.willSend("\(source)/\(eid)", posts[number].line)
-            }
-            text += posts[number].line.withID(requests.id(of: number)) + "\n"
+    func request(_ number: Int) -> String {
+        if let eid = posts[number].eid {
+            posts[number].wasSent = true
+            world.ledger.willSend("\(source)/\(eid)", posts[number].line)
         }
-        if !text.isEmpty { world.send(text, on: link) }
+        return posts[number].line
     }
 
     // MARK: Replies
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.read(bytes, on: link) else { return }
-        if let fault { world.violated("protocol", "\(source) is sent what is no line: \(fault)") }
-        for line in lines {
-            switch line.verb {
-            case "OK", "ERR": answered(line)
-            case "TELLTALE", "MARK", "#", "BYE": break
-            case _: world.violated("protocol", "\(source) did not ask for \(line.verb)")
-            }
-        }
-        flush()
+    func received(other line: ServerLine) {
+        if ["TELLTALE", "MARK", "#", "BYE"].contains(line.verb) { return }
+        world.violated("protocol", "\(source) did not ask for \(line.verb)")
     }
 
-    private func answered(_ line: ServerLine) {
-        switch requests.take(line) {
-        case .greeting: break
-        case .answer(let number): if line.verb == "ERR" { refused(number, line) } else { accepted(number, line) }
-        case .unexpected(let expected):
-            world.violated(
-                "protocol", "\(source) waits for the reply to \(expected) and gets \(line["id"] ?? "one without id")")
-        }
+    func answered(_ number: Int, _ line: ServerLine) {
+        if postpones(number, line, butFor: "limit_activities") { return }
+        if line.verb == "ERR" { refused(number, line) } else { accepted(number, line) }
     }
 
     private func refused(_ number: Int, _ line: ServerLine) {
         let code = line["code"] ?? ""
         world.ledger.errors[code, default: 0] += 1
-        if line["retry"] == "later", code != "limit_activities" {
-            if requests.postpone(number, at: world.now) {
-                world.scheduleLater(0, for: self, after: RequestQueue.retryDelay)
-            }
-            return
-        }
         // The disk was full from the start, so the daemon could not commit its kinds yet.
         if world.climate.startsFull, code == "unknown_kind" { return }
         switch posts[number].expectation {
@@ -178,7 +135,7 @@ final class OrderSystem: ConnectedClient, Poster {
                 world.violated("P6", "\(id) had rev \(effect.rev) and is a duplicate with rev \(rev)")
             }
         } else {
-            world.ledger.effects[id] = ObservationLog.Effect(key: post.key, verdict: verdict, rev: rev)
+            world.ledger.effects[id] = Effect(verdict: verdict, rev: rev)
         }
         posts[number].answer = (verdict, rev)
         world.ledger.latency?.timeline.acknowledged(at: world.now)
@@ -195,12 +152,4 @@ final class OrderSystem: ConnectedClient, Poster {
     }
 
     var sentIDs: Set<String> { Set(posts.compactMap { $0.wasSent ? $0.eid.map { "\(source)/\($0)" } : nil }) }
-}
-
-extension String {
-    /// The request with `id=`, which stands directly behind the verb so that a broken tail cannot swallow it.
-    func withID(_ id: String) -> String {
-        guard let space = firstIndex(of: " ") else { return self + " id=\(id)" }
-        return self[..<space] + " id=\(id)" + self[space...]
-    }
 }

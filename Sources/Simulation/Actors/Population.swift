@@ -1,23 +1,26 @@
-/// The clients of a scenario.
-enum Population {
-    /// Makes the clients in a fixed order, each with a random generator of its own, so that equal seeds give equal clients.
-    ///
-    /// - Parameters:
-    ///   - providers: How many providers of controls there are.
-    ///   - churnClients: How many ``ChurnClient``s there are.
-    static func clients(
-        in world: any Environment, providers: Int, churnClients: Int, random: inout SimulationRandom
-    ) -> [any SimulatedClient] {
-        let climate = world.climate
-        var clients: [any SimulatedClient] = []
-        func add(_ count: Int, _ make: (_ index: Int, _ number: Int, SimulationRandom) -> any SimulatedClient) {
-            for number in 0..<count { clients.append(make(clients.count, number, random.fork())) }
+/// The clients of a world, in the order in which they are made: each has random numbers of its own, so that equal seeds give equal
+/// clients.
+struct Population {
+    private unowned let world: any Environment
+    private(set) var clients: [any SimulatedClient] = []
+
+    init(of world: any Environment) {
+        self.world = world
+    }
+
+    mutating func add(_ count: Int, _ random: inout SimulationRandom, _ make: (Seat) -> any SimulatedClient) {
+        for number in 0..<count {
+            clients.append(make(Seat(world: world, index: clients.count, number: number, random: random.fork())))
         }
-        add(climate.producers) { OrderSystem(world: world, index: $0, number: $1, random: $2) }
-        add(climate.screens) { Screen(world: world, index: $0, number: $1, random: $2) }
-        add(providers) { LampProvider(world: world, index: $0, number: $1, random: $2) }
-        add(climate.fingers) { TapClient(world: world, index: $0, number: $1, random: $2) }
-        add(churnClients) { index, _, random in ChurnClient(world: world, index: index, random: random) }
-        return clients
+    }
+
+    /// The clients of a scenario.
+    mutating func addCrowd(providers: Int, wanderers: Int = 0, _ random: inout SimulationRandom) {
+        let climate = world.climate
+        add(climate.producers, &random, OrderSystem.init)
+        add(climate.screens, &random, Screen.init)
+        add(providers, &random, LampProvider.init)
+        add(climate.fingers, &random, TapClient.init)
+        add(wanderers, &random, ChurnClient.init)
     }
 }

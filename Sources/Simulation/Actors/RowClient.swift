@@ -9,7 +9,7 @@ protocol RowClient: ConnectedClient {
 
 extension RowClient {
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
+        guard let (lines, fault) = seat.connection.readHeads(bytes, on: link) else { return }
         if let fault { broken("is sent what is no line: \(fault)") }
         for line in lines { receive(line) }
     }

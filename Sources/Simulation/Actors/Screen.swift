@@ -3,10 +3,7 @@ import TelltaleWire
 
 /// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes from its cursor.
 final class Screen: ConnectedClient {
-    unowned let world: any Environment
-    let index: Int
-    private var random: SimulationRandom
-    var connection = ClientConnection()
+    var seat: Seat
     private(set) var feed: ScreenFeed
 
     let account: String?
@@ -30,16 +27,15 @@ final class Screen: ConnectedClient {
     /// Until when it may still read rows that came while it was slow.
     private var slowUntil: Int64 = 0
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
+    init(_ seat: Seat) {
+        self.seat = seat
+        let (world, number) = (seat.world, seat.number)
         let views = ["full", "full", "carplay", "watch", "desktop", "phone", "pad", "standby"]
-        account = number % 3 == 1 ? world.setting.tagged(self.random.pick(of: ["alice", "bob"])) : nil
+        account = number % 3 == 1 ? world.setting.tagged(self.seat.random.pick(of: ["alice", "bob"])) : nil
         let cast = world.setting.cast
         let (first, last) = (cast.parts.first?.kind ?? "order", cast.parts.last?.kind ?? "ride")
         let control = cast.controlKinds.first ?? first
-        let pattern = self.random.pick(of: [
+        let pattern = self.seat.random.pick(of: [
             "*", "*", "\(first)/*", "\(first)/*", "\(control)/*", "\(last)/*",
             world.setting.tagged("\(first)/shared-1"),
         ])
@@ -47,15 +43,13 @@ final class Screen: ConnectedClient {
             world: world, name: "screen-\(number)", pattern: pattern,
             view: world.setting.view(ofScreen: number) ?? views[number % views.count])
         (isOnStage, isBoard) = (false, false)
-        rate = number % 7 == 6 ? 1 + self.random.below(4) : nil
+        rate = number % 7 == 6 ? 1 + self.seat.random.below(4) : nil
         feed.account = account
     }
 
     /// A screen of a script. It follows its board, or everything but boards.
     init(world: any Environment, index: Int, stage: StageScreen) {
-        self.world = world
-        self.index = index
-        random = SimulationRandom(seed: UInt64(index))
+        seat = Seat(world: world, index: index, number: 0, random: SimulationRandom(seed: UInt64(index)))
         account = stage.account.map { world.setting.tagged($0) }
         let pattern = stage.board.map { "\($0)/*" } ?? "*"
         feed = ScreenFeed(world: world, name: stage.name, pattern: pattern, view: stage.view)
@@ -170,7 +164,7 @@ final class Screen: ConnectedClient {
     // MARK: Connection
 
     func connect() {
-        let link = connection.open(world.connect(self))
+        let link = open()
         var text = introduction.map { $0 + "\n" }.joined() + "SUB \(pattern) view=\(view) id=s"
         if let rate { text += " rate=\(rate)" }
         let isAnew = !isOnStage && random.chance(50)
@@ -191,7 +185,7 @@ final class Screen: ConnectedClient {
     // MARK: Lines
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.readHeads(bytes, on: link) else { return }
+        guard let (lines, fault) = seat.connection.readHeads(bytes, on: link) else { return }
         if let fault { feed.broken("is sent what is no line: \(fault)") }
         for line in lines { receive(line) }
     }

@@ -79,9 +79,7 @@ struct ScreenFeed {
         }
     }
 
-    func follows(_ key: String) -> Bool {
-        pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast()))
-    }
+    func follows(_ key: String) -> Bool { pattern.includes(key: key) }
 
     // MARK: Connection
 

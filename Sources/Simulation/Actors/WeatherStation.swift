@@ -2,105 +2,56 @@ import TelltaleWire
 
 /// The provider of the kind `weather` of ``SimulatedWidgets``. It answers most asks soon and correctly, some late, wrongly or
 /// never, and leaves at times. What it answers says to which ask.
-final class WeatherStation: ConnectedClient {
+final class WeatherStation: ProvidingClient {
     private static let serving = "SERVE weather"
 
-    unowned let world: any Environment
-    let index: Int
-    private let name: String
-    private var random: SimulationRandom
-    var connection = ClientConnection()
-    /// The requests of this connection that are not answered yet; replies come in their order.
-    private var unanswered: [String] = []
+    var seat: Seat
+    let name: String
+    var unanswered: [String] = []
     /// Its `SERVE` was taken: before, an answer to an ask of another connection is `forbidden`.
     private var serves = false
-    /// The lines that it sends later, by number.
-    private var plans: [String] = []
-    /// `SERVE` is to be sent again.
-    private var isServing = false
+    var plans: [String] = []
+    var isServing = false
     /// The asks that it was sent.
     private(set) var heard: Set<String> = []
     private var lastAnswer: String?
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
-        name = "station-\(number)"
+    init(_ seat: Seat) {
+        self.seat = seat
+        name = "station-\(seat.number)"
     }
 
-    var isWaiting: Bool { link == nil || !unanswered.isEmpty }
-    var untilNextMove: Int64 { random.pick(1_000...10_000) }
-
-    func move() {
-        guard link != nil else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         // A second answer to an ask that is over changes nothing.
         if random.chance(world.climate.lies), let lastAnswer { say(lastAnswer) }
     }
 
-    func doLater(_ what: Int) {
-        guard plans.indices.contains(what), link != nil else { return }
-        let line = plans[what]
-        if line == Self.serving {
-            isServing = false
-        } else if line.contains("entries\":[{") {
-            lastAnswer = line
-        }
-        say(line)
-    }
+    func willSay(_ line: String) { if line.contains("entries\":[{") { lastAnswer = line } }
 
     func connect() {
         (unanswered, isServing, serves) = ([], false, false)
-        _ = connection.open(world.connect(self))
+        _ = open()
         say("HELLO client=\(name)")
-        say(Self.serving)
+        serve()
     }
 
-    private func say(_ line: String) {
-        guard let link else { return }
-        unanswered.append(line)
-        world.send(line + "\n", on: link)
-    }
+    func serve() { say(Self.serving) }
 
-    private func plan(_ line: String, after delay: Int64) {
-        plans.append(line)
-        world.scheduleLater(plans.count - 1, for: self, after: delay)
-    }
-
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let lines = connection.read(bytes, on: link)?.lines else { return }
-        for line in lines {
-            switch line.verb {
-            case "OK": if takeRequest() == Self.serving { serves = true }
-            case "ERR":
-                takeRequest()
-                refused(line)
-            case "DO": act(line)
-            case _: break
-            }
+    func answered(_ line: ServerLine, to request: String?) {
+        guard line.verb == "ERR" else {
+            if request == Self.serving { serves = true }
+            return
         }
-    }
-
-    /// The request that a reply belongs to.
-    @discardableResult
-    private func takeRequest() -> String? { unanswered.isEmpty ? nil : unanswered.removeFirst() }
-
-    private func refused(_ line: ServerLine) {
         switch line["code"] {
         case "forbidden"? where !serves: return
         // Of a wrong answer.
         case "bad_json"?: return
-        case _ where line["retry"] == "later", "unknown_kind"? where world.climate.startsFull:
-            guard !isServing else { return }
-            isServing = true
-            plan(Self.serving, after: RequestQueue.retryDelay)
+        case _ where line["retry"] == "later", "unknown_kind"? where world.climate.startsFull: serveLater()
         case _: world.violated("widgets", "\(name) is refused: \(line)")
         }
     }
 
-    private func act(_ line: ServerLine) {
+    func asked(_ line: ServerLine) {
         guard let operation = line["op"], line["action"] == "timeline", line["reason"] != nil else {
             return world.violated("widgets", "\(name) is asked for no timeline: \(line)")
         }

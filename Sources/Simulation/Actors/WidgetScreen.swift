@@ -2,7 +2,7 @@ import TelltaleModel
 import TelltaleWire
 
 /// A screen with widgets: it follows them in one family, place and mode, keeps one row a key, and draws from it.
-final class WidgetScreen: RowClient {
+final class WidgetScreen: DeviceScreen {
     /// How it looks at widgets.
     private struct Look {
         var view: String
@@ -10,25 +10,20 @@ final class WidgetScreen: RowClient {
         var family: String
     }
 
-    unowned let world: any Environment
-    let index: Int
-    private var random: SimulationRandom
-    var connection = ClientConnection()
-    private let name: String
-    private let pattern: String
+    var seat: Seat
+    let name: String
+    let pattern: String
     private let look: Look
     private let ahead: Int?
     private let isLocked: Bool
     /// The device that it is; two screens may be one.
     private let unit: String?
     private(set) var isOff = false
-    private var rows = FollowedRows()
+    var rows = FollowedRows()
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        name = "widgets-\(number)"
-        var random = random
+    init(_ seat: Seat) {
+        name = "widgets-\(seat.number)"
+        var random = seat.random
         look = random.pick(of: [
             Look(view: "phone", family: "systemSmall"), Look(view: "pad", family: "systemSmall"),
             Look(view: "phone", words: " placement=lockScreen", family: "accessoryRectangular"),
@@ -43,15 +38,12 @@ final class WidgetScreen: RowClient {
         ])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
         isLocked = look.view == "phone" && random.chance(400)
-        unit = random.chance(600) ? "unit-\(number / 2)" : nil
+        unit = random.chance(600) ? "unit-\(seat.number / 2)" : nil
         isOff = unit != nil && random.chance(600)
+        self.seat = seat
         self.random = random
     }
 
-    var isWaiting: Bool { !rows.isLive }
-    var untilNextMove: Int64 { random.pick(500...15_000) }
-
-    /// The lines with which another screen of its kind would begin.
     var introduction: [String] {
         ["HELLO client=\(name) caps=widgets" + (unit.map { " unit=\($0)" } ?? "")]
             + (isLocked ? ["TRAIT locked=yes"] : []) + (isOff ? [screenTrait] : [])
@@ -63,26 +55,11 @@ final class WidgetScreen: RowClient {
         "SUB \(pattern) view=\(look.view)\(look.words)" + (ahead.map { " ahead=\($0)" } ?? "") + " id=s"
     }
 
-    func follows(_ key: String) -> Bool {
-        SimulatedWidgets.isWidget(key)
-            && (pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast())))
-    }
-
-    var isLive: Bool { rows.isLive }
-    var table: [String: ShownRow] { rows.table }
+    func isShown(_ key: String) -> Bool { SimulatedWidgets.isWidget(key) }
 
     // MARK: Moves
 
-    func move() {
-        guard let link else {
-            if rows.isAway { connect() }
-            return
-        }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
-        if unit != nil, random.chance(150) { turn(off: !isOff) }
-        if random.chance(world.climate.slowReaders) { changeReading(of: link, &random) }
-    }
+    func changeSituation(on link: Link) { if unit != nil, random.chance(150) { turn(off: !isOff) } }
 
     private func turn(off: Bool) {
         guard off != isOff, let link else { return }
@@ -100,36 +77,14 @@ final class WidgetScreen: RowClient {
     /// Whose budget it is: the same word of another principal is another one.
     var budgetName: String? { unit.map { world.needsHello ? "\(name) \($0)" : $0 } }
 
-    /// The daemon sends it something.
     func emitted(_ bytes: [UInt8], on link: Link) {
         if let budgetName { (world as? World)?.checkBudget(bytes, of: budgetName, name, on: link) }
     }
 
-    func connect() {
-        let link = connection.open(world.connect(self))
-        let from = rows.begin(isAnew: random.chance(50))
-        world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
-    }
-
-    func ended(_ link: Link, wasLost: Bool) { rows.end() }
-
     // MARK: Lines
 
-    func receive(_ line: ClientLine) {
-        rows.take(line)
-        switch line.verb {
-        case "ERR": broken("is refused: \(line.whole)")
-        case "SNAP", "UPD", "DEL":
-            if let key = line["key"], let rev = line.integer("rev"), SimulatedWidgets.isWidget(key) {
-                take(line, key: key, rev: rev)
-            }
-        default: break
-        }
-    }
-
-    private func take(_ line: ClientLine, key: String, rev: Int64) {
-        if !follows(key) { return broken("is told of \(key)") }
-        if let fault = rows.fault(ofRev: rev, key: key) ?? rows.repetition(in: line, rev: rev, key: key) {
+    func take(_ line: ClientLine, key: String, rev: Int64) {
+        if let fault = fault(of: key, rev: rev) ?? rows.repetition(in: line, rev: rev, key: key) {
             return broken(fault)
         }
         guard line.verb != "DEL" else { return rows.set(nil, of: key) }

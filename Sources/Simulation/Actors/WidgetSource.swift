@@ -12,10 +12,9 @@ final class WidgetSource {
     private var newest: [String: Int] = [:]
     private var count = 0
 
-    init(world: any Environment, index: Int, random: SimulationRandom) {
-        self.world = world
-        self.random = random
-        client = EventClient(world: world, index: index, source: "shop")
+    init(_ seat: Seat) {
+        (world, random) = (seat.world, seat.random)
+        client = EventClient(world: world, index: seat.index, source: "shop")
         client.onMove = { [unowned self] in if !self.world.isCalm { post() } }
         client.onAnswer = { [unowned self] number, line in answered(number, line) }
     }

@@ -1,115 +1,49 @@
 import TelltaleModel
 import TelltaleWire
 
-/// A device that shows a board: it follows it, is slow or away at times, turns its stacks by itself, and resumes.
-///
-/// Its rows are checked where the daemon sends them, and its table where the daemon says that it is whole.
-final class BoardScreen: RowClient {
-    /// The table that a cursor stands for, as it is to be.
-    private struct Promise {
-        var cursor: String
-        var time: Int64
-        var looks: [BoardLook]
-    }
-
+/// A device that shows a board in a view, and turns its stacks by itself.
+final class BoardScreen: PlacedScreen {
     /// How long a row may be on its way when its moment comes, in milliseconds.
     private static let latitude: Int64 = 5_000
 
-    unowned let world: any Environment
-    let index: Int
-    private var random: SimulationRandom
-    var connection = ClientConnection()
-    private let name: String
+    var seat: Seat
+    let name: String
     let view: String
     let pattern: String
     let account: String?
-    private var isOnWay: Bool
-    /// The daemon has not said yet that it has heard where the device is.
-    private var isPlaceUnheard = false
-    private var rows = FollowedRows()
-    private var emission = ClientLines()
-    private var promise: Promise?
+    var place: DevicePlace<(time: Int64, boards: [BoardLook])>
+    var rows = FollowedRows()
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        name = "board-\(number)"
-        var random = random
+    init(_ seat: Seat) {
+        name = "board-\(seat.number)"
+        var random = seat.random
         let board = random.pick(of: SimulatedBoards.names)
         view = random.pick(
             of: board == "@wrist" ? ["watch", "watch", "phone"] : ["carplay", "carplay", "standby", "phone"])
         pattern = random.pick(of: ["\(board)/*", "\(board)/*", "\(board)/*", "*", "\(board)/t1"])
         account = random.pick(of: ["alice", "bob", nil])
-        isOnWay = random.chance(300)
+        place = DevicePlace(isOnWay: random.chance(300))
+        self.seat = seat
         self.random = random
     }
 
-    var isWaiting: Bool { !rows.isLive }
-    var isLive: Bool { rows.isLive }
-    var table: [String: ShownRow] { rows.table }
-    var untilNextMove: Int64 { random.pick(500...15_000) }
-
     var introduction: [String] {
-        ["HELLO client=\(name) caps=widgets" + (account.map { " account=\($0)" } ?? "")] + (isOnWay ? [place] : [])
+        ["HELLO client=\(name) caps=widgets" + (account.map { " account=\($0)" } ?? "")]
+            + (place.isOnWay ? [place.trait] : [])
     }
-    private var place: String { "TRAIT place=\(isOnWay ? "commute" : "home") id=place" }
-    var device: BoardDevice { BoardDevice(isOnWay: isOnWay, seesSuggestions: pattern != "*" || account != nil) }
+    var device: BoardDevice { BoardDevice(isOnWay: place.isOnWay, seesSuggestions: pattern != "*" || account != nil) }
     var subscription: String { "SUB \(pattern) view=\(view) id=s" }
+    var restlessness: Int { 20 }
+    var knownSequence: Int64? { world.chronicle?.boards?.sequence }
 
-    func follows(_ key: String) -> Bool {
-        SimulatedBoards.isTile(key)
-            && (pattern == "*" || pattern == key || (pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast())))
-    }
-
-    // MARK: Moves
-
-    func move() {
-        guard let link else {
-            if rows.isAway { connect() }
-            return
-        }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets + 20) { return vanish() }
-        if !isPlaceUnheard, rows.isLive, random.chance(100) {
-            (isOnWay, isPlaceUnheard) = (!isOnWay, true)
-            world.send(place + "\n", on: link)
-        }
-        if random.chance(world.climate.slowReaders) { changeReading(of: link, &random) }
-    }
-
-    func calmDown() {
-        guard let link else { return connect() }
-        wake(link)
-    }
-
-    func connect() {
-        let link = connection.open(world.connect(self))
-        emission.begin()
-        (promise, isPlaceUnheard) = (nil, false)
-        let from = rows.begin(isAnew: random.chance(50))
-        world.send((introduction + [subscription + from]).map { $0 + "\n" }.joined(), on: link)
-    }
-
-    func ended(_ link: Link, wasLost: Bool) { rows.end() }
+    func isForgotten(_ key: String) -> Bool { world.chronicle?.boards?.forgotten.contains(key) != false }
 
     // MARK: The daemon
 
-    /// The daemon sends it something, which is of the newest durable state.
-    func emitted(_ bytes: [UInt8], on link: Link) {
-        guard link === self.link, let world = world as? World, let boards = world.chronicle?.boards else { return }
-        for line in emission.readHeads(bytes).lines where world.ledger.violations.isEmpty {
-            switch line.verb {
-            case "OK" where line["id"] == "place": isPlaceUnheard = false
-            // It is drawn for one place or the other.
-            case _ where isPlaceUnheard: break
-            case "SNAP", "UPD": if let fault = fault(of: line, boards, in: world) { broken(fault) }
-            case "DEL": if let fault = fault(ofDeletion: line, boards, in: world) { broken(fault) }
-            case "LIVE":
-                guard let cursor = line["cur"], Cursor(cursor)?.sequence == boards.sequence else { break }
-                promise = Promise(cursor: cursor, time: world.drawnMoment, looks: looks(boards, in: world))
-            case _: break
-            }
-        }
+    func fault(ofEmitted line: ClientLine, in world: World) -> String? {
+        // Until the daemon has heard where it is, a row is drawn for one place or the other.
+        guard isPlaceKnown, let boards = world.records.boards else { return nil }
+        return line.verb == "DEL" ? fault(ofDeletion: line, boards, in: world) : fault(of: line, boards, in: world)
     }
 
     private func fault(of line: ClientLine, _ boards: BoardHistory, in world: World) -> String? {
@@ -171,39 +105,19 @@ final class BoardScreen: RowClient {
         return audience.isEmpty || audience.contains(account)
     }
 
-    private func looks(_ boards: BoardHistory, in world: World) -> [BoardLook] {
-        boards.names.filter { boards.isVisible($0, to: account) }
-            .map { boards.look($0, view: view, device: device, widgets: world.records.widgets) }
+    func look(in world: World) -> (time: Int64, boards: [BoardLook]) {
+        guard let boards = world.records.boards else { return (world.drawnMoment, []) }
+        let visible = boards.names.filter { boards.isVisible($0, to: account) }
+        return (
+            world.drawnMoment,
+            visible.map { boards.look($0, view: view, device: device, widgets: world.records.widgets) }
+        )
     }
 
-    // MARK: Lines
+    // MARK: The table
 
-    func receive(_ line: ClientLine) {
-        rows.take(line)
-        switch line.verb {
-        case "LIVE":
-            if let promise, promise.cursor == line["cur"] { keep(promise) }
-            promise = nil
-        case "ERR": broken("is refused: \(line.whole)")
-        case "SNAP", "UPD", "DEL":
-            if let key = line["key"], let rev = line.integer("rev"), SimulatedBoards.isTile(key) {
-                take(line, key: key, rev: rev)
-            }
-        default: break
-        }
-    }
-
-    private func take(_ line: ClientLine, key: String, rev: Int64) {
-        if !follows(key) { return broken("is told of \(key)") }
-        if let fault = rows.fault(ofRev: rev, key: key), world.chronicle?.boards?.forgotten.contains(key) == false {
-            return broken(fault)
-        }
-        rows.set(line.verb == "DEL" ? nil : ShownRow(rev: rev, text: line.text), of: key)
-    }
-
-    /// A snapshot or a resume is over: the table shows all of it, whatever was missed.
-    private func keep(_ promise: Promise) {
-        if let fault = fault(in: promise.looks, at: promise.time, isAtRest: false) { broken("is LIVE, and \(fault)") }
+    func fault(in look: (time: Int64, boards: [BoardLook])) -> String? {
+        fault(in: look.boards, at: look.time, isAtRest: false)
     }
 
     /// The fault of the table at a moment, if it has one: it draws what the boards show, and nothing else.

@@ -14,28 +14,25 @@ final class BoardWriter: RequestingClient {
         var answer: (verdict: String, rev: Int64)?
     }
 
-    unowned let world: any Environment
-    let index: Int
+    var seat: Seat
     let account: String
     let source: String
     private var composer: TileComposer
-    private var random: SimulationRandom
-    var connection = ClientConnection()
     private var sent: [Sent] = []
     var requests = RequestQueue(letter: "b", window: 20)
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        var random = random
-        account = ["alice", "bob", "alice"][number % 3]
-        source = "arranger-\(number)"
+    init(_ seat: Seat) {
+        self.seat = seat
+        account = ["alice", "bob", "alice"][seat.number % 3]
+        source = "arranger-\(seat.number)"
         composer = TileComposer(
-            account: account, number: number, keeps: world.climate.retention >= 3_000, random: random.fork())
-        self.random = random
+            account: account, number: seat.number, keeps: seat.world.climate.retention >= 3_000,
+            random: self.seat.random.fork())
     }
 
     var title: String { source }
+    var hello: String { "\(introduction) id=hello" }
+    var bundles: Bool { false }
     var untilNextMove: Int64 { random.pick(100...4_000) }
 
     var introduction: String { "HELLO client=\(source) account=\(account)" }
@@ -47,10 +44,7 @@ final class BoardWriter: RequestingClient {
 
     // MARK: Moves
 
-    func move() {
-        guard link != nil else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    func act(on link: Link) {
         guard let boards = world.chronicle?.boards else { return }
         for _ in 0...random.below(3) {
             world.countInput()
@@ -67,17 +61,12 @@ final class BoardWriter: RequestingClient {
         flush()
     }
 
-    func connect() { connect(with: "\(introduction) id=hello") }
-
     private var moment: Int64 { (world as? World)?.drawnMoment ?? world.daemonTime }
 
-    func flush() {
-        guard let link else { return }
-        while let number = requests.next(at: world.now) {
-            sent[number].sentAt = world.chronicle?.boards?.sequence ?? 0
-            sent[number].moment = moment
-            world.send("\(sent[number].deed.line.withID(requests.id(of: number)))\n", on: link)
-        }
+    func request(_ number: Int) -> String {
+        sent[number].sentAt = world.chronicle?.boards?.sequence ?? 0
+        sent[number].moment = moment
+        return sent[number].deed.line
     }
 
     // MARK: Replies

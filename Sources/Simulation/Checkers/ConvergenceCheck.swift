@@ -26,6 +26,20 @@ struct ConvergenceCheck {
         return reader.readHeads(bytes).lines
     }
 
+    /// The rows of a new device of the same kind.
+    ///
+    /// - Returns: `nil` after noting that it gets none.
+    private func snapshot(
+        like screen: some DeviceScreen, where isOwn: (String) -> Bool
+    ) -> [String: ShownRow]? {
+        let lines = ask(screen.introduction + [screen.subscription])
+        guard lines.contains(where: { $0.verb == "LIVE" }) else {
+            screen.broken("would not get a snapshot")
+            return nil
+        }
+        return Verdicts.snapshot(in: lines, where: isOwn)
+    }
+
     // MARK: P4, P5
 
     /// Every subscription has the rows that a new one gets.
@@ -230,4 +244,259 @@ struct ConvergenceCheck {
         world.violated("P9", "\(lost ?? "nothing") is after \(what) \(new ?? "nothing")")
         return false
     }
+
+    // MARK: Widgets
+
+    /// The moments around `now` at which a row may be on its way, in milliseconds.
+    private static func around(_ now: Int64) -> ClosedRange<Int64> { now - 5_000...now + 100 }
+
+    private static func fault(
+        of shown: WidgetRowCheck, to due: WidgetRowCheck, _ key: String, at now: Int64
+    ) -> String? {
+        let (drawn, right) = (shown.entry(at: now), due.entry(at: now))
+        return drawn.view == right.view && drawn.drawn == right.drawn
+            ? nil : "draws \(key) as \(drawn.drawn), and it is \(right.drawn)"
+    }
+
+    private func checkWidgets() {
+        for case let screen as WidgetScreen in world.clients where world.ledger.violations.isEmpty { check(screen) }
+    }
+
+    /// No ask is overdue, and each that was given up had been sent.
+    private func checkAsks() {
+        var heard: Set<String> = []
+        for case let station as WeatherStation in world.clients { heard.formUnion(station.heard) }
+        for (key, forecast) in world.records.widgets.forecasts.sorted(by: { $0.key < $1.key }) {
+            if let fault = forecast.fault(atRest: world.daemonTime) {
+                return world.violated("widgets", "\(key) \(fault)")
+            }
+            if let lost = forecast.timedOut.first(where: { !heard.contains($0) }) {
+                return world.violated("widgets", "\(key) was given up as \(lost), for which nobody was asked")
+            }
+        }
+    }
+
+    /// One that is told of changes has read the newest state of everything.
+    private func checkNotices() {
+        for case let reader as NoticeReader in world.clients where world.ledger.violations.isEmpty {
+            let lines = ask(reader.introduction + ["LIST \(reader.pattern) id=l"])
+            guard lines.contains(where: { $0["id"] == "l" && $0.verb == "OK" }) else {
+                return reader.broken("would not get a list")
+            }
+            let fresh = Verdicts.snapshot(in: lines).mapValues(\.rev)
+            for key in Set(fresh.keys).union(reader.table.keys).sorted() where fresh[key] != reader.table[key] {
+                let revs = (reader.table[key] ?? 0, fresh[key] ?? 0)
+                return reader.broken("has \(key) at \(revs.0), was not told, and it is at \(revs.1)")
+            }
+        }
+    }
+
+    private func check(_ screen: WidgetScreen) {
+        guard let fresh = snapshot(like: screen, where: SimulatedWidgets.isWidget) else { return }
+        for key in Set(fresh.keys).union(screen.table.keys).sorted() {
+            guard let old = screen.table[key], let new = fresh[key] else {
+                return screen.broken("shows \(screen.table[key] == nil ? "no" : "a") \(key), and it is otherwise")
+            }
+            if let unit = screen.budgetName, screen.isOff, world.budgets.mayHold(key, of: unit, at: world.now) {
+                continue
+            }
+            if let fault = fault(of: old, to: new, key: key) { return screen.broken(fault) }
+        }
+        for (key, isThere) in world.records.widgets.cards.sorted(by: { $0.key < $1.key })
+        where screen.follows(key) && isThere != (fresh[key] != nil) {
+            return world.violated("widgets", "\(key) is \(isThere ? "there" : "gone"), and is listed otherwise")
+        }
+        for (key, widget) in world.records.widgets.current.sorted(by: { $0.key < $1.key }) where screen.follows(key) {
+            if widget.isThere != (fresh[key] != nil) {
+                return world.violated(
+                    "widgets", "\(key) is \(widget.isThere ? "there" : "gone"), and is listed otherwise")
+            }
+        }
+    }
+
+    private func fault(of old: ShownRow, to new: ShownRow, key: String) -> String? {
+        guard let shown = WidgetRowCheck(old.text), let due = WidgetRowCheck(new.text) else {
+            return "\(key) has no entries"
+        }
+        if old.rev != new.rev { return "shows \(key) at \(old.rev), and it is at \(new.rev)" }
+        if shown.lasting != due.lasting { return "shows \(key) in another look" }
+        let edition = "cup.\(world.daemon.edition)"
+        if key.hasPrefix("sales/"), due.entries[0].view["symbol"]?.string != edition {
+            return "is shown \(key) by an old kind"
+        }
+        let now = world.daemonTime
+        if [shown, due].contains(where: { $0.isTurning(around: Self.around(now)) }) { return nil }
+        if let fault = Self.fault(of: shown, to: due, key, at: now) { return fault }
+        let right = due.entry(at: now).drawn
+        guard let widget = world.records.widgets.current[key], widget.drawn(at: now) != right else { return nil }
+        return "is shown \(key) as \(right), and it is \(widget.drawn(at: now))"
+    }
+
+    // MARK: Boards
+
+    private func checkBoards() {
+        guard let boards = world.records.boards else { return }
+        for case let screen as BoardScreen in world.clients where world.ledger.violations.isEmpty {
+            check(screen, boards)
+        }
+        for name in boards.names where world.ledger.violations.isEmpty { checkArrangement(of: name, boards) }
+        for case let writer as BoardWriter in world.clients where world.ledger.violations.isEmpty {
+            checkAcknowledged(by: writer)
+        }
+    }
+
+    /// A screen of a script draws what a new one would draw.
+    private func checkBoard(of screen: Screen) {
+        let lines = ask(screen.introduction + ["SUB \(screen.pattern) view=\(screen.view) id=s"])
+        let (fresh, now) = (Verdicts.snapshot(in: lines), world.daemonTime)
+        for key in Set(fresh.keys).union(screen.table.keys).sorted() {
+            let (old, new) = (screen.table[key]?.body, fresh[key]?.body)
+            if [old, new].contains(where: { $0?.isTurning(around: Self.around(now)) == true }) { continue }
+            let (shown, due) = (old?.drawn(as: key, at: now), new?.drawn(as: key, at: now))
+            // A row that is drawn no more is let lie.
+            if shown == due || due == nil && (shown?["top"] == false || shown?["order"] == 0) { continue }
+            return world.violated(
+                "P4/P5", "\(screen.name) draws \(key) as \(Self.text(shown)), and it is \(Self.text(due))")
+        }
+    }
+
+    private static func text(_ body: JSONObject?) -> String { body.map { "\(JSON.object($0))" } ?? "nothing" }
+
+    private func check(_ screen: BoardScreen, _ boards: BoardHistory) {
+        guard let fresh = snapshot(like: screen, where: SimulatedBoards.isTile) else { return }
+        let (now, looks) = screen.look(in: world)
+        if looks.contains(where: { $0.moments.contains(where: Self.around(now).contains) }) { return }
+        for look in looks {
+            for id in look.shown where screen.follows("\(look.name)/\(id)") {
+                let key = "\(look.name)/\(id)"
+                guard look.hasRow(id, at: now) == (fresh[key] != nil) else {
+                    return world.violated(
+                        "boards", "\(key) is \(fresh[key] == nil ? "not " : "")shown to a new \(screen.view)")
+                }
+                // A row that is not drawn may be an old one.
+                guard look.draws(id, at: now), let old = screen.table[key], let new = fresh[key] else { continue }
+                if let fault = fault(of: old, to: new, key) { return screen.broken(fault) }
+                checkWidget(of: new, key, screen)
+            }
+        }
+        for look in looks where world.ledger.violations.isEmpty { checkSuggestions(in: look, fresh, screen) }
+        if let fault = screen.fault(in: looks, at: now, isAtRest: true) { screen.broken(fault) }
+    }
+
+    /// A new subscriber is sent the suggestions that there are, and no others.
+    private func checkSuggestions(in look: BoardLook, _ fresh: [String: ShownRow], _ screen: BoardScreen) {
+        let now = world.drawnMoment
+        var due: Set<String> = []
+        for (stack, candidates) in look.candidates.sorted(by: { $0.key < $1.key }) {
+            for widget in candidates.map(\.widget) where look.hasRow(suggesting: widget, in: stack, at: now) {
+                let key = "\(look.name)/\(look.names.id(of: widget, in: stack) ?? "~")"
+                guard screen.follows(key) else { continue }
+                due.insert(key)
+                guard let row = fresh[key] else {
+                    return world.violated(
+                        "boards", "\(key), which is \(widget) in \(stack), is not suggested to a new \(screen.view)")
+                }
+                if let old = screen.table[key], old.rev != row.rev {
+                    return screen.broken("has \(key) at \(old.rev), and it is at \(row.rev)")
+                }
+                if look.draws(suggesting: widget, in: stack, at: now) { checkWidget(of: row, key, screen) }
+            }
+        }
+        for (key, row) in fresh.sorted(by: { $0.key < $1.key }) where !due.contains(key) {
+            if SimulatedBoards.parts(of: key).board == look.name, ToldTile(row.text)?.isSuggested == true {
+                return world.violated("boards", "\(key) is suggested to a new \(screen.view), and does not matter")
+            }
+        }
+    }
+
+    private func fault(of old: ShownRow, to new: ShownRow, _ key: String) -> String? {
+        guard let shown = ToldTile(old.text), let due = ToldTile(new.text) else { return "\(key) has no entries" }
+        if old.rev != new.rev { return "shows \(key) at \(old.rev), and it is at \(new.rev)" }
+        let now = world.drawnMoment
+        if [shown, due].contains(where: { $0.content.isTurning(around: Self.around(now)) }) { return nil }
+        return Self.fault(of: shown.content, to: due.content, key, at: now)
+    }
+
+    /// A tile shows nothing that its device is not shown of the widget itself.
+    private func checkWidget(of row: ShownRow, _ key: String, _ screen: BoardScreen) {
+        guard let told = ToldTile(row.text), !told.isUnavailable,
+            told.content.entries.contains(where: { $0.drawn.number != nil && $0.drawn != .nothing })
+        else { return }
+        let lines = ask(screen.introduction + ["GET \(told.widget) id=g"])
+        if lines.contains(where: { $0["id"] == "g" && $0.verb == "OK" }) { return }
+        screen.broken("is shown \(key), and not \(told.widget)")
+    }
+
+    /// Everything stands where the requests that were taken have put it.
+    private func checkArrangement(of name: String, _ boards: BoardHistory) {
+        let board = boards.board(name)
+        var rows: [String: JSONObject] = [:]
+        for line in ask(["LIST \(name)/* view=full id=l"]) where line.verb == "SNAP" {
+            if let key = line["key"] { rows[SimulatedBoards.parts(of: key).id] = line.tail }
+        }
+        for id in Set(board.ids).union(rows.keys).sorted() {
+            guard let row = rows[id], board.isThere(id) else {
+                return world.violated(
+                    "boards",
+                    "\(name)/\(id) is \(rows[id] == nil ? "lost" : "there"), and was \(board.state(of: id))")
+            }
+            for (member, due) in Self.members(of: id, on: board) where row[member] != due {
+                let found = row[member].map { "\($0)" } ?? "nothing"
+                return world.violated(
+                    "boards",
+                    "\(name)/\(id) has the \(member) \(found), and that was \(due.map { "\($0)" } ?? "nothing")")
+            }
+        }
+    }
+
+    private static func members(of id: String, on board: ReferenceBoard) -> [(String, JSON?)] {
+        let position = JSON.integer(Int64(board.position(of: id)))
+        if let stack = board.stacks[id] {
+            return [
+                ("family", .string(stack.family)), ("smart", .bool(stack.isSmart)), ("suggest", .bool(stack.suggests)),
+                ("order", position), ("placement", stack.placement.map { .string($0) }),
+            ]
+        }
+        guard let tile = board.tiles[id] else { return [] }
+        let stack = board.stack(of: id)
+        return [
+            ("state", .string(board.state(of: id))), ("widget", .string(tile.widget)), ("family", .string(tile.family)),
+            ("stack", stack.map { .string($0) }), (stack == nil ? "order" : "position", position),
+            ("pinned", tile.pinned.map { .integer(Int64($0)) }),
+            ("placement", tile.placement.map { .string($0) }),
+        ]
+    }
+
+    /// P1, P6: a request that was answered is a duplicate when it comes again.
+    private func checkAcknowledged(by writer: BoardWriter) {
+        let deeds = isLast ? writer.acknowledged[...] : writer.acknowledged.suffix(50)
+        guard !deeds.isEmpty else { return }
+        let lines = ask([writer.introduction] + deeds.map(\.line))
+        if let fault = Verdicts.acknowledgement(of: deeds, source: writer.source, in: lines).first {
+            world.violated(fault)
+        }
+    }
+
+    // MARK: What comes by itself
+
+    private func checkVisits() {
+        guard let visits = world.records.visits else { return }
+        if let fault = visits.reloads.fault(of: SimulatedVisits.townKeys) { return world.violated("visits", fault) }
+        for case let screen as VisitScreen in world.clients where world.ledger.violations.isEmpty {
+            check(screen, visits)
+        }
+    }
+
+    private func check(_ screen: VisitScreen, _ visits: VisitHistory) {
+        func isVisit(_ key: String) -> Bool { SuggestionNames.isID(SimulatedBoards.parts(of: key).id) }
+        guard let fresh = snapshot(like: screen, where: isVisit) else { return }
+        let table = screen.table.filter { isVisit($0.key) }
+        for key in Set(fresh.keys).union(table.keys).sorted() where fresh[key]?.rev != table[key]?.rev {
+            let name = visits.order(ofID: SimulatedBoards.parts(of: key).id) ?? "nothing that it knows"
+            let revs = [table[key], fresh[key]].map { $0.map { "at \($0.rev)" } ?? "not at all" }
+            return screen.broken("shows \(name) \(revs[0]), and it is told \(revs[1])")
+        }
+        if let fault = screen.fault(in: screen.look(in: world, isAtRest: true)) { screen.broken(fault) }
+    }
+
 }

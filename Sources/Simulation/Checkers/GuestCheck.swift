@@ -155,9 +155,7 @@ final class GuestCheck {
         if !rights.contains(where: { $0.allows("read", key) }) {
             return broken("is told of \(key), outside its scopes")
         }
-        if let number = line["sub"], number != "0", let pattern = followed[number],
-            pattern != "*", pattern != key, !(pattern.hasSuffix("/*") && key.hasPrefix(pattern.dropLast()))
-        {
+        if let number = line["sub"], number != "0", let pattern = followed[number], !pattern.includes(key: key) {
             return broken("follows \(pattern), and is told of \(key)")
         }
         let expiries = rights.flatMap(\.tokens).filter { $0.number == token }.map(\.expires)

@@ -34,12 +34,6 @@ final class HistoryChecker {
         }
     }
 
-    /// The effect of an event.
-    struct Effect {
-        var verdict: String
-        var rev: Int64
-    }
-
     private unowned let world: World
     private(set) var stories: [String: Story] = [:]
     /// The state after each commit that gave its key a rev.

@@ -1,5 +1,11 @@
 import TelltaleModel
 
+/// The effect of a request, as it was recorded or told.
+struct Effect {
+    var verdict: String
+    var rev: Int64
+}
+
 /// Everything that the clients have seen, and the violations among it.
 final class ObservationLog {
     struct KeyRev: Hashable {
@@ -36,12 +42,6 @@ final class ObservationLog {
     var latency: LatencyBook?
     var verdicts: [String: Int] = [:]
     var errors: [String: Int] = [:]
-
-    struct Effect {
-        var key: String
-        var verdict: String
-        var rev: Int64
-    }
 
     /// Of every byte that any client was given, with its time (P10).
     private(set) var hash = StableHash()

@@ -63,7 +63,9 @@ final class SimulatedCluster: Environment {
         for index in 0..<climate.processCount {
             nodes.append(ClusterNode(cluster: self, index: index, kinds: try Self.kinds(of: index)))
         }
-        clients = Population.clients(in: self, providers: 1, churnClients: 0, random: &random)
+        var all = Population(of: self)
+        all.addCrowd(providers: 1, &random)
+        clients = all.clients
         addresses = clients.map { _ in 0 }
     }
 
@@ -194,15 +196,12 @@ final class SimulatedCluster: Environment {
 
     // MARK: Environment
 
-    var instant: Int64 { now * 1_000 }
     var daemonTime: Int64 { World.begin + now }
     /// The newest commit that a client may be told of: the log has it.
     var durableSequence: Int64 { Int64(log.records.count) }
-    func isOwn(_ key: String) -> Bool { true }
     func isOfOtherHistory(_ cursor: String) -> Bool {
         restoredEpoch.map { Cursor(cursor)?.epoch != $0 } ?? false
     }
-    func patience(_ span: Int64) -> Int64 { span }
     func countInput() { inputCount += 1 }
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
         schedule(after: delay) { client.doLater(what) }
@@ -283,36 +282,31 @@ final class SimulatedCluster: Environment {
         guard link.isOpenAtClient else { return }
         trace?(now, 100 + link.client, "> " + text)
         let bytes = Array(text.utf8)
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-        schedule(after: link.lastArrivalAtServer - now) { [self] in
-            let node = nodes[link.number]
-            node.whenAwake { node.received(bytes, on: link) }
-        }
+        toServer(link) { $0.received(bytes, on: link) }
     }
 
-    func halfClose(_ link: Link) {
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-        schedule(after: link.lastArrivalAtServer - now) { [self] in
-            let node = nodes[link.number]
-            node.whenAwake { node.inputEnded(link) }
-        }
+    /// Happens at the node's end of a connection, behind all that was on its way there.
+    private func toServer(_ link: Link, _ body: @escaping (ClusterNode) -> Void) {
+        queue.insert(
+            { [self] in
+                let node = nodes[link.number]
+                node.whenAwake { body(node) }
+            }, at: link.arrivalAtServer(now + wireDelay()))
     }
+
+    func halfClose(_ link: Link) { toServer(link) { $0.inputEnded(link) } }
 
     func reset(_ link: Link) {
         link.isOpenAtClient = false
-        link.lastArrivalAtServer = max(link.lastArrivalAtServer, now + wireDelay())
-        schedule(after: link.lastArrivalAtServer - now) { [self] in
-            let node = nodes[link.number]
-            node.whenAwake { node.lost(link) }
-        }
+        toServer(link) { $0.lost(link) }
     }
 
     /// A node writes.
     func send(_ bytes: [UInt8], to link: Link, by node: ClusterNode) {
         checks.written(bytes, by: node, self)
         link.buffered += bytes.count
-        link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
-        schedule(after: link.lastArrivalAtClient - now) { [self] in
+        let arrival = link.arrivalAtClient(now + wireDelay())
+        schedule(after: arrival - now) { [self] in
             guard link.isOpenAtClient else { return }
             link.received.append(bytes)
             read(link)
@@ -330,8 +324,8 @@ final class SimulatedCluster: Environment {
 
     /// A node has closed the connection, or is gone.
     func ended(_ link: Link) {
-        link.lastArrivalAtClient = max(link.lastArrivalAtClient, now + wireDelay())
-        schedule(after: link.lastArrivalAtClient - now) { [self] in lostAtClient(link) }
+        let arrival = link.arrivalAtClient(now + wireDelay())
+        schedule(after: arrival - now) { [self] in lostAtClient(link) }
     }
 
     private func lostAtClient(_ link: Link) {

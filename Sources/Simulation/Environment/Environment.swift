@@ -50,7 +50,10 @@ protocol Environment: AnyObject {
 extension Environment {
     var chronicle: HistoryChecker? { nil }
     var needsHello: Bool { false }
+    var instant: Int64 { now * 1_000 }
+    func isOwn(_ key: String) -> Bool { true }
     func isOfOtherHistory(_ cursor: String) -> Bool { false }
+    func patience(_ span: Int64) -> Int64 { span }
 }
 
 /// A client that posts events and knows the facts that must hold about them in the end.

@@ -36,8 +36,8 @@ final class Link {
     /// The daemon sends nothing more: its side is shut when everything has left.
     var isFinishing = false
     /// The newest arrivals, so that bytes arrive in the order in which they were sent.
-    var lastArrivalAtServer: Int64 = 0
-    var lastArrivalAtClient: Int64 = 0
+    private var lastArrivalAtServer: Int64 = 0
+    private(set) var lastArrivalAtClient: Int64 = 0
 
     /// The daemon's start to which it belongs.
     let wasAcceptedIn: Int
@@ -50,5 +50,16 @@ final class Link {
         self.client = client
         wasAcceptedIn = generation
         self.capacity = capacity
+    }
+
+    /// When something gets to the daemon that is on its way until `time`, if nothing is before it.
+    func arrivalAtServer(_ time: Int64) -> Int64 {
+        lastArrivalAtServer = max(lastArrivalAtServer, time)
+        return lastArrivalAtServer
+    }
+
+    func arrivalAtClient(_ time: Int64) -> Int64 {
+        lastArrivalAtClient = max(lastArrivalAtClient, time)
+        return lastArrivalAtClient
     }
 }

@@ -11,7 +11,13 @@ protocol SimulatedClient: AnyObject {
     /// Goes without a word, as at a reconnect storm, and comes back at its next move.
     func vanish()
     func received(_ bytes: [UInt8], on link: Link)
+    /// The daemon sends it something, which has not arrived yet.
+    func emitted(_ bytes: [UInt8], on link: Link)
     func lost(_ link: Link)
     /// Whatever it did wrong it leaves off, and it comes back if it is away.
     func calmDown()
+}
+
+extension SimulatedClient {
+    func emitted(_ bytes: [UInt8], on link: Link) {}
 }

@@ -116,8 +116,7 @@ final class SimulatedPrincipals {
         guard guests[guest] != old else { return }
         former[guest].removeAll { $0.until < world.now - 120_000 }
         former[guest].append((old, world.now))
-        world.schedule(.principals(isPromise: false, guest: guest), after: random.pick(0...1_900))
-        world.schedule(.principals(isPromise: true, guest: guest), after: Self.promptness)
+        world.principalsChange(of: guest, readAfter: random.pick(0...1_900))
     }
 
     /// Every rights that a guest had at some time since `start`: those of now, then the others in the order of time.

@@ -1,5 +1,7 @@
 import Hub
+import Kinds
 import Recordings
+import Surfaces
 import TelltaleModel
 import TelltaleWire
 
@@ -7,13 +9,13 @@ import TelltaleWire
 ///
 /// Nothing in it asks the real time or draws real chance, and nothing depends on the order of a dictionary: the same
 /// climate gives the same history to the byte.
-final class World: Environment {
+final class World: StagedWorld {
     let climate: FaultProfile
     let bug: SeededBug?
     private(set) var now: Int64 = 0
-    var queue = EventQueue()
-    var random: SimulationRandom
-    var wires: SimulationRandom
+    private var queue = TimedQueue<() -> Void>()
+    private var random: SimulationRandom
+    private var wires: SimulationRandom
     private(set) var daemon: SimulatedDaemon!
     private(set) var clients: [any SimulatedClient] = []
     let ledger = ObservationLog()
@@ -39,10 +41,10 @@ final class World: Environment {
     /// Where there are guests.
     private(set) var principals: SimulatedPrincipals?
     /// Where there are widgets.
-    var widgetSource: WidgetSource?
-    var budgets = BudgetCheck()
+    private var widgetSource: WidgetSource?
+    private(set) var budgets = BudgetCheck()
     private var lastJump: Int64 = -1_000_000
-    var tampering: BugInjector?
+    private var tampering: BugInjector?
     private(set) var steps = 0
 
     /// Where every run's calendar begins.
@@ -60,26 +62,92 @@ final class World: Environment {
         random = SimulationRandom(seed: climate.seed)
         wires = random.fork()
         if let bug { tampering = BugInjector(bug, random: SimulationRandom(seed: climate.seed &+ 77)) }
-        var configuration = HubConfiguration()
-        configuration.decisions.retention = .seconds(Int64(climate.retention))
-        configuration.limits.heartbeat = .seconds(5)
-        setBudget(of: &configuration)
-        configuration.limits.requestsInFlight = climate.requestsInFlight
-        setSteps(of: &configuration.limits)
-        configuration.decisions.clockSpeed = Double(setting.clockSpeed)
         records = HistoryChecker(world: self)
-        daemon = SimulatedDaemon(
-            world: self,
-            kinds: try kinds(edition: 0),
-            configuration: configuration)
+        daemon = SimulatedDaemon(world: self, kinds: try kinds(edition: 0), configuration: configuration)
         daemon.disk.refusedGap = { [unowned self] sequence, last in
             violated("P1", "record \(sequence) is written after record \(last)")
         }
         daemon.disk.written = { [unowned self] in records.take($0) }
-        clients = Population.clients(
-            in: self, providers: climate.providers, churnClients: climate.wanderers, random: &random)
-        clients += makeWidgetClients()
-        if climate.guests > 0 { addGuests() }
+        populate()
+    }
+
+    /// Only the simulation's own cast has kinds of widgets.
+    var hasWidgets: Bool { climate.widgets > 0 && setting.cast == .simulated }
+    /// People arrange boards, and devices show them. There is nothing to place where there are no widgets.
+    var hasBoards: Bool { climate.boards > 0 && hasWidgets }
+    /// Watches have boards on which widgets come and go by themselves, and operators reload all widgets: in worlds without people
+    /// who arrange boards, whose models have no place for them.
+    var hasVisits: Bool { climate.visits > 0 && hasWidgets && !hasBoards }
+    /// The slots of a schedule are days apart: in every seventh world.
+    var hasWeeklyHours: Bool { climate.seed % 7 == 6 }
+    /// In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
+    private var hasSmallSteps: Bool { climate.seed % 3 == 1 }
+    /// In worlds of small steps, views of accounts leave activities out.
+    var activitiesPerView: Int { hasSmallSteps ? 3 : Limits().activitiesPerView }
+    /// Of a view of an account with more activities, a cursor from before more changes than these is not resumed.
+    var keysFilledAtOnce: Int { configuration.limits.keysFilledAtOnce }
+
+    private func populate() {
+        var all = Population(of: self)
+        all.addCrowd(providers: climate.providers, wanderers: climate.wanderers, &random)
+        if hasWidgets {
+            all.add(1, &random) { seat in
+                let source = WidgetSource(seat)
+                widgetSource = source
+                return source.client
+            }
+            all.add(climate.widgets, &random, WidgetScreen.init)
+            all.add(2, &random, NoticeReader.init)
+            all.add(2, &random, WeatherStation.init)
+        }
+        if hasBoards {
+            all.add(3, &random, BoardWriter.init)
+            all.add(climate.boards, &random, BoardScreen.init)
+        }
+        if hasVisits {
+            all.add(2, &random, ReloadClient.init)
+            all.add(climate.visits, &random, VisitScreen.init)
+        }
+        if climate.guests > 0 {
+            let principals = SimulatedPrincipals(world: self, count: climate.guests, random: random.fork())
+            self.principals = principals
+            all.add(climate.guests, &random) { GuestClient($0, in: self, principals: principals) }
+        }
+        clients = all.clients
+    }
+
+    // MARK: The daemon's configuration
+
+    private var configuration: HubConfiguration {
+        var configuration = HubConfiguration()
+        configuration.decisions.retention = .seconds(Int64(climate.retention))
+        configuration.decisions.clockSpeed = Double(setting.clockSpeed)
+        // A budget of minutes, which a run of minutes uses up, and a floor between two asks that is as short.
+        configuration.decisions.widgetFloor = Milliseconds(bug == .askFloorUnread ? 5_000 : ReferenceForecast.floor)
+        configuration.widgetRowsPerDay = bug == .budgetOff ? nil : BudgetCheck.rowsPerDay
+        configuration.widgetBurst = BudgetCheck.burst * (bug == .burstMisread ? 3 : 1)
+        if hasBoards {
+            // Small boards, whose limits people meet, and a hold that ends within a run.
+            configuration.limits.tilesPerBoard = SimulatedBoards.limit + (bug == .boardLimitMisread ? 1 : 0)
+            configuration.surfaces.stackHold = Milliseconds(bug == .holdForgotten ? 0 : SimulatedBoards.hold)
+        }
+        configuration.limits.heartbeat = .seconds(5)
+        configuration.limits.requestsInFlight = climate.requestsInFlight
+        if hasSmallSteps { configuration.limits.makeSmallSteps() }
+        configuration.limits.activitiesPerView = activitiesPerView
+        if hasVisits {
+            // The number of keys that a batch takes of a walk differs from world to world: a run has few keys.
+            configuration.limits.keysPerWalk = 1 + Int(climate.seed % 8)
+            configuration.limits.boardsPerBatch = 1 + Int(climate.seed % 2)
+        }
+        return configuration
+    }
+
+    /// The kinds of an edition, which is how often those of widgets were edited.
+    func kinds(edition: Int) throws(SimulatedKinds.KindFault) -> [Kind] {
+        let widgets = SimulatedWidgets.Edition(
+            number: edition, hasBoards: hasBoards, hasVisits: hasVisits, hasWeeklyHours: hasWeeklyHours)
+        return try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? widgets : nil)
     }
 
     /// Puts one more client into it, before it runs.
@@ -93,19 +161,6 @@ final class World: Environment {
         ledger.latency = LatencyBook()
         (stage, player) = ScriptRunner.set(in: self, expectations: expectations, clients: &clients)
     }
-
-    private func addGuests() {
-        let principals = SimulatedPrincipals(world: self, count: climate.guests, random: random.fork())
-        self.principals = principals
-        for number in 0..<climate.guests {
-            clients.append(
-                GuestClient(
-                    world: self, index: clients.count, number: number, principals: principals, random: random.fork()))
-        }
-    }
-
-    /// In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
-    var hasSmallSteps: Bool { climate.seed % 3 == 1 }
 
     // MARK: Time
 
@@ -126,30 +181,30 @@ final class World: Environment {
             time: time, wall: wall, monotonic: MonotonicTime(milliseconds: now),
             leap: Milliseconds(bug == .leapForgotten ? 0 : leap))
     }
-    var instant: Int64 { now * 1_000 }
     var daemonTime: Int64 { hubTime.time.milliseconds }
     var durableSequence: Int64 { daemon.disk.durableSequence }
-    func patience(_ span: Int64) -> Int64 { span }
-    func isOwn(_ key: String) -> Bool { true }
+    /// The moment as of which the daemon draws.
+    var drawnMoment: Int64 { max(daemonTime, records.boards?.time ?? 0) }
+
     func scheduleLater(_ what: Int, for client: any SimulatedClient, after delay: Int64) {
-        schedule(.later(client: client.index, what: what), after: delay)
+        schedule(after: delay) { client.doLater(what) }
     }
 
-    func schedule(_ event: EventQueue.Event, after delay: Int64) {
-        queue.schedule(event, at: now + max(0, delay))
-    }
+    func schedule(after delay: Int64, _ body: @escaping () -> Void) { queue.insert(body, at: now + max(0, delay)) }
 
-    func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
-    func syncDelay() -> Int64 { wires.pick(1...Int64(max(1, climate.slowestSync))) }
+    /// Something happens then, unless the storm is over.
+    private func plan(after delay: Int64, _ body: @escaping () -> Void) {
+        schedule(after: delay) { [self] in if !isCalm { body() } }
+    }
 
     // MARK: Run
 
     /// Lives through storms and calms. What was not kept is in ``ledger``.
     func run() {
         setDisk(isFull: climate.startsFull)
-        if climate.startsFull { schedule(.disk(isFull: false), after: random.pick(100...10_000)) }
+        if climate.startsFull { schedule(after: random.pick(100...10_000)) { [self] in setDisk(isFull: false) } }
         daemon.start()
-        for client in clients { schedule(.move(client: client.index), after: random.pick(0...2_000)) }
+        for client in clients { schedule(after: random.pick(0...2_000)) { [self] in move(client) } }
         stage?.begin()
         player?.begin()
         arrive()
@@ -163,6 +218,13 @@ final class World: Environment {
             while isGoingOn(quota), ledger.violations.isEmpty, now < 36_000_000, step() {}
             calm(isLast: storm == storms - 1)
         }
+        // Events that wait hold the world.
+        queue = TimedQueue()
+    }
+
+    private func move(_ client: any SimulatedClient) {
+        client.move()
+        schedule(after: client.untilNextMove) { [self] in move(client) }
     }
 
     private func isGoingOn(_ quota: Int) -> Bool {
@@ -177,28 +239,88 @@ final class World: Environment {
             isPastArrivals = true
             return
         }
-        schedule(.arrival(count: next.count), after: next.time - now)
+        schedule(after: next.time - now) { [self] in arrived(next.count) }
+    }
+
+    /// So many events of an open model are due.
+    private func arrived(_ count: Int) {
+        let systems = clients.prefix(climate.producers)
+        if !isCalm, !systems.isEmpty {
+            arrivalCount += 1
+            (systems[random.below(systems.count)] as? OrderSystem)?.arrive(count)
+            arrive()
+        } else if isCalm {
+            // Until the next storm.
+            schedule(after: 1_000) { [self] in arrived(count) }
+        }
     }
 
     private func planFaults(crashes: Int) {
         crashesLeft = crashes
         // Within the storm, as far as its length can be told beforehand.
         let span = max(5_000, min(60_000, Int64(climate.inputs) * 20))
-        for _ in 0..<crashes { schedule(.crash, after: random.pick(1_000...span)) }
+        func often(_ count: Int, within span: ClosedRange<Int64>, _ body: @escaping () -> Void) {
+            for _ in 0..<count { plan(after: random.pick(span), body) }
+        }
+        often(crashes, within: 1_000...span) { [self] in crash() }
         for _ in 0..<climate.fullDisks {
             let start = random.pick(1_000...60_000)
-            schedule(.disk(isFull: true), after: start)
-            schedule(.disk(isFull: false), after: start + random.pick(500...8_000))
+            schedule(after: start) { [self] in setDisk(isFull: !isCalm) }
+            schedule(after: start + random.pick(500...8_000)) { [self] in setDisk(isFull: false) }
         }
-        for _ in 0..<climate.stops { schedule(.stop, after: random.pick(1_000...span)) }
-        for _ in 0..<climate.failedSyncs { schedule(.syncFails, after: random.pick(1_000...span)) }
-        for _ in 0..<10 * climate.guests { schedule(.rightsChange, after: random.pick(1_000...span)) }
-        if hasWidgets { for _ in 0..<2 { schedule(.kindsChange, after: random.pick(1_000...span)) } }
-        for _ in 0..<climate.storms { schedule(.storm, after: random.pick(1_000...span)) }
+        often(climate.stops, within: 1_000...span) { [self] in
+            trace?(now, -1, "stop")
+            daemon.stop()
+        }
+        often(climate.failedSyncs, within: 1_000...span) { [self] in
+            trace?(now, -1, "the next sync fails")
+            daemon.disk.keepsFailed = random.chance(500)
+            daemon.disk.failsNext = true
+        }
+        often(10 * climate.guests, within: 1_000...span) { [self] in principals?.change() }
+        if hasWidgets { often(2, within: 1_000...span) { [self] in daemon.reloadKinds() } }
+        often(climate.storms, within: 1_000...span) { [self] in for client in clients { client.vanish() } }
         for _ in 0..<climate.clockJumps {
-            schedule(
-                .clockJump(random.chance(500) ? random.pick(-20_000...0) : random.pick(0...90_000)),
-                after: random.pick(1...60_000))
+            let jump = random.chance(500) ? random.pick(-20_000...0) : random.pick(0...90_000)
+            plan(after: random.pick(1...60_000)) { [self] in jumpClock(by: jump) }
+        }
+    }
+
+    private func crash() {
+        guard daemon.isUp else { return plan(after: 1_000) { [self] in crash() } }
+        crashesLeft -= 1
+        trace?(now, -1, "crash")
+        daemon.crash(keepingUnsynced: random.chance(500))
+        startLater()
+    }
+
+    /// A supervisor starts the daemon again.
+    private func startLater() {
+        records.outages.begin(.down, at: hubClock)
+        schedule(after: random.pick(10...3_000)) { [self] in
+            guard !daemon.isUp else { return }
+            trace?(now, -1, "start")
+            daemon.start()
+        }
+    }
+
+    private func jumpClock(by span: Int64) {
+        // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
+        records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
+        wallOffset += span
+        lastJump = now
+        leap += max(0, span)
+        records.leapt(by: max(0, span))
+        trace?(now, -1, "the clock jumps by \(span) ms")
+    }
+
+    /// The daemon has read the file of principals, or must have ended what was revoked in it.
+    func principalsChange(of guest: Int, readAfter delay: Int64) {
+        schedule(after: delay) { [self] in daemon.principalsChanged() }
+        schedule(after: SimulatedPrincipals.promptness) { [self] in
+            for case let client as GuestClient in clients.dropFirst(clients.count - climate.guests + guest).prefix(1) {
+                client.checkPromise()
+            }
         }
     }
 
@@ -234,11 +356,9 @@ final class World: Environment {
     /// The daemon decides nothing any more.
     func daemonIsEnding() { records.outages.begin(.down, at: hubClock) }
 
-    /// The daemon has ended; a supervisor starts it again.
     func daemonExited() {
         trace?(now, -1, "exit")
-        records.outages.begin(.down, at: hubClock)
-        schedule(.start, after: random.pick(10...3_000))
+        startLater()
     }
 
     func chance(_ share: Int) -> Bool { random.chance(share) }
@@ -260,84 +380,11 @@ final class World: Environment {
     /// One thing happens.
     private func step() -> Bool {
         if let mayGoOn, let next = queue.nextTime, !mayGoOn(next) { return false }
-        guard let (time, event) = queue.pop() else { return false }
+        guard let (time, body) = queue.pop(by: .max) else { return false }
         now = max(now, time)
         hubClock = max(hubClock, wall.milliseconds)
         steps += 1
-        switch event {
-        case .toServer(let link, let bytes): daemon.received(bytes, on: link)
-        case .toClient(let link, let bytes): arrived(bytes, at: link)
-        case .halfClosed(let link): daemon.inputEnded(link)
-        case .lostAtServer(let link): daemon.lost(link)
-        case .lostAtClient(let link): lostAtClient(link)
-        case .read(let link):
-            link.isReadScheduled = false
-            read(link)
-        case .move(let client):
-            clients[client].move()
-            schedule(.move(client: client), after: clients[client].untilNextMove)
-        case .later(let client, let what): clients[client].doLater(what)
-        case .synced(let generation): if generation == daemon.generation, daemon.isUp { daemon.synced() }
-        case .snapshotWritten(let generation):
-            if generation == daemon.generation, daemon.isUp { daemon.snapshotWritten() }
-        case .daemonTimer(let generation, let version):
-            if generation == daemon.generation { daemon.timerFired(version: version) }
-        case .lookAtBlocked(let generation): if generation == daemon.generation, daemon.isUp { daemon.lookAtBlocked() }
-        case .crash:
-            guard !isCalm else { break }
-            guard daemon.isUp else {
-                schedule(.crash, after: 1_000)
-                break
-            }
-            crashesLeft -= 1
-            trace?(now, -1, "crash")
-            daemon.crash(keepingUnsynced: random.chance(500))
-            records.outages.begin(.down, at: hubClock)
-            schedule(.start, after: random.pick(10...3_000))
-        case .stop:
-            guard !isCalm else { break }
-            trace?(now, -1, "stop")
-            daemon.stop()
-        case .stopIsDue(let generation): if generation == daemon.generation, daemon.isUp { daemon.stopIsDue() }
-        case .syncFails:
-            guard !isCalm else { break }
-            trace?(now, -1, "the next sync fails")
-            daemon.disk.keepsFailed = random.chance(500)
-            daemon.disk.failsNext = true
-        case .start:
-            if !daemon.isUp {
-                trace?(now, -1, "start")
-                daemon.start()
-            }
-        case .disk(let isFull): setDisk(isFull: isFull && !isCalm)
-        case .clockJump(let span):
-            guard !isCalm else { break }
-            // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
-            records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
-            wallOffset += span
-            lastJump = now
-            leap += max(0, span)
-            records.leapt(by: max(0, span))
-            trace?(now, -1, "the clock jumps by \(span) ms")
-        case .rightsChange: if !isCalm { principals?.change() }
-        case .kindsChange: if !isCalm { daemon.reloadKinds() }
-        case .principals(isPromise: false, _): daemon.principalsChanged()
-        case .principals(isPromise: true, let guest):
-            for case let client as GuestClient in clients.dropFirst(clients.count - climate.guests + guest).prefix(1) {
-                client.checkPromise()
-            }
-        case .storm: if !isCalm { for client in clients { client.vanish() } }
-        case .arrival(let count):
-            let systems = clients.prefix(climate.producers)
-            if !isCalm, !systems.isEmpty {
-                arrivalCount += 1
-                (systems[random.below(systems.count)] as? OrderSystem)?.arrive(count)
-                arrive()
-            } else if isCalm {
-                // Until the next storm.
-                schedule(.arrival(count: count), after: 1_000)
-            }
-        }
+        body()
         return true
     }
 
@@ -345,5 +392,164 @@ final class World: Environment {
 
     func violated(_ promise: String, _ what: String) {
         ledger.violations.append(Violation(promise: promise, what: what, time: now))
+    }
+
+    // MARK: Network
+
+    // Sockets have a limited size, wires have delays, and bytes arrive in pieces.
+
+    private func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
+    func syncDelay() -> Int64 { wires.pick(1...Int64(max(1, climate.slowestSync))) }
+
+    /// A client connects.
+    func connect(_ client: any SimulatedClient) -> Link {
+        let link = Link(
+            client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
+            generation: daemon.generation)
+        // It takes a moment until the daemon hears of it; nothing is lost by accepting at once.
+        daemon.accept(link)
+        daemon.turn()
+        return link
+    }
+
+    /// A client sends.
+    func send(_ text: String, on link: Link) {
+        guard link.isOpenAtClient else { return }
+        let text = introducing(text, on: link)
+        trace?(now, link.client, "> " + text)
+        inPieces(Array(text.utf8)) { piece in
+            toServer(link) { [self] in daemon.received(piece, on: link) }
+        }
+    }
+
+    /// With the token of the client, where the daemon wants one.
+    private func introducing(_ text: String, on link: Link) -> String {
+        guard let principals, text.hasPrefix("HELLO"), !(clients[link.client] is GuestClient),
+            let end = text.firstIndex(of: "\n")
+        else { return text }
+        return (principals.introducing([String(text[..<end])]).lines.first ?? "") + text[end...]
+    }
+
+    /// Cuts what is sent, as a network does.
+    private func inPieces(_ bytes: [UInt8], _ body: ([UInt8]) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let isSliced = !isCalm && wires.chance(climate.slices)
+            let count = isSliced ? 1 + wires.below(bytes.count - start) : bytes.count - start
+            body(count == bytes.count ? bytes : Array(bytes[start..<start + count]))
+            start += count
+        }
+    }
+
+    /// Happens at the daemon's end of a connection, behind all that was on its way there.
+    private func toServer(_ link: Link, _ body: @escaping () -> Void) {
+        queue.insert(body, at: link.arrivalAtServer(now + wireDelay()))
+    }
+
+    private func toClient(_ link: Link, _ body: @escaping () -> Void) {
+        queue.insert(body, at: link.arrivalAtClient(now + wireDelay()))
+    }
+
+    func halfClose(_ link: Link) { toServer(link) { [self] in daemon.inputEnded(link) } }
+
+    /// A client goes without a word.
+    func reset(_ link: Link) {
+        link.isOpenAtClient = false
+        toServer(link) { [self] in daemon.lost(link) }
+    }
+
+    /// The daemon sends.
+    ///
+    /// - Returns: Whether the socket took all of it.
+    func send(_ bytes: [UInt8], to link: Link) -> Bool {
+        var bytes = bytes
+        let client = clients[link.client]
+        tampering?.change(&bytes, toPerson: (client as? Screen)?.account != nil, client: link.client)
+        EmissionCheck.check(bytes, limit: daemon.configuration.limits.bytesPerFlush + (1 << 16), world: self)
+        client.emitted(bytes, on: link)
+        link.unsent.append(bytes)
+        push(link)
+        return link.unsent.isEmpty
+    }
+
+    /// Looks at what leaves for a device that has a budget.
+    func checkBudget(_ bytes: [UInt8], of unit: String, _ name: String, on link: Link) {
+        // Where a walk goes in small steps, what waits comes behind it.
+        let isSlow = link.wasBlocked || hasSmallSteps
+        let fault = budgets.fault(in: bytes, unit: unit, on: link, isSlow: isSlow, at: now)
+        if let fault { violated("widgets", "\(name) \(fault)") }
+    }
+
+    /// Nothing more comes from the daemon.
+    func finish(_ link: Link) {
+        link.isFinishing = true
+        if link.unsent.isEmpty { hangUp(link) }
+    }
+
+    private func hangUp(_ link: Link) {
+        toClient(link) { [self] in lostAtClient(link) }
+        queue.insert({ [self] in daemon.lost(link) }, at: link.lastArrivalAtClient)
+    }
+
+    /// The bytes that the socket takes go on their way.
+    private func push(_ link: Link) {
+        let count = min(link.capacity - link.buffered, link.unsent.count)
+        guard count > 0 else { return }
+        let bytes = link.unsent.take(count)
+        link.buffered += count
+        link.lastProgress = now
+        inPieces(bytes) { piece in
+            toClient(link) { [self] in
+                guard link.isOpenAtClient else { return }
+                link.received.append(piece)
+                read(link)
+            }
+        }
+    }
+
+    func read(_ link: Link) {
+        guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
+        let count = min(link.readingLimit ?? .max, link.received.count)
+        let bytes = link.received.take(count)
+        link.buffered -= count
+        ledger.heard(bytes, client: link.client, at: now)
+        trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
+        clients[link.client].received(bytes, on: link)
+        let wasBlocked = !link.unsent.isEmpty
+        push(link)
+        if wasBlocked, link.unsent.isEmpty {
+            if link.isFinishing { hangUp(link) } else { daemon.becameWritable(link) }
+        }
+        if link.readingLimit != nil, !link.received.isEmpty {
+            link.isReadScheduled = true
+            schedule(after: link.pause) { [self] in
+                link.isReadScheduled = false
+                read(link)
+            }
+        }
+    }
+
+    func wasHungUp(_ link: Link) -> Bool {
+        daemon.isUp && link.session == nil && !link.isFinishing && link.wasAcceptedIn == daemon.generation
+            && !link.wasCut
+    }
+
+    /// The daemon has left a connection, and its client notices that.
+    func hasLeft(_ link: Link) { schedule(after: wireDelay()) { [self] in lostAtClient(link) } }
+
+    private func lostAtClient(_ link: Link) {
+        guard link.isOpenAtClient else { return }
+        // Bytes that came before the end are read before it.
+        if !link.received.isEmpty {
+            link.readingLimit = nil
+            link.isReadScheduled = false
+            read(link)
+        }
+        link.isOpenAtClient = false
+        clients[link.client].lost(link)
+    }
+
+    func tampered(_ bytes: [UInt8]) -> [UInt8] {
+        tampering?.changeRequests(bytes, durable: daemon.disk.durableSequence) ?? bytes
     }
 }

@@ -13,13 +13,26 @@ struct BugInjector {
         self.random = random
     }
 
-    private static let outgoing: Set<SeededBug> = [
-        .deletionDropped, .rowDropped, .rowRepeated, .milestoneDropped, .replyDropped, .repliesSwapped, .liveDropped,
-        .bodyChanged, .revTooHigh, .cursorAhead, .cursorBehind, .duplicateAppliedAgain, .snapshotRowDropped,
-        .verdictWrong, .oldAnswerAccepted, .alertConflated, .alertRepeated, .cursorIsRev, .rowsQueued, .farewellUntold,
-        .usedUpRowDropped, .rowWithoutEnd, .entryDropped, .entryTooSoon, .stalenessUntold, .placeholderKept,
-        .foresightLost, .foreseenTold, .heldRowDropped, .noticeDropped, .noticeRepeated, .askDropped, .askRepeated,
-        .askMisdirected,
+    /// Lines that a bug leaves out: of a verb, with a text in them, so many of a thousand; of tiles, or of anything else.
+    private static let dropped: [SeededBug: (verb: String, text: String, share: Int, ofTiles: Bool)] = [
+        .deletionDropped: ("DEL ", "", 100, false), .rowDropped: ("UPD ", "", 10, false),
+        .snapshotRowDropped: ("SNAP ", "", 50, false), .askDropped: ("DO ", " action=timeline ", 100, false),
+        .noticeDropped: ("CHANGED ", "", 100, false), .milestoneDropped: ("MILE ", "", 50, false),
+        .replyDropped: ("OK ", "", 5, false), .alertConflated: ("ALERT ", "", 100, false),
+        .heldRowDropped: ("UPD ", " why=budget ", 1_000, false), .liveDropped: ("LIVE ", "", 50, false),
+        .tileLostInSnapshot: ("SNAP ", "", 200, true), .removedTileKept: ("DEL ", "", 300, true),
+    ]
+
+    /// Words of requests that a bug reads as other ones: of lines that begin so.
+    private static let misread: [SeededBug: (beginning: String, old: String, new: String)] = [
+        .accountForgotten: ("HELLO ", " account=alice", ""), .audienceForgotten: ("EVT ", " for=alice", " fur=alice"),
+        .deliveryIgnored: ("SUB ", " deliver=notice", ""), .familyIgnored: ("SUB ", " family=accessoryCircular", ""),
+        .screenUnread: ("TRAIT ", " screen=off", " screen=on"),
+        .screenOnForgotten: ("TRAIT ", " screen=on", " focus=off"),
+        .lockUnread: ("TRAIT ", " locked=yes", " locked=no"),
+        .placeUnread: ("TRAIT ", " place=commute", " place=home"), .smartMisread: ("TILE ", " smart=no", " smart=yes"),
+        .boardShownToOthers: ("HELLO client=board-", " account=bob", " account=alice"),
+        .tileIDForgotten: ("TILE ", " eid=", " xid="),
     ]
 
     /// Changes bytes that the daemon sends to a client.
@@ -28,12 +41,13 @@ struct BugInjector {
     ///   - toPerson: Whether the client has an account.
     ///   - client: The number of the client.
     mutating func change(_ bytes: inout [UInt8], toPerson: Bool, client: Int) {
-        let isOfVisits = Self.ofVisits.contains(bug)
-        guard isOfVisits || Self.outgoing.contains(bug) || Self.ofTiles.contains(bug) else { return }
-        var lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        let whole = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        var lines = whole
         func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
         switch bug {
-        case _ where isOfVisits: lines = changedVisits(lines, client)
+        case .walkSkipsKey, .walkRepeatsKey, .walkEndsWithBatch, .walkSkipsBoard, .visitToldToOthers, .visitKept,
+            .deletionOfOthersTold:
+            lines = changedVisits(lines, client)
         case .repliesSwapped:
             if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
                 lines.swapAt(0, 1)
@@ -90,33 +104,26 @@ struct BugInjector {
             if row != nil, let oldRow, random.chance(50) { lines.append(oldRow) }
             oldRow = row ?? oldRow
         case _:
-            var kept: [String] = []
-            for line in lines {
-                if let line = line.contains(" key=@") ? changedTile(line, client) : changed(line) { kept.append(line) }
+            if let drop = Self.dropped[bug] {
+                lines.removeAll { line in
+                    line.hasPrefix(drop.verb) && line.contains(drop.text) && line.contains(" key=@") == drop.ofTiles
+                        && random.chance(drop.share)
+                }
+            } else {
+                lines = lines.compactMap { $0.contains(" key=@") ? changedTile($0, client) : changed($0) }
             }
-            lines = kept
         }
-        bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+        if lines != whole { bytes = Array(lines.map { $0 + "\n" }.joined().utf8) }
     }
 
-    private mutating func changed(_ line: String) -> String? {
+    private mutating func changed(_ line: String) -> String {
         switch bug {
-        case .deletionDropped: return line.hasPrefix("DEL ") && random.chance(100) ? nil : line
-        case .rowDropped: return line.hasPrefix("UPD ") && random.chance(10) ? nil : line
-        case .snapshotRowDropped: return line.hasPrefix("SNAP ") && random.chance(50) ? nil : line
-        case .askDropped: return line.contains(" action=timeline ") && random.chance(100) ? nil : line
         case .askMisdirected:
             if line.contains(" action=timeline ") { noteOperation(of: line) }
             return line
-        case .noticeDropped: return line.hasPrefix("CHANGED ") && random.chance(100) ? nil : line
-        case .milestoneDropped: return line.hasPrefix("MILE ") && random.chance(50) ? nil : line
-        case .replyDropped: return line.hasPrefix("OK ") && random.chance(5) ? nil : line
-        case .alertConflated: return line.hasPrefix("ALERT ") && random.chance(100) ? nil : line
         case .cursorIsRev:
             guard line.hasPrefix("UPD "), let rev = line.number(after: " rev=") else { return line }
             return line.changingCursor { _ in rev }
-        case .heldRowDropped: return line.hasPrefix("UPD ") && line.contains(" why=budget ") ? nil : line
-        case .liveDropped: return line.hasPrefix("LIVE ") && random.chance(50) ? nil : line
         case .bodyChanged:
             return line.hasPrefix("UPD ") && random.chance(20)
                 ? line.with("\"lifecycle\":\"active\"", "\"lifecycle\":\"stale\"") : line
@@ -159,33 +166,25 @@ struct BugInjector {
             var bytes = bytes
             bytes.remove(at: random.below(bytes.count))
             return bytes
-        case .accountForgotten:
-            return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" account=alice", "") : $0 }
-        case .audienceForgotten:
-            return rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" for=alice", " fur=alice") : $0 }
         case .capabilityUnread:
             return rewritten(bytes) { $0.hasPrefix("HELLO ") ? $0.with(" caps=widgets", "") + " caps=widgets" : $0 }
         case .aheadIgnored:
             return rewritten(bytes) {
                 $0.hasPrefix("SUB ") ? $0.changingNumber(after: " ahead=") { $0 + 8 } : $0
             }
-        case .deliveryIgnored:
-            return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" deliver=notice", "") : $0 }
-        case .familyIgnored:
-            return rewritten(bytes) { $0.hasPrefix("SUB ") ? $0.with(" family=accessoryCircular", "") : $0 }
-        case .screenUnread: return rewritten(bytes) { $0.with("TRAIT screen=off", "TRAIT screen=on") }
-        case .screenOnForgotten: return rewritten(bytes) { $0.with("TRAIT screen=on", "TRAIT focus=off") }
         case .unitMisread:
             let number = random.below(1_000_000)
             return rewritten(bytes) { $0.with(" unit=unit-", " unit=c\(number)-") }
-        case .lockUnread: return rewritten(bytes) { $0.with("TRAIT locked=yes", "TRAIT locked=no") }
         case .versionUnread:
             return rewritten(bytes) { line in
                 guard line.contains(" type=timeline"), let version = line.number(after: " ver=") else { return line }
                 return line.with(" ver=\(version)", "")
             }
-        case .tileConditionUnread, .tileIDForgotten, .boardShownToOthers, .smartMisread, .placeUnread:
-            return rewritten(bytes, changedArrangement)
+        case .tileConditionUnread:
+            return rewritten(bytes) { line in
+                guard line.hasPrefix("TILE "), let rev = line.number(after: " if=") else { return line }
+                return line.with(" if=\(rev)", "")
+            }
         case .walkSkipsKey, .walkRepeatsKey: return rewritten(bytes, changedWalk)
         case .eventIDForgotten:
             return random.chance(100)
@@ -200,7 +199,9 @@ struct BugInjector {
                 else { return line }
                 return line.with(String(old), newest)
             }
-        case _: return bytes
+        case _:
+            guard let misread = Self.misread[bug] else { return bytes }
+            return rewritten(bytes) { $0.hasPrefix(misread.beginning) ? $0.with(misread.old, misread.new) : $0 }
         }
     }
 
@@ -209,6 +210,142 @@ struct BugInjector {
         guard bytes.last == UInt8(ascii: "\n") else { return bytes }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         return Array(lines.map { body(String($0)) }.joined(separator: "\n").utf8)
+    }
+
+    // MARK: Boards
+
+    private static let suggested = "\"suggested\":true"
+
+    /// Changes a line about a tile that the daemon sends to a client; `nil` = it is not sent.
+    private mutating func changedTile(_ line: String, _ client: Int) -> String? {
+        let isRow = line.hasPrefix("UPD ") || line.hasPrefix("SNAP ")
+        switch bug {
+        case .turnLate:
+            guard let turns = line.firstRange(of: "\"turns\":[") else { return line }
+            let rest = String(line[turns.upperBound...])
+            return String(line[..<turns.upperBound]) + rest.changingNumber(after: "\"date\":") { $0 + 5_000 }
+        case .turnForgotten: return random.chance(300) ? line.withoutLast(in: "turns") : line
+        case .topMisread: return random.chance(50) ? line.with("\"top\":false", "\"top\":true") : line
+        case .watchOrderForgotten: return line.without("orders")
+        case .turnSkippedAtResume: return line.contains(" why=resume ") && line.contains("\"stack\":") ? nil : line
+        case .pinLostAtRestart:
+            guard startCount > 1, let pin = line.number(after: "\"pinned\":") else { return line }
+            return line.with("\"pinned\":\(pin),", "")
+        case .unavailableUntold: return line.with("\"unavailable\":true,", "")
+        case .suggestionUntold: return isRow && line.contains(Self.suggested) && random.chance(100) ? nil : line
+        case .suggestionKept:
+            return line.hasPrefix("DEL ") && line.contains("/~") && line.contains(" why=hidden") ? nil : line
+        case .suggestionEndUntold:
+            let end = line.contains(Self.suggested) ? line.ranges(of: ",\"view\":null}]").last : nil
+            guard let end, let start = line[..<end.lowerBound].ranges(of: ",{\"date\":").last else { return line }
+            return String(line[..<start.lowerBound]) + String(line[line.index(before: end.upperBound)...])
+        case .suggestionRenamed: return startCount > 1 ? line.replacing("/~", with: "/~0") : line
+        case .keepForgotten:
+            guard isRow, line.contains("/~"), !line.contains(Self.suggested),
+                let widget = line.firstRange(of: "\"widget\":")
+            else { return line }
+            return String(line[..<widget.lowerBound]) + Self.suggested + "," + line[widget.lowerBound...]
+        case .neighbourUntold, .positionKept, .tileRevBehindWidget:
+            return isRow ? changedRow(line, client) : line
+        case _: return line
+        }
+    }
+
+    /// By the row of the same tile that the client was sent before.
+    private mutating func changedRow(_ line: String, _ client: Int) -> String? {
+        guard let key = line.split(separator: " ").first(where: { $0.hasPrefix("key=") }),
+            let rev = line.number(after: " rev=")
+        else { return line }
+        let place = "\(client) \(key)"
+        let former = bodies[place]
+        bodies[place] = line
+        switch bug {
+        case .neighbourUntold:
+            let isSame = former?.number(after: " rev=") == rev
+            return line.hasPrefix("UPD ") && isSame && !line.contains(" why=resume ") ? nil : line
+        case .positionKept:
+            guard let old = former?.number(after: "\"position\":") else { return line }
+            return line.changingNumber(after: "\"position\":") { _ in old }
+        case _:
+            guard let old = former?.number(after: " rev="), random.chance(100) else { return line }
+            return line.changingNumber(after: " rev=") { _ in old }
+        }
+    }
+
+    // MARK: Walks, and what comes by itself
+
+    /// The `id=` of a request that the bug adds.
+    private static let added = " id=added"
+    private static let walk = (start: "RELOAD id=", end: " \(SimulatedVisits.towns)")
+
+    /// Changes what the daemon sends to a client.
+    private mutating func changedVisits(_ lines: [String], _ client: Int) -> [String] {
+        switch bug {
+        case .walkSkipsKey:
+            let count = SimulatedVisits.townKeys.count
+            return lines.compactMap { line in
+                if line.contains(Self.added) { return nil }
+                guard line.hasPrefix("OK id=w"), !line.contains(" count="), line.contains(" verdict=") else {
+                    return line
+                }
+                return line.prefix { $0 != "v" } + "count=\(count) applied=0 deferred=\(count) noop=0"
+            }
+        case .walkRepeatsKey: return lines.filter { !$0.contains(Self.added) }
+        case .walkEndsWithBatch:
+            var isFirst = true
+            return lines.filter { line in
+                guard line.contains(" action=timeline ") else { return true }
+                defer { isFirst = false }
+                return isFirst
+            }
+        case .walkSkipsBoard:
+            return lines.filter { line in
+                !line.hasPrefix("UPD ") || !line.contains(" key=@nudges-hall/~") || line.contains(" why=resume ")
+            }
+        case .visitKept: return lines.filter { !($0.hasPrefix("DEL ") && Self.isVisit($0)) }
+        case _: return lines.flatMap { withForeign($0, client) }
+        }
+    }
+
+    private static func isVisit(_ line: String) -> Bool { line.contains(" key=@nudges-") && line.contains("/~") }
+
+    /// A line, and in its place or before it one about what is on another account's board.
+    private mutating func withForeign(_ line: String, _ client: Int) -> [String] {
+        if let key = line.split(separator: " ").first(where: { $0.hasPrefix("key=@nudges-") }) {
+            let board = String(key.prefix { $0 != "/" })
+            bodies["\(client)"] = board
+            bodies[String(key)] = line
+            guard Self.isVisit(line), line.hasPrefix("UPD ") || line.hasPrefix("SNAP ") else { return [line] }
+            bodies[board] = line
+            guard bug == .visitToldToOthers, random.chance(200), let foreign = foreign(to: board) else { return [line] }
+            return [foreign]
+        }
+        guard bug == .deletionOfOthersTold, line.hasPrefix("LIVE "), let board = bodies["\(client)"],
+            let foreign = foreign(to: board), let rev = foreign.number(after: " rev="),
+            let key = foreign.split(separator: " ").first(where: { $0.hasPrefix("key=") })
+        else { return [line] }
+        return ["DEL sub=1 \(key) rev=\(rev) why=hidden", line]
+    }
+
+    /// The newest row of another person's board, with the name of `board`, where that never had it.
+    private func foreign(to board: String) -> String? {
+        let other = board.hasSuffix("alice") ? "key=@nudges-bob" : "key=@nudges-alice"
+        guard let row = bodies[other], let cursor = row.firstRange(of: " cur=") else { return nil }
+        let rest = row[cursor.upperBound...].drop { $0 != " " }
+        let foreign = (String(row[..<cursor.lowerBound]) + rest).with(other + "/", board + "/")
+        let key = foreign.split(separator: " ").first { $0.hasPrefix("key=") }
+        return key.flatMap { bodies[String($0)] } == nil ? foreign : nil
+    }
+
+    /// Changes a request that the daemon receives.
+    private func changedWalk(_ line: String) -> String {
+        guard line.hasPrefix(Self.walk.start), line.hasSuffix(Self.walk.end) else { return line }
+        let id = line.dropFirst(Self.walk.start.count).dropLast(Self.walk.end.count)
+        if bug == .walkRepeatsKey { return "RELOAD \(SimulatedVisits.townKeys[0])\(Self.added)\n" + line }
+        // The last key is left out.
+        let keys = SimulatedVisits.townKeys.dropLast()
+        return keys.enumerated().map { "RELOAD \($1)" + ($0 == keys.count - 1 ? " id=\(id)" : Self.added) }
+            .joined(separator: "\n")
     }
 }
 
@@ -240,7 +377,7 @@ extension String {
         firstRange(of: mark).flatMap { Int64(self[$0.upperBound...].prefix { $0.isNumber }) }
     }
 
-    func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {
+    fileprivate func changingNumber(after mark: String, _ body: (Int64) -> Int64) -> String {
         guard let place = firstRange(of: mark) else { return self }
         let digits = self[place.upperBound...].prefix { $0.isNumber }
         guard let number = Int64(digits) else { return self }
@@ -255,5 +392,27 @@ extension String {
         let digits = self[start...].prefix { $0.isNumber }
         guard let number = Int64(digits) else { return self }
         return String(self[..<start]) + "\(body(number))" + self[digits.endIndex...]
+    }
+}
+
+extension String {
+    /// The text before and behind the beginning of an array of objects; `nil` = there is none of this name.
+    private func parts(around name: String) -> (head: String, rest: String)? {
+        guard let start = firstRange(of: "\"\(name)\":[") else { return nil }
+        return (String(self[..<start.upperBound]), String(self[start.upperBound...]))
+    }
+
+    /// Without the last element of an array of objects, where it has several.
+    fileprivate func withoutLast(in name: String) -> String {
+        guard let (head, rest) = parts(around: name), let end = rest.firstRange(of: "}]"),
+            let last = rest[..<end.lowerBound].ranges(of: ",{").last
+        else { return self }
+        return head + String(rest[..<last.lowerBound]) + String(rest[rest.index(after: end.lowerBound)...])
+    }
+
+    /// Without a member that is an array of objects.
+    fileprivate func without(_ name: String) -> String {
+        guard let (head, rest) = parts(around: name), let end = rest.firstRange(of: "}],") else { return self }
+        return String(head.dropLast(name.utf8.count + 4)) + String(rest[end.upperBound...])
     }
 }

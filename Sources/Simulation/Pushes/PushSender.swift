@@ -5,11 +5,8 @@ import TelltaleWire
 /// `telltale-push` in a simulated world: it follows rows over a connection, keeps on a disk what a turn decides, and sends to a
 /// ``SimulatedPushService``. It is killed between any two of its steps.
 final class PushSender: ConnectedClient {
-    unowned let world: any Environment
-    let index: Int
-    var random: SimulationRandom
+    var seat: Seat
     let bug: PushBug?
-    var connection = ClientConnection()
     var service = SimulatedPushService()
 
     // The process.
@@ -47,11 +44,9 @@ final class PushSender: ConnectedClient {
         return PushLedger(forms: Dictionary(uniqueKeysWithValues: forms), flightLimit: 20, cryptography)
     }
 
-    init(world: any Environment, index: Int, bug: PushBug?, random: SimulationRandom) {
-        self.world = world
-        self.index = index
+    init(_ seat: Seat, bug: PushBug?) {
+        self.seat = seat
         self.bug = bug
-        self.random = random
         for account in Self.accounts {
             for kind in Self.kinds {
                 unregistered.append(
@@ -276,7 +271,7 @@ final class PushSender: ConnectedClient {
 
     func connect() {
         guard !isDead else { return }
-        let link = connection.open(world.connect(self))
+        let link = open()
         // A daemon that refuses the token for a while ends the subscriptions, and other ones begin.
         if random.chance(300) {
             feed = PushFeed()
@@ -293,7 +288,7 @@ final class PushSender: ConnectedClient {
     }
 
     func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = connection.read(bytes, on: link) else { return }
+        guard let (lines, fault) = seat.connection.read(bytes, on: link) else { return }
         if let fault { world.violated("protocol", "telltale-push is sent what is no line: \(fault)") }
         for line in lines {
             if line.verb == "TELLTALE" { greeted(line["epoch"] ?? "") }

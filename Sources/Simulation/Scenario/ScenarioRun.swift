@@ -10,42 +10,25 @@ public enum ScenarioRun {
         _ scenario: Scenario, trace: TraceSink? = nil,
         watch: ((Glimpse) -> Bool)? = nil
     ) -> ScenarioOutcome {
-        var outcome = ScenarioOutcome()
         do throws(SimulatedKinds.KindFault) {
             let world = try World(scenario.climate, setting: scenario.setting, bug: nil, trace: trace)
             world.stageScenario(scenario.expectations)
             if let watch { world.mayGoOn = { [unowned world] in watch(world.glimpse(at: $0)) } }
             world.run()
-            outcome.collect(from: world.ledger, clients: world.clients)
-            outcome.inputs = world.inputCount
+            var outcome = world.commonOutcome
             outcome.crashes = world.daemon.recoveries
-            outcome.milliseconds = world.now
-            outcome.unmetSights = world.stage?.conclude() ?? []
-            outcome.story = world.stage?.scenes ?? world.moments
             for (key, state) in world.finalStates(scenario) { outcome.states[key] = state }
             outcome.judgeTrace(world.player) { world.finalState(of: $0) }
+            return outcome
         } catch {
+            var outcome = ScenarioOutcome()
             outcome.violations = [Violation(promise: "kinds", what: error.description, time: 0)]
+            return outcome
         }
-        return outcome
     }
 }
 
 extension World {
-    func glimpse(at time: Int64) -> Glimpse {
-        Glimpse(
-            clients: clients, stage: stage, time: time, daemonTime: daemonTime, progress: progress, isCalm: isCalm,
-            inputs: inputCount)
-    }
-
-    /// From 0 to 1.
-    var progress: Double {
-        var parts: [Double] = []
-        if climate.producers + climate.fingers > 0 { parts.append(Double(inputCount) / Double(max(1, climate.inputs))) }
-        if let stage { parts.append(Double(stage.next) / Double(max(1, setting.steps.count))) }
-        return min(1, parts.min() ?? 1)
-    }
-
     func finalState(of key: String) -> String? {
         var reader = ClientLines()
         let answers = reader.read(daemon.answers(to: ["GET \(key)"])).lines
@@ -58,17 +41,6 @@ extension World {
 }
 
 extension ScenarioOutcome {
-    mutating func collect(from ledger: ObservationLog, clients: [any SimulatedClient]) {
-        violations = ledger.violations
-        (rows, folded, resumes, resets) = (ledger.rows, ledger.folded, ledger.resumes, ledger.resets)
-        regressions = ledger.regressions
-        (verdicts, errors) = (ledger.verdicts, ledger.errors)
-        for result in ledger.operations.values { operations[result, default: 0] += 1 }
-        latencies = ledger.latency?.samples ?? [:]
-        timeline = ledger.latency?.timeline ?? Timeline()
-        for case let screen as Screen in clients { screens[screen.view, default: 0] += 1 }
-    }
-
     /// Whether the trace's cases ended as the data says.
     mutating func judgeTrace(_ player: TracePlayer?, state: (String) -> String?) {
         guard let player else { return }

@@ -170,14 +170,7 @@ extension Step {
 
     /// `json` with its offsets as Unix seconds, the moment being `now` on the daemon's clock.
     static func dated(_ json: JSON, now: Int64) -> JSON {
-        switch json {
-        case .string(let text): return offset(text).map { .integer((now + $0) / 1000) } ?? json
-        case .object(var object):
-            for member in object { object[member.name] = dated(member.value, now: now) }
-            return .object(object)
-        case .array(let array): return .array(array.map { dated($0, now: now) })
-        case .null, .bool, .integer, .number: return json
-        }
+        json.mappingTexts { text in offset(text).map { .integer((now + $0) / 1000) } ?? .string(text) }
     }
 }
 

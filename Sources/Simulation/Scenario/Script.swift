@@ -87,4 +87,16 @@ extension JSON {
         guard case .object(let members) = part, let own = object else { return self == part }
         return members.allSatisfy { member in own[member.name]?.contains(member.value) == true }
     }
+
+    /// With every text exchanged, at any depth.
+    func mappingTexts(_ body: (String) -> JSON) -> JSON {
+        switch self {
+        case .string(let text): return body(text)
+        case .array(let array): return .array(array.map { $0.mappingTexts(body) })
+        case .object(var object):
+            for member in object { object[member.name] = member.value.mappingTexts(body) }
+            return .object(object)
+        case .null, .bool, .integer, .number: return self
+        }
+    }
 }

@@ -181,7 +181,8 @@ final class ScriptRunner {
         var sight = sight
         if !world.setting.tag.isEmpty, let shows = sight.shows {
             let id = String(sight.key.drop { $0 != "/" }.dropFirst())
-            sight.shows = shows.replacing(id, with: world.setting.tagged(id))
+            let tagged = world.setting.tagged(id)
+            sight.shows = JSON.object(shows).mappingTexts { .string($0 == id ? tagged : $0) }.object
         }
         return sight.holds(body(sight))
     }
@@ -190,23 +191,6 @@ final class ScriptRunner {
         guard let body = body(sight) else { return "not shown" }
         guard let view = body["view"] else { return "\(JSON.object(body))" }
         return "{\"presentation\":\(body["presentation"] ?? .null),\"view\":\(view)}"
-    }
-}
-
-extension JSONObject {
-    /// With every text that is `old` exchanged, at any depth.
-    func replacing(_ old: String, with new: String) -> JSONObject {
-        func exchanged(_ json: JSON) -> JSON {
-            switch json {
-            case .string(old): .string(new)
-            case .object(let object): .object(object.replacing(old, with: new))
-            case .array(let array): .array(array.map(exchanged))
-            case .null, .bool, .integer, .number, .string: json
-            }
-        }
-        var object = self
-        for member in self { object[member.name] = exchanged(member.value) }
-        return object
     }
 }
 

@@ -103,15 +103,5 @@ extension Setting {
     /// A text of the daemon without the suffix of this run's names.
     func untagged(_ text: String) -> String { tag.isEmpty ? text : text.replacing("~\(tag)", with: "") }
 
-    func untagged(_ json: JSON) -> JSON {
-        guard !tag.isEmpty else { return json }
-        switch json {
-        case .string(let text): return .string(untagged(text))
-        case .array(let array): return .array(array.map { untagged($0) })
-        case .object(var object):
-            for member in object { object[member.name] = untagged(member.value) }
-            return .object(object)
-        case .null, .bool, .integer, .number: return json
-        }
-    }
+    func untagged(_ json: JSON) -> JSON { tag.isEmpty ? json : json.mappingTexts { .string(untagged($0)) } }
 }

@@ -136,8 +136,8 @@ public struct PushSwarm: SeededSimulation {
         climate.clockJumps = 0
         return .of(seed) {
             let world = try World(climate, bug: nil, trace: trace)
-            let sender = PushSender(
-                world: world, index: world.clients.count, bug: bug, random: SimulationRandom(seed: seed &+ 99))
+            let random = SimulationRandom(seed: seed &+ 99)
+            let sender = PushSender(Seat(world: world, index: world.clients.count, number: 0, random: random), bug: bug)
             world.add(sender)
             world.run()
             return world.result([

@@ -10,27 +10,21 @@ final class ReloadClient: RequestingClient {
         var walk = 0
     }
 
-    unowned let world: any Environment
-    let index: Int
+    var seat: Seat
     let title: String
-    private var random: SimulationRandom
-    var connection = ClientConnection()
     var requests = RequestQueue(letter: "w")
     private var sent: [Sent] = []
 
-    init(world: any Environment, index: Int, number: Int, random: SimulationRandom) {
-        self.world = world
-        self.index = index
-        self.random = random
-        title = "reload-\(number)"
+    init(_ seat: Seat) {
+        self.seat = seat
+        title = "reload-\(seat.number)"
     }
 
     var untilNextMove: Int64 { random.pick(2_000...20_000) }
 
-    func move() {
-        guard link != nil else { return connect() }
-        if world.isCalm { return }
-        if random.chance(world.climate.resets) { return vanish() }
+    var hello: String { "HELLO id=hello client=\(title)" }
+
+    func act(on link: Link) {
         for _ in 0...random.below(3) {
             sent.append(Sent(pattern: random.pick(of: ["*", SimulatedVisits.towns])))
             requests.append(sent.count - 1)
@@ -38,16 +32,11 @@ final class ReloadClient: RequestingClient {
         flush()
     }
 
-    func connect() { connect(with: "HELLO id=hello client=\(title)") { _ in false } }
+    func isRepeatable(_ number: Int) -> Bool { false }
 
-    func flush() {
-        guard let link, let visits = world.chronicle?.visits else { return }
-        var text = ""
-        while let number = requests.next(at: world.now) {
-            sent[number].walk = visits.beginReload()
-            text += "RELOAD \(sent[number].pattern) id=\(requests.id(of: number))\n"
-        }
-        if !text.isEmpty { world.send(text, on: link) }
+    func request(_ number: Int) -> String {
+        sent[number].walk = world.chronicle?.visits?.beginReload() ?? 0
+        return "RELOAD \(sent[number].pattern)"
     }
 
     func answered(_ number: Int, _ line: ServerLine) {
