@@ -6,6 +6,7 @@ import TelltaleModel
 
 /// The promises, as a cluster has to keep them. The truth is what the log stored, to a reader that never missed anything.
 final class ClusterChecks {
+    private unowned let cluster: SimulatedCluster
     /// A bug of the engine lost what was acknowledged: it must be told, and cannot be survived.
     private(set) var isForgiven = false
     private var engineBug: ClusterClimate.EngineBug?
@@ -21,7 +22,11 @@ final class ClusterChecks {
     /// Nodes that have told so, and whose folders are as they were then.
     private var told: Set<Int> = []
 
-    func engineFailed(_ bug: ClusterClimate.EngineBug, before: [[UInt8]], _ cluster: SimulatedCluster) {
+    init(_ cluster: SimulatedCluster) {
+        self.cluster = cluster
+    }
+
+    func engineFailed(_ bug: ClusterClimate.EngineBug, before: [[UInt8]]) {
         engineBug = bug
         guard bug != .messageChanged else { return }
         isForgiven = true
@@ -44,7 +49,7 @@ final class ClusterChecks {
     // MARK: The log and its copies
 
     /// Settings and kinds come with the first batch, and no takeover changes them.
-    func stored(_ records: [JournalRecord], _ cluster: SimulatedCluster) {
+    func stored(_ records: [JournalRecord]) {
         for record in records where record.entity.isEmpty && record.sequence > 2 {
             cluster.violated("P3", "record \(record.sequence) changes the kinds or the settings in force")
         }
@@ -61,9 +66,9 @@ final class ClusterChecks {
 
     /// P1: what a leader takes for stored is in the log, and no two terms have one position.
     func acknowledged(
-        _ records: [JournalRecord], by node: ClusterNode, term: Int64, _ cluster: SimulatedCluster
+        _ records: [JournalRecord], by node: ClusterNode, term: Int64
     ) {
-        compare(records, "acknowledges", "P1", node, cluster)
+        compare(records, "acknowledges", "P1", node)
         for record in records {
             let known = terms[record.sequence] ?? term
             if known != term {
@@ -74,14 +79,14 @@ final class ClusterChecks {
     }
 
     /// P1: an `OK` is to mean that a majority has synced. A node that knows of a server that does not gives none.
-    func mayAcknowledge(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+    func mayAcknowledge(_ node: ClusterNode) {
         guard node.isSyncRefuted, cluster.log.sync.isRefuted else { return }
         cluster.violated("P1", "\(node.name) leads, and knows of a server that does not sync")
     }
 
     /// P9: a local copy is a beginning of the log.
-    func copied(_ records: [JournalRecord], by node: ClusterNode, _ cluster: SimulatedCluster) {
-        compare(records, "copies", "P9", node, cluster)
+    func copied(_ records: [JournalRecord], by node: ClusterNode) {
+        compare(records, "copies", "P9", node)
         if node.copy.chain.sequence != node.copy.lastSequence {
             cluster.violated(
                 "P9",
@@ -91,7 +96,7 @@ final class ClusterChecks {
     }
 
     private func compare(
-        _ records: [JournalRecord], _ verb: String, _ promise: String, _ node: ClusterNode, _ cluster: SimulatedCluster
+        _ records: [JournalRecord], _ verb: String, _ promise: String, _ node: ClusterNode
     ) {
         let truth = cluster.log.records
         for record in records {
@@ -104,7 +109,7 @@ final class ClusterChecks {
     }
 
     /// P3, P10: the state behind a record is the same on every node, and that of the log.
-    func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode, _ cluster: SimulatedCluster) {
+    func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode) {
         if let known = hashes[sequence], known != hash {
             cluster.violated("P10", "\(node.name) has another state behind record \(sequence) than the log")
         }
@@ -112,7 +117,7 @@ final class ClusterChecks {
 
     /// A base is one of the log: of the right lineage, and of the records that the log has. A node that has told a loss takes none:
     /// it would show what replaced the messages that it has read.
-    func loaded(by node: ClusterNode, _ cluster: SimulatedCluster) {
+    func loaded(by node: ClusterNode) {
         if told.contains(node.index) {
             cluster.report("P9", "\(node.name) has told a loss, and takes a base of the log as it is now")
         }
@@ -125,7 +130,7 @@ final class ClusterChecks {
     }
 
     /// A message that is purged is held by the two newest whole bases.
-    func purged(before: Int64, by index: Int, _ cluster: SimulatedCluster) {
+    func purged(before: Int64, by index: Int) {
         let held = cluster.log.bases.whole.filter { $0.reader.position >= before }
         let isEnough = held.count >= (cluster.log.bases.damaged == nil ? 2 : 1)
         if !isEnough {
@@ -135,7 +140,7 @@ final class ClusterChecks {
 
     var hasEngineBug: Bool { engineBug != nil }
 
-    func stopped(_ node: ClusterNode, _ reason: String, _ cluster: SimulatedCluster) {
+    func stopped(_ node: ClusterNode, _ reason: String) {
         if node.isOutdated { return cluster.retire(node) }
         tells()
         // It has told. An operator who empties its folder accepts the log.
@@ -157,13 +162,13 @@ final class ClusterChecks {
     // MARK: Moves
 
     /// Terms count on from log to log: a client that has seen a term takes a lower one for that of a leader that was deposed.
-    func began(_ term: Int64, behind former: Int64, _ cluster: SimulatedCluster) {
+    func began(_ term: Int64, behind former: Int64) {
         guard term <= former else { return }
         cluster.violated("P3", "term \(term) begins, and the history was in term \(former) in the log before")
     }
 
     /// A folder leaves with all that the log has.
-    func left(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+    func left(_ node: ClusterNode) {
         let (contents, truth) = (node.copy.contents, cluster.log.records)
         let isTrue = contents.records.allSatisfy {
             truth.indices.contains(Int($0.sequence) - 1) && truth[Int($0.sequence) - 1] == $0
@@ -178,7 +183,7 @@ final class ClusterChecks {
     }
 
     /// The log has the history of the folder, which is a copy of it.
-    func moved(_ node: ClusterNode, _ cluster: SimulatedCluster) {
+    func moved(_ node: ClusterNode) {
         let (log, copy, count) = (cluster.log.reader.chain, node.copy.chain, Int64(cluster.log.records.count))
         let hasAll = [log, copy].allSatisfy { $0.sequence == count && cluster.log.hasRecord(of: $0) }
         if !hasAll || node.copy.epoch != cluster.log.epoch {
@@ -192,7 +197,7 @@ final class ClusterChecks {
     // MARK: What leaves
 
     /// P2: nothing is shown that the log has not; and nothing at all by a leader that has proved nothing for a lease.
-    func written(_ bytes: [UInt8], by node: ClusterNode, _ cluster: SimulatedCluster) {
+    func written(_ bytes: [UInt8], by node: ClusterNode) {
         let silence = cluster.now - node.lastProof
         if silence > ReplicaSettings().lease.count {
             let lines = bytes.split(separator: UInt8(ascii: "\n"))
@@ -211,7 +216,7 @@ final class ClusterChecks {
     }
 
     /// A node that does not lead says so to each new connection, and nothing else.
-    func greeted(_ bytes: [UInt8], by node: ClusterNode, _ cluster: SimulatedCluster) {
+    func greeted(_ bytes: [UInt8], by node: ClusterNode) {
         let text = String(decoding: bytes, as: UTF8.self)
         let isGreeting = text.hasPrefix("TELLTALE ") && text.contains(" role=standby") && text.hasSuffix("\n")
         if !isGreeting || text.dropLast().contains("\n") {
@@ -229,16 +234,16 @@ final class ClusterChecks {
 
     // MARK: The end
 
-    func finish(_ cluster: SimulatedCluster, isQuiet: Bool) {
+    func finish(isQuiet: Bool) {
         switch engineBug {
-        case nil: finishWhole(cluster, isQuiet: isQuiet)
-        case .messageChanged?: finishHashes(cluster)
-        case .tailLost?, .streamDeleted?: finishForked(cluster)
+        case nil: finishWhole(isQuiet: isQuiet)
+        case .messageChanged?: finishHashes()
+        case .tailLost?, .streamDeleted?: finishForked()
         }
     }
 
     /// A loss of the engine is told: a node goes on only where its copy is a beginning of what the log says now.
-    private func finishForked(_ cluster: SimulatedCluster) {
+    private func finishForked() {
         var reader = cluster.log.beginningReader
         var chain = reader.chain
         var links = [chain.sequence: chain.link]
@@ -262,26 +267,26 @@ final class ClusterChecks {
         }
     }
 
-    private func finishHashes(of node: ClusterNode, _ cluster: SimulatedCluster) {
+    private func finishHashes(of node: ClusterNode) {
         guard node.isUp, !node.isStopped, node.copy.epoch != nil else { return }
         do {
-            let hub = try ClusterRecovery.hub(of: node.copy.contents, configuration: cluster.configuration)
-            hashed(hub.stateHash, at: hub.lastRecordSequence, by: node, cluster)
+            let hub = try Hub.recovered(from: InMemoryJournal(node.copy.contents), cluster.configuration)
+            hashed(hub.stateHash, at: hub.lastRecordSequence, by: node)
             node.noteHash()
             if node.isLeading, node.server?.isCommitting == false {
-                hashed(node.server?.hub.stateHash ?? 0, at: node.server?.hub.lastRecordSequence ?? 0, by: node, cluster)
+                hashed(node.server?.hub.stateHash ?? 0, at: node.server?.hub.lastRecordSequence ?? 0, by: node)
             }
         } catch {
             cluster.violated("P9", "the copy of \(node.name) does not recover: \(error)")
         }
     }
 
-    private func finishHashes(_ cluster: SimulatedCluster) {
-        for node in cluster.nodes { finishHashes(of: node, cluster) }
+    private func finishHashes() {
+        for node in cluster.nodes { finishHashes(of: node) }
     }
 
-    private func finishWhole(_ cluster: SimulatedCluster, isQuiet: Bool) {
-        finishHashes(cluster)
+    private func finishWhole(isQuiet: Bool) {
+        finishHashes()
         guard isQuiet else { return cluster.violated("P4", "it does not come to rest") }
         guard let leader = cluster.nodes.first(where: \.isLeading) else { return }
         for node in cluster.nodes where !node.isNamesake && node.copy.chain != leader.copy.chain {
@@ -289,14 +294,14 @@ final class ClusterChecks {
                 "P4", "\(node.name) has \(node.copy.chain.sequence) of \(leader.copy.chain.sequence) records")
         }
         do {
-            try finishClients(cluster, leader)
+            try finishClients(leader)
         } catch {
             cluster.violated("P9", "the copy of \(leader.name) does not recover: \(error)")
         }
     }
 
     /// P1: the log has what was acknowledged, under the number that was told.
-    private func checkRevs(of posts: [Acknowledgement], source: String, _ cluster: SimulatedCluster) {
+    private func checkRevs(of posts: [Acknowledgement], source: String) {
         let truth = cluster.log.records
         for post in posts {
             guard let key = post.line.split(separator: " ").first(where: { $0.contains("/") }) else { continue }
@@ -306,12 +311,12 @@ final class ClusterChecks {
         }
     }
 
-    private func finishClients(_ cluster: SimulatedCluster, _ leader: ClusterNode) throws {
+    private func finishClients(_ leader: ClusterNode) throws {
         func answers(_ lines: [String]) throws -> [ClientLine] {
             var reader = ClientLines()
             return reader.readHeads(
                 LoneServer.answers(
-                    of: try ClusterRecovery.hub(of: leader.copy.contents, configuration: cluster.configuration),
+                    of: try .recovered(from: InMemoryJournal(leader.copy.contents), cluster.configuration),
                     to: lines, at: leader.hubTime)
             ).lines
         }
@@ -323,7 +328,7 @@ final class ClusterChecks {
         }
         for case let poster as any Poster in cluster.clients {
             let posts = poster.acknowledged
-            checkRevs(of: posts, source: poster.source, cluster)
+            checkRevs(of: posts, source: poster.source)
             // A node that forgets what is old does not know it again.
             guard cluster.configuration.decisions.retention > .minutes(10) else { continue }
             let lines = try answers(["HELLO client=\(poster.source)"] + posts.map(\.line))

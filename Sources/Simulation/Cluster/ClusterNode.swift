@@ -21,7 +21,7 @@ final class ClusterNode {
     /// That of the leader, or the lobby.
     var server: Server?
     /// Counts the servers of the process.
-    var serverNumber = 0
+    private var serverNumber = 0
     /// The batch under way.
     var batch: [JournalRecord] = []
     var links: [SessionID: Link] = [:]
@@ -34,11 +34,11 @@ final class ClusterNode {
     private var missed: [() -> Void] = []
     private(set) var generation = 0
     /// Why it has stopped: the log is not the one that it knows.
-    private(set) var stopReason: String?
+    private var stopReason: String?
     private var hybrid: HybridClock?
-    var wakeVersion = 0
+    private var wakeVersion = 0
     /// When the member wants time to be told, and counts what was scheduled for it.
-    var memberWake = (deadline: MonotonicTime.distantFuture, version: 0)
+    private var memberWake = (deadline: MonotonicTime.distantFuture, version: 0)
     private(set) var tampering: ClusterTampering
     /// When that was sent which the engine acknowledged last: told by the wires, not by the member.
     private(set) var lastProof: Int64 = 0
@@ -46,14 +46,14 @@ final class ClusterNode {
     private(set) var takeovers = 0
     var snapshots = SnapshotTurns<TakenSnapshot>()
     /// Of the base that is being stored.
-    var basePieces: [[UInt8]] = []
+    private var basePieces: [[UInt8]] = []
     /// The process is to end in order.
     var isEnding = false
     /// For the trace.
     private var role = Replica.Role.standby
-    var lastSnapshot: TakenSnapshot?
+    private var lastSnapshot: TakenSnapshot?
     /// An operator moves the history, with the folder of this node.
-    var mover: Mover?
+    private var mover: Mover?
     /// The folder is a copy of a log that was removed.
     var isOutdated = false
     /// A server of the engine has said that it does not sync, and none has said since that all do.
@@ -125,7 +125,7 @@ final class ClusterNode {
         perform()
     }
 
-    func beginProcess() {
+    private func beginProcess() {
         generation += 1
         (isUp, endedAt) = (true, nil)
         isPaused = false
@@ -140,7 +140,7 @@ final class ClusterNode {
     /// The hub of the local copy.
     func recoveredHub() -> Hub? {
         do {
-            return try ClusterRecovery.hub(of: copy.contents, configuration: cluster.configuration)
+            return try .recovered(from: InMemoryJournal(copy.contents), cluster.configuration)
         } catch {
             cluster.violated("P9", "\(name) does not recover: \(error)")
             return nil
@@ -154,7 +154,7 @@ final class ClusterNode {
         copy.crash(losing: count)
     }
 
-    func endLead() { if lead.goesOn || hasTerm { lead = (false, cluster.now) } }
+    private func endLead() { if lead.goesOn || hasTerm { lead = (false, cluster.now) } }
 
     /// The process has ended in order.
     func ended() {
@@ -174,7 +174,7 @@ final class ClusterNode {
     }
 
     /// Another process has its name, and began before it.
-    func giveWay() {
+    private func giveWay() {
         cluster.trace?(cluster.now, index, "gives way to another process with its name")
         leave()
         copy.crash(losing: 0)
@@ -218,14 +218,14 @@ final class ClusterNode {
         stopReason = reason
         endLead()
         closeAll(telling: [])
-        cluster.stopped(self, reason)
+        cluster.checks.stopped(self, reason)
     }
 
     // MARK: What the engine says
 
     /// From where it is to read when its member can take more; `nil` = there was nothing to read.
-    var heldRead: Int64?
-    var isReadingHeld = false
+    private var heldRead: Int64?
+    private var isReadingHeld = false
 
     func acknowledged(token: Int64, position: Int64) {
         guard mover == nil else { return tell(.stored(token: token, position: position)) }
@@ -339,14 +339,14 @@ final class ClusterNode {
 
     func noteHash() {
         guard let sequence = member?.sequence, let hash = member?.stateHash else { return }
-        cluster.hashed(hash, at: sequence, by: self)
+        cluster.checks.hashed(hash, at: sequence, by: self)
     }
 
     func lead(term: Int64, farewell: [UInt8]) {
         takeovers += 1
         lead.goesOn = true
         cluster.trace?(cluster.now, index, "leads in term \(term)")
-        cluster.mayAcknowledge(self)
+        cluster.checks.mayAcknowledge(self)
         noteHash()
         closeAll(telling: farewell)
         do {
@@ -358,5 +358,534 @@ final class ClusterNode {
         } catch {
             cluster.violated("P9", "\(name) does not take over: \(error)")
         }
+    }
+
+    // MARK: Timers
+
+    private func scheduleMember() {
+        guard !isStopped, let deadline = member?.deadline, deadline < .distantFuture else { return }
+        // The one that waits comes early enough, and looks again.
+        guard deadline < memberWake.deadline else { return }
+        memberWake = (deadline, memberWake.version + 1)
+        let version = memberWake.version
+        schedule(after: max(1, deadline.milliseconds(since: monotonic).count)) { [self] in
+            guard version == memberWake.version else { return }
+            memberWake.deadline = .distantFuture
+            member?.tick(at: hubTime)
+            perform()
+        }
+    }
+
+    func schedule(_ wake: Wake, at now: HubTime) {
+        wakeVersion += 1
+        guard let time = [wake.at, wake.flush].compactMap(\.self).min() else { return }
+        let version = wakeVersion
+        let wait = Int64(min((time - now.monotonic) / .milliseconds(1), 60_000).rounded(.up))
+        schedule(after: max(1, wait)) { [self] in
+            guard version == wakeVersion else { return }
+            // A clock that counts sleep: the member looks before anything is done.
+            member?.tick(at: hubTime)
+            perform()
+        }
+    }
+
+    /// The node is asked to let another one lead.
+    func handOver() {
+        guard isLeading, !isPaused else { return }
+        member?.handOver(at: hubTime)
+        perform()
+    }
+
+    // MARK: The turn of a leader
+
+    /// The look at the lease comes first: a leader in limbo neither decides nor writes.
+    func turn() {
+        guard isUp, !isPaused, !isStopped, server != nil else { return }
+        if !isLeading { tampering.standbyTurn(of: self) }
+        guard mayServe(), !links.isEmpty || isLeading, member?.mayDecide == true else { return }
+        server?.turn(at: hubTime)
+        performServer()
+        takeActions()
+    }
+
+    private func mayServe() -> Bool {
+        // As the edge of `telltaled`: a node that does not lead serves its lobby, and its member is not asked.
+        guard member?.isLeading == true else { return isUp && !isStopped }
+        let isAllowed = member?.mayServe(at: hubTime) == true
+        takeActions()
+        let isLeadingStill = isAllowed && member?.isLeading == true
+        return isUp && !isStopped && (isLeadingStill || tampering.showsAnyway(isLeading: isLeading))
+    }
+
+    /// Performs what the server wants, where this node may write.
+    private func performWhereServing() {
+        guard isUp, !isStopped, server != nil, mayServe() else { return }
+        performServer()
+    }
+
+    /// The server may be another one behind each action: what is left of the one before is nobody's.
+    private func performServer() {
+        let number = serverNumber
+        while isUp, !isPaused, !isStopped, number == serverNumber, let action = server?.nextAction(at: hubTime) {
+            perform(action)
+        }
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .append(let part, let isLast):
+            if !isLeading { cluster.violated("P3", "\(name) decides, and does not lead") }
+            batch += part
+            if isLast { tampering.decided(batch, by: self) }
+            if !tampering.appendBatch(batch, isLast: isLast, of: self) {
+                member?.append(part, isLast: isLast, at: hubTime)
+            }
+            // A batch that comes too late is settled by what deposed its leader.
+            takeActions()
+        case .flush: flush()
+        case .resumeReading(let id): if let link = links[id] { resume(link) }
+        case .pauseReading, .stopListening, .report: break
+        case .close(let id): if let link = links[id] { close(link) }
+        case .closeConnections: closeAll(telling: [])
+        case .readHistory(let request):
+            let journal = InMemoryJournal(copy.contents)
+            server?.historyRead(
+                Result { () throws(JournalError) in
+                    try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
+                }, for: request)
+        case .writeSnapshot(let pruning):
+            guard let snapshot = server?.snapshot() else { break }
+            writeSnapshot(tampering.taken(snapshot, isLeader: true, by: self), pruning, for: .server(serverNumber))
+        case .closeJournal: server?.journalClosed(isInOrder: true)
+        case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
+        case .wake(let wake): schedule(wake, at: hubTime)
+        case .handOver(let handover): member?.handOver(to: handover.successor, at: hubTime)
+        case .exit(let status): cluster.violated("turn", "\(name) exits with \(status)")
+        }
+    }
+
+    private func flush() {
+        while let id = server?.nextReady(at: hubTime) {
+            guard let link = links[id] else { continue }
+            var bytes: [UInt8] = []
+            guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }
+            if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }
+            bytes = tampering.written(bytes, to: id, of: self)
+            if !isLeading {
+                cluster.checks.greeted(bytes, by: self)
+            } else if !bytes.isEmpty {
+                cluster.send(bytes, to: link, by: self)
+            }
+            if output.disposition == .finish { close(link) }
+        }
+        server?.flushed(at: hubTime)
+    }
+
+    // MARK: Connections
+
+    /// - Returns: `false` where the node does not lead, and says so, or does not listen at all.
+    func accept(_ link: Link) -> Bool {
+        guard isUp, !isPaused, !isStopped else { return false }
+        // The greeting says so. A daemon tells its server each second.
+        if !isLeading, var standing = member?.standing(at: monotonic) {
+            if cluster.bug == .silentLeaderNamed {
+                standing.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
+            }
+            server?.stands(standing)
+        }
+        guard let id = server?.connected(at: hubTime) else { return false }
+        link.session = id
+        links[id] = link
+        turn()
+        guard !isLeading else { return true }
+        // The lobby's greeting sends the client on.
+        if link.session != nil { server?.disconnected(id) }
+        link.session = nil
+        links[id] = nil
+        return false
+    }
+
+    func received(_ bytes: [UInt8], on link: Link) {
+        guard link.session != nil else { return }
+        link.arrived.append(bytes)
+        readArrived(on: link)
+        perform()
+    }
+
+    private func readArrived(on link: Link) {
+        guard let id = link.session, !link.isPaused, !link.arrived.isEmpty else { return }
+        let bytes = link.arrived.take(link.arrived.count)
+        if server?.received(bytes.span, from: id, at: hubTime) == false { link.isPaused = true }
+    }
+
+    private func resume(_ link: Link) {
+        link.isPaused = false
+        readArrived(on: link)
+        if link.arrived.isEmpty, link.hasEndArrived, let id = link.session {
+            link.hasEndArrived = false
+            server?.inputEnded(id)
+        }
+    }
+
+    func inputEnded(_ link: Link) {
+        guard let id = link.session else { return }
+        if link.arrived.isEmpty { server?.inputEnded(id) } else { link.hasEndArrived = true }
+        perform()
+    }
+
+    func lost(_ link: Link) {
+        guard let id = link.session else { return }
+        link.session = nil
+        links[id] = nil
+        server?.disconnected(id)
+        perform()
+    }
+
+    private func close(_ link: Link) {
+        if let id = link.session {
+            links[id] = nil
+            server?.disconnected(id)
+        }
+        link.session = nil
+        cluster.ended(link)
+    }
+
+    /// - Parameter farewell: The last line to each.
+    func closeAll(telling farewell: [UInt8]) {
+        // A client may have left one link and opened another: the order must not hang on that of a dictionary.
+        for link in links.sorted(by: { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }).map(
+            \.value)
+        {
+            if !farewell.isEmpty, isUp { cluster.send(farewell, to: link, by: self) }
+            link.session = nil
+            cluster.ended(link)
+        }
+        links = [:]
+        tampering.connectionsEnded()
+    }
+
+    // MARK: The actions of the member, as `telltaled` performs them
+
+    func perform(_ action: Member.Action) {
+        guard !tampering.holds(action) else { return }
+        switch action {
+        case .append(let bytes, let after, let token):
+            sent[token] = sent[token] ?? cluster.now
+            tampering.append(bytes, after: after, token: token, of: self)
+        case .read(let from): cluster.log.read(from: from, for: self)
+        case .holdReading(let isHeld): hold(isHeld)
+        case .beat(let beat):
+            cluster.noteBeat(beat)
+            cluster.log.beat(beat, from: self)
+        case .keep(let records, let mark, let epoch): keep(records, mark, epoch)
+        case .lead(let term, _, let farewell): lead(term: term, farewell: farewell)
+        case .settle(let outcome): settle(outcome)
+        case .standDown(let farewell, let reason, let isEnding): standDown(reason, farewell, isEnding: isEnding)
+        case .abandon: cluster.trace?(cluster.now, index, "ends without the log")
+        case .follow: break
+        case .writeSnapshot(let pruning):
+            guard let snapshot = member?.snapshot else { return member?.snapshotWritten(isWritten: false) ?? () }
+            writeSnapshot(tampering.taken(snapshot, isLeader: false, by: self), pruning, for: .standby)
+        case .askOfBases(let request): cluster.log.ask(tampering.asked(request, of: self), from: self)
+        case .beginBase: beginBase()
+        case .giveBasePiece:
+            member?.basePiece(basePieces.isEmpty ? nil : basePieces.removeFirst(), at: hubTime)
+        case .endBase(let id, let isWhole):
+            basePieces = []
+            cluster.trace?(cluster.now, index, "base \(id) is \(isWhole ? "made" : "given up")")
+            if isWhole { cluster.madeBase() }
+        case .loadBase(let sequence): takeBaseStep { try copy.beginBase(at: sequence) }
+        case .loadBaseChunk(let bytes): takeBaseStep { try copy.appendToBase(bytes) }
+        case .abandonBase: takeBaseStep { try copy.abandonBase() }
+        case .installBase(_, let link, let mark, let epoch): install(link, mark, epoch)
+        case .warn(let text):
+            cluster.trace?(cluster.now, index, "warns: \(text)")
+            cluster.checks.tells()
+        case .differs(let texts):
+            cluster.trace?(cluster.now, index, "differs: \(texts.joined(separator: "; "))")
+        case .stop(let reason): stop(reason)
+        case .refuse: giveWay()
+        }
+    }
+
+    /// A disk that refuses ends the process, and this one has room.
+    private func onDisk(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            cluster.violated("P9", "the disk of \(name) refuses: \(error)")
+        }
+    }
+
+    private func keep(_ records: [JournalRecord], _ mark: [UInt8], _ epoch: UInt64) {
+        if cluster.bug == .lossForgotten, (try? LogReader(mark: mark))?.loss != nil { return }
+        let records = tampering.kept(records, in: copy)
+        let before = copy.lastSequence
+        onDisk { try copy.keep(records, mark: mark, epoch: epoch) }
+        cluster.checks.copied(records, by: self)
+        if before / 16 < copy.lastSequence / 16 { noteHash() }
+    }
+
+    /// For a while everything that its disk is given waits.
+    func hangDisk(for span: Int64) {
+        guard isUp, !isPaused, !isStopped, mover == nil else { return }
+        cluster.trace?(cluster.now, index, "has a disk that hangs for \(span) ms")
+        member?.copyIsBehind(true, at: hubTime)
+        perform()
+        schedule(after: span) { [self] in
+            member?.copyIsBehind(false, at: hubTime)
+            perform()
+        }
+    }
+
+    private func hold(_ isHeld: Bool) {
+        guard isHeld || cluster.bug != .readingNeverGoesOn else { return }
+        cluster.trace?(cluster.now, index, isHeld ? "reads no further" : "reads on")
+        isReadingHeld = isHeld
+        guard !isHeld, let from = heldRead.take() else { return }
+        cluster.log.read(from: from, for: self)
+    }
+
+    private func settle(_ outcome: SyncOutcome) {
+        if case .durable = outcome {
+            cluster.checks.mayAcknowledge(self)
+            cluster.checks.acknowledged(batch, by: self, term: member?.replica.term ?? 0)
+        }
+        batch = []
+        server?.synced(outcome, at: hubTime)
+        // As `telltaled` does: what the batch shows leaves before the next action of the member.
+        performWhereServing()
+    }
+
+    private func standDown(_ reason: String, _ farewell: [UInt8], isEnding: Bool) {
+        cluster.trace?(cluster.now, index, "stands down: \(reason)")
+        if cluster.bug == .settledWhenDeposed, !batch.isEmpty {
+            server?.synced(.durable(duration: .zero, wait: .zero), at: hubTime)
+            performWhereServing()
+        }
+        batch = []
+        endLead()
+        tampering.stoodDown()
+        // From a snapshot the process that follows starts.
+        if isEnding, server?.isCommitting == false, let snapshot = server?.snapshot() {
+            lastSnapshot = tampering.taken(snapshot, isLeader: true, by: self)
+        }
+        closeAll(telling: farewell)
+        if let lobby = member?.lobby(at: monotonic) { serve(with: lobby) }
+        guard !isEnding else { return endInOrder() }
+        // Behind all that was given to the disk.
+        schedule(after: cluster.diskDelay()) { [self] in
+            guard let hub = recoveredHub() else { return }
+            member?.recovered(hub, snapshotSequence: copy.snapshotSequence, at: hubTime)
+            noteHash()
+            perform()
+        }
+    }
+
+    // MARK: The end
+
+    /// SIGTERM.
+    func terminate() {
+        guard isUp, !isPaused, !isStopped, !isEnding else { return }
+        cluster.trace?(cluster.now, index, "is to end")
+        isEnding = true
+        let waits = member?.end(at: hubTime) == true
+        perform()
+        if !waits { endInOrder() }
+    }
+
+    /// Writes the last snapshot behind what the disk was given, and ends.
+    private func endInOrder() {
+        closeAll(telling: [])
+        let own = member?.snapshot.map { tampering.taken($0, isLeader: false, by: self) }
+        guard let snapshot = lastSnapshot.take() ?? own ?? nil else { return ended() }
+        writeSnapshot(snapshot, Pruning(), for: .server(serverNumber))
+    }
+
+    // MARK: Snapshots
+
+    func writeSnapshot(_ snapshot: TakenSnapshot, _ pruning: Pruning, for asker: SnapshotTurns<TakenSnapshot>.Asker) {
+        let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
+        member?.isWritingSnapshot = snapshots.isWriting
+        if let begins { begin(begins) }
+        if let refused { tell(refused, isWritten: false) }
+    }
+
+    private func begin(_ request: SnapshotTurns<TakenSnapshot>.Request) {
+        let sequence = request.content.sequence
+        schedule(after: cluster.diskDelay()) { [self] in
+            var isBegun = false
+            onDisk {
+                isBegun = try copy.beginSnapshot(at: sequence, request.pruning, prunesEarly: tampering.prunesEarly)
+            }
+            guard isBegun else { return snapshotEnded(isWritten: false) }
+            cluster.trace?(cluster.now, index, "writes a snapshot of record \(sequence)")
+            schedule(after: cluster.diskDelay()) { [self] in
+                onDisk { try copy.finishSnapshot(request.content.chunks, of: sequence) }
+                cluster.wroteSnapshot()
+                snapshotEnded(isWritten: true)
+            }
+        }
+    }
+
+    private func snapshotEnded(isWritten: Bool) {
+        let (asker, next) = snapshots.ended()
+        member?.isWritingSnapshot = snapshots.isWriting
+        if let next { begin(next) }
+        if let asker { tell(asker, isWritten: isWritten) }
+        perform()
+    }
+
+    private func tell(_ asker: SnapshotTurns<TakenSnapshot>.Asker, isWritten: Bool) {
+        switch asker {
+        case .server(let number) where number == serverNumber:
+            if isEnding { ended() } else { server?.snapshotWritten(isWritten: isWritten) }
+        case .server: break
+        case .standby: member?.snapshotWritten(isWritten: isWritten)
+        }
+    }
+
+    // MARK: Bases
+
+    private func beginBase() {
+        // A batch under way is nothing that the log has.
+        let isOpen = isLeading && server?.isCommitting == true
+        let snapshot = isOpen ? nil : isLeading ? server?.snapshot() : member?.snapshot
+        cluster.trace?(cluster.now, index, "makes a base with record \(snapshot?.sequence ?? 0)")
+        basePieces = []
+        if let snapshot {
+            var cutter = BaseCutter(length: member?.pieceLength ?? cluster.weather.bases.pieceBytes)
+            let taken = tampering.base(tampering.taken(snapshot, isLeader: isLeading, by: self))
+            for chunk in taken.chunks { basePieces += cutter.add(chunk) }
+            if let last = cutter.end() { basePieces.append(last) }
+        }
+        member?.baseBegan(at: snapshot?.sequence, now: hubTime)
+        noteHash()
+    }
+
+    private func takeBaseStep(_ body: () throws -> Void) {
+        onDisk(body)
+        schedule(after: cluster.diskDelay()) { [self] in
+            member?.baseStepTaken(at: hubTime)
+            perform()
+        }
+    }
+
+    private func install(_ link: UInt64, _ mark: [UInt8], _ epoch: UInt64) {
+        takeBaseStep { try copy.finishBase(link: link, mark: mark, epoch: epoch) }
+        cluster.trace?(cluster.now, index, "has a base: record \(copy.chain.sequence), message \(copy.reader.position)")
+        cluster.loadedBase(by: self)
+        schedule(after: cluster.diskDelay()) { [self] in
+            guard let hub = recoveredHub() else { return }
+            cluster.checks.hashed(hub.stateHash, at: hub.lastRecordSequence, by: self)
+            member?.baseInstalled(hub, at: hubTime)
+            perform()
+        }
+    }
+
+    // MARK: An operator moves the history, with the folder of this node
+
+    private struct Mover {
+        var move: HistoryMove
+        let journal: InMemoryJournal
+        /// The folder as it was, for a command that dies before it is changed.
+        let before: InMemoryJournal.Contents
+        /// It dies in the place of one more message or question than this; `nil` = it lives to its end.
+        var stepsLeft: Int?
+        var wake = 0
+        let ended: (End) -> Void
+    }
+
+    enum End {
+        case done, killed
+        case refused(HistoryMove.Refusal)
+    }
+
+    /// - Parameter steps: It dies in the place of its next message or question, or of its last write.
+    func move(_ direction: HistoryMove.Direction, dyingBehind steps: Int?, ended: @escaping (End) -> Void) {
+        beginProcess()
+        cluster.trace?(cluster.now, index, "moves \(copy.lastSequence) records: \(direction)")
+        let journal = InMemoryJournal(copy.contents)
+        do throws(HistoryMove.Refusal) {
+            let move = try HistoryMove(
+                direction, of: journal, cluster: SimulatedCluster.name, node: name, release: "1",
+                instance: cluster.newEpoch(), wall: wall, at: monotonic)
+            mover = Mover(move: move, journal: journal, before: copy.contents, stepsLeft: steps, ended: ended)
+            performMove()
+        } catch {
+            leave()
+            ended(.refused(error))
+        }
+    }
+
+    func told(_ event: LogEvent) {
+        mover?.move.take(event, at: monotonic)
+        performMove()
+    }
+
+    private func performMove() {
+        while let action = mover?.move.nextAction() {
+            switch action {
+            case .append(let bytes, let after, let token):
+                guard lives() else { return }
+                cluster.log.append(bytes, after: after, token: token, from: self)
+            case .read(let from): cluster.log.read(from: from, for: self)
+            case .beat(let beat):
+                cluster.noteBeat(beat)
+                cluster.log.beat(beat, from: self)
+            case .ask(let request):
+                guard lives() else { return }
+                cluster.log.ask(request, from: self)
+            case .progress: break
+            case .warn(let text): cluster.trace?(cluster.now, index, "warns: \(text)")
+            case .done: endMove(mover?.stepsLeft == nil ? .done : .killed)
+            case .refuse(let refusal): endMove(.refused(refusal))
+            }
+        }
+        guard let deadline = mover?.move.deadline, deadline < .distantFuture else { return }
+        mover?.wake += 1
+        let wake = mover?.wake
+        schedule(after: max(1, deadline.milliseconds(since: monotonic).count)) { [self] in
+            guard wake == mover?.wake else { return }
+            mover?.move.tick(at: monotonic)
+            performMove()
+        }
+    }
+
+    private func lives() -> Bool {
+        guard let left = mover?.stepsLeft else { return true }
+        mover?.stepsLeft = left - 1
+        if left == 0 { endMove(.killed) }
+        return left > 0
+    }
+
+    private func endMove(_ end: End) {
+        guard let mover = mover.take() else { return }
+        var contents = mover.journal.contents
+        if case .killed = end, mover.stepsLeft ?? -1 >= 0 { contents = mover.before }
+        if case .done = end { contents = tampering.moved(contents, from: mover.before) }
+        copy = LocalCopy(contents)
+        leave()
+        mover.ended(end)
+    }
+
+    /// A folder that left its log is served by one daemon for a while, which decides what is due.
+    func serveAlone() throws {
+        let configuration = cluster.configuration
+        let hub = try Hub.recovered(from: InMemoryJournal(copy.contents), configuration)
+        var clock = HybridClock(wall: wall, lastRecord: hub.lastRecordTime, monotonic: monotonic)
+        let time = clock.reading(wall: wall, monotonic: monotonic)
+        let now = HubTime(time: time, wall: wall, monotonic: monotonic)
+        var server = try Standby(hub).takeOver(
+            beginningWith: [], settings: configuration.decisions, configuration: ServerConfiguration())
+        server.turn(at: now)
+        var records: [JournalRecord] = []
+        while let action = server.nextAction(at: now) { if case .append(let part, _) = action { records += part } }
+        guard !records.isEmpty else { return }
+        cluster.trace?(cluster.now, index, "decides \(records.count) records by itself")
+        let journal = InMemoryJournal(copy.contents)
+        try journal.append(records)
+        copy = LocalCopy(journal.contents)
+        cluster.log.goOn(with: records)
     }
 }

@@ -200,7 +200,7 @@ final class ClusterTampering {
         default: return server
         }
         let configuration = node.cluster.configuration
-        return try Standby(try ClusterRecovery.hub(of: contents, configuration: configuration)).takeOver(
+        return try Standby(try .recovered(from: InMemoryJournal(contents), configuration)).takeOver(
             beginningWith: kinds, settings: configuration.decisions, configuration: ServerConfiguration())
     }
 
@@ -222,14 +222,14 @@ final class ClusterTampering {
             if case .append(let part, _) = action { records += part }
         }
         try? node.copy.keepWithoutMark(records)
-        node.cluster.copied(records, by: node)
+        node.cluster.checks.copied(records, by: node)
     }
 
     /// The server of a leader has decided a batch.
     func decided(_ records: [JournalRecord], by node: ClusterNode) {
         guard bug == .copiedBeforeStored else { return }
         try? node.copy.keepWithoutMark(records)
-        node.cluster.copied(records, by: node)
+        node.cluster.checks.copied(records, by: node)
     }
 
     /// The records that the copy does not have yet.
@@ -270,29 +270,24 @@ final class ClusterTampering {
     /// The bug makes a base fit what is there: its manifest is made anew from the pieces, or with the epoch of the node.
     func answered(_ answer: BaseAnswer, to node: ClusterNode) -> BaseAnswer {
         guard let reader = node.member?.replica.reader else { return answer }
-        switch (bug, answer) {
-        case (.incompleteBaseUsed, .list(let stored, let extent)):
+        guard case .list(let stored, let extent) = answer, let log = node.cluster.log else { return answer }
+        switch bug {
+        case .incompleteBaseUsed:
             return .list(
                 stored.map { base in
                     edit(base) { manifest in
                         manifest.pieceCount = base.pieceCount
-                        manifest.checksum = node.cluster.log.bases.checksum(of: base.id)
+                        manifest.checksum = log.bases.checksum(of: base.id)
                     }
                 }, extent)
-        case (.foreignBaseTaken, .list(let stored, let extent)):
+        case .foreignBaseTaken, .chainUncheckedAtBase:
             return .list(
                 stored.map { base in
                     edit(base) { manifest in
-                        manifest.reader = unchecked(
-                            manifest.reader, epoch: reader.epoch ?? manifest.reader.epoch, node.cluster.log)
-                    }
-                }, extent)
-        case (.chainUncheckedAtBase, .list(let stored, let extent)):
-            return .list(
-                stored.map { base in
-                    edit(base) { manifest in
-                        guard manifest.reader.epoch == node.cluster.log.epoch else { return }
-                        manifest.reader = unchecked(manifest.reader, epoch: manifest.reader.epoch, node.cluster.log)
+                        let own = manifest.reader.epoch
+                        guard bug == .foreignBaseTaken || own == log.epoch else { return }
+                        let epoch = bug == .foreignBaseTaken ? reader.epoch ?? own : own
+                        manifest.reader = unchecked(manifest.reader, epoch: epoch, log)
                     }
                 }, extent)
         default: return answer
@@ -346,5 +341,30 @@ final class ClusterTampering {
             if line.starts(with: "DO ".utf8) { requests += line } else { waiting[session, default: []] += line }
         }
         return requests
+    }
+
+    // MARK: Moves of the history
+
+    /// The folder as a command leaves it.
+    func moved(_ contents: InMemoryJournal.Contents, from before: InMemoryJournal.Contents) -> InMemoryJournal.Contents
+    {
+        guard bug == .leftWithoutTail, contents.mark == nil else { return contents }
+        var left = before
+        (left.mark, left.formerMark) = (nil, contents.formerMark)
+        return left
+    }
+
+    /// The folder as a command finds it that takes it into a log.
+    func moving(_ contents: InMemoryJournal.Contents) -> InMemoryJournal.Contents {
+        guard bug == .termsCountedAnew else { return contents }
+        var moving = contents
+        moving.formerMark = nil
+        return moving
+    }
+
+    /// The direction of an interrupted restore that is run again.
+    func again(_ direction: HistoryMove.Direction) -> HistoryMove.Direction {
+        guard bug == .restoreBegunAnew, case .anew(let epoch) = direction else { return direction }
+        return .intoLog(epoch: epoch)
     }
 }

@@ -3,6 +3,8 @@ import Replication
 /// The bases of a simulated engine. Whole ones stay whole, but for one at a time.
 struct SimulatedBases {
     private var stored: [String: (pieces: [[UInt8]], manifest: [UInt8]?)] = [:]
+    /// The ends of the ids of bases that are not what they say.
+    private static let (foreign, misplaced) = ("-7-1", "-7-2")
     /// The base that was damaged.
     private(set) var damaged: String?
 
@@ -34,7 +36,7 @@ struct SimulatedBases {
     /// The whole bases, oldest first, but for the damaged one.
     var whole: [BaseManifest] {
         stored.compactMap { id, base in
-            guard id != damaged, !id.hasSuffix("-7-1"), !id.hasSuffix("-7-2"), let bytes = base.manifest,
+            guard id != damaged, !id.hasSuffix(Self.foreign), !id.hasSuffix(Self.misplaced), let bytes = base.manifest,
                 let manifest = try? BaseManifest(decoding: bytes),
                 manifest.pieceCount == base.pieces.count
             else { return nil }
@@ -47,28 +49,28 @@ struct SimulatedBases {
     /// - Parameter messages: Of the log.
     mutating func suffer(_ random: inout SimulationRandom, epoch: UInt64?, _ messages: [[UInt8]]) -> String {
         guard let newest = whole.last, var base = stored[newest.id] else { return "stays as it is" }
-        if random.chance(400) {
+        /// Stores the newest base once more, under a manifest that tells another epoch or place.
+        func storeAgain(_ suffix: String, epoch: UInt64?, position: Int64) -> String {
             var manifest = newest
             let reader = newest.reader
             manifest.reader = LogReader(
-                cluster: reader.cluster, epoch: (epoch ?? 0) ^ 1, position: reader.position + 3,
-                digests: reader.digests, chain: reader.chain, leader: reader.leader)
-            manifest.id = "\(manifest.reader.position)-7-1"
+                cluster: reader.cluster, epoch: epoch, position: position, digests: reader.digests, chain: reader.chain,
+                leader: reader.leader)
+            manifest.id = "\(position)\(suffix)"
             stored[manifest.id] = (base.pieces, manifest.encoded())
+            return manifest.id
+        }
+        let reader = newest.reader
+        if random.chance(400) {
+            _ = storeAgain(Self.foreign, epoch: (epoch ?? 0) ^ 1, position: reader.position + 3)
             return "of another epoch is stored"
         }
         if random.chance(300) {
-            var manifest = newest
-            let reader = newest.reader
             // Behind a leader that says the same twice it is as good a base as the other one.
             let place = Int(reader.position)
             if place < messages.count, place > 0, messages[place] == messages[place - 1] { return "stays as it is" }
-            manifest.reader = LogReader(
-                cluster: reader.cluster, epoch: reader.epoch, position: reader.position + 1,
-                digests: reader.digests, chain: reader.chain, leader: reader.leader)
-            manifest.id = "\(manifest.reader.position)-7-2"
-            stored[manifest.id] = (base.pieces, manifest.encoded())
-            return "tells another place: \(manifest.id)"
+            return "tells another place: "
+                + storeAgain(Self.misplaced, epoch: reader.epoch, position: reader.position + 1)
         }
         guard damaged == nil, whole.count >= 2 else { return "stays as it is" }
         damaged = newest.id

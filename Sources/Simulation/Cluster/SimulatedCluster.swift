@@ -28,7 +28,7 @@ final class SimulatedCluster: Environment {
     var isMoving = false
     var moves = 0
     /// Of the newest history that began anew; `nil` = none did.
-    var restoredEpoch: UInt64?
+    private var restoredEpoch: UInt64?
     private(set) var inputCount = 0
     private var queue = TimedQueue<() -> Void>()
     var random: SimulationRandom
@@ -39,7 +39,7 @@ final class SimulatedCluster: Environment {
     /// Where each client tries next.
     private var addresses: [Int] = []
     private var beatTimes: [String: Int64] = [:]
-    let checks = ClusterChecks()
+    private(set) lazy var checks = ClusterChecks(self)
     private(set) var takeovers = 0
     private(set) var baseCount = 0
     private(set) var joinCount = 0
@@ -148,7 +148,7 @@ final class SimulatedCluster: Environment {
             plan(1) { [self] in
                 let before = log.messages
                 log.suffer(engineBug)
-                checks.engineFailed(engineBug, before: before, self)
+                checks.engineFailed(engineBug, before: before)
             }
         }
         plan(weather.limits) { [self] in log.limitMessages() }
@@ -177,7 +177,7 @@ final class SimulatedCluster: Environment {
         let latest = now + 300_000
         while ledger.violations.isEmpty, !isQuiet, now < latest { pass(until: now + 1_000) }
         guard ledger.violations.isEmpty else { return }
-        checks.finish(self, isQuiet: isQuiet)
+        checks.finish(isQuiet: isQuiet)
     }
 
     private var isQuiet: Bool {
@@ -223,32 +223,18 @@ final class SimulatedCluster: Environment {
     func newEpoch() -> UInt64 { random.next() }
     func noteBeat(_ beat: Beat) { beatTimes["\(beat.instance) \(beat.number)"] = now }
     func beatTime(of beat: Beat) -> Int64 { beatTimes["\(beat.instance) \(beat.number)"] ?? 0 }
-    func stored(_ records: [JournalRecord]) { checks.stored(records, self) }
-    func acknowledged(_ records: [JournalRecord], by node: ClusterNode, term: Int64) {
-        checks.acknowledged(records, by: node, term: term, self)
-    }
-    func mayAcknowledge(_ node: ClusterNode) { checks.mayAcknowledge(node, self) }
-    func copied(_ records: [JournalRecord], by node: ClusterNode) { checks.copied(records, by: node, self) }
-    func hashed(_ hash: UInt64, at sequence: Int64, by node: ClusterNode) {
-        checks.hashed(hash, at: sequence, by: node, self)
-    }
-    func began(_ term: Int64, behind former: Int64) { checks.began(term, behind: former, self) }
-    func stopped(_ node: ClusterNode, _ reason: String) { checks.stopped(node, reason, self) }
-    func warns() { checks.tells() }
     func madeBase() { baseCount += 1 }
     func loadedBase(by node: ClusterNode) {
         joinCount += 1
-        checks.loaded(by: node, self)
+        checks.loaded(by: node)
     }
     func wroteSnapshot() { snapshotCount += 1 }
     func diskDelay() -> Int64 { random.pick(0...weather.slowestDisk) }
-    func greeted(_ bytes: [UInt8], by node: ClusterNode) { checks.greeted(bytes, by: node, self) }
-    func purged(before: Int64, by index: Int) { checks.purged(before: before, by: index, self) }
     func leads(_ node: ClusterNode) { takeovers += 1 }
 
     // MARK: Network
 
-    func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
+    private func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
 
     func connect(_ client: any SimulatedClient) -> Link {
         let link = Link(client: client.index, capacity: 1 << 24, generation: 0)
@@ -303,7 +289,7 @@ final class SimulatedCluster: Environment {
 
     /// A node writes.
     func send(_ bytes: [UInt8], to link: Link, by node: ClusterNode) {
-        checks.written(bytes, by: node, self)
+        checks.written(bytes, by: node)
         link.buffered += bytes.count
         let arrival = link.arrivalAtClient(now + wireDelay())
         schedule(after: arrival - now) { [self] in
@@ -336,4 +322,233 @@ final class SimulatedCluster: Environment {
 
     /// A connection ends with its leader: what it owed is asked for again at the next one.
     func wasHungUp(_ link: Link) -> Bool { false }
+
+    // MARK: Ends of processes
+
+    func kill(_ node: ClusterNode, wiping: Bool) {
+        guard node.isUp else { return }
+        let lostCount = random.chance(300) ? random.below(8) : 0
+        node.kill(losing: lostCount)
+        if wiping { wipe(node) }
+        checks.lost(node, isWhole: lostCount == 0 && !wiping)
+        startLater(node)
+    }
+
+    private func wipe(_ node: ClusterNode) {
+        trace?(now, node.index, "its folder is wiped")
+        node.wipe()
+    }
+
+    /// A node has stopped because the engine lost messages. It is started again as it is, or with an empty folder, or stays ended.
+    func startAgain(_ node: ClusterNode) {
+        // Behind this moment the node has too little time to report the loss a second time.
+        guard checks.hasEngineBug, now < weather.span + 40_000, random.chance(800) else { return }
+        let wipes = random.chance(300)
+        schedule(after: random.pick(weather.stops)) { [self] in
+            if node.isStopped { kill(node, wiping: wipes) }
+        }
+    }
+
+    // MARK: The end of all processes at once
+
+    /// Everything is killed at once, and comes back. Where each node can lead, one does soon behind the engine's election: no lease of
+    /// a process that is gone is waited for.
+    func blackOut() {
+        isDark = true
+        trace?(now, -1, "everything is killed")
+        let isLed = log.isLed
+        log.blackOut()
+        mendSync()
+        for node in nodes {
+            if node.isUp {
+                node.kill(losing: 0)
+                checks.lost(node, isWhole: true)
+            }
+            schedule(after: random.pick(200...1_500)) { node.start() }
+        }
+        schedule(after: log.electionEnd - now + Self.darkness) { [self] in
+            isDark = false
+            let isTrusted = weather.skews.allSatisfy { abs($0) < ReplicaSettings().trustedSkew.count }
+            guard isLed, isTrusted, !nodes.contains(where: \.isOutdated), !nodes.contains(where: \.isLeading) else {
+                return
+            }
+            violated("P4", "nobody leads \(Self.darkness) ms behind the engine's election, and all processes run")
+        }
+    }
+
+    private static let darkness: Int64 = 1_500
+
+    // MARK: An operator moves the history into another log
+
+    /// A command of an operator: with the folder of a node, in a direction, and the step that follows.
+    private struct Move {
+        let node: ClusterNode
+        /// Each run of a restore draws an epoch of its own.
+        let direction: (_ random: inout SimulationRandom) -> HistoryMove.Direction
+        let then: () -> Void
+    }
+
+    /// Every node stops, the command runs, maybe several times, and every node starts.
+    private func moveHistory() {
+        guard !checks.hasEngineBug, log.epoch != nil else { return }
+        isMoving = true
+        trace?(now, -1, "every node stops: the history moves")
+        for node in nodes where node.isUp { node.kill(losing: random.chance(300) ? random.below(8) : 0) }
+        log.mend()
+        schedule(after: random.pick(500...3_000)) { [self] in beginMove() }
+    }
+
+    private var mostAdvanced: ClusterNode? {
+        nodes.filter { $0.copy.epoch == log.epoch && !$0.isOutdated }.max {
+            $0.copy.lastSequence < $1.copy.lastSequence
+        }
+    }
+
+    private func beginMove() {
+        guard let most = mostAdvanced else { return endMove() }
+        guard random.chance(500), most.copy.lastSequence == log.records.count else {
+            let node = nodes[random.below(nodes.count)]
+            return leave(node.copy.epoch == log.epoch ? node : most)
+        }
+        log.beginAnew(behind: most.copy.reader.term)
+        run(Move(node: most, direction: { .anew(epoch: $0.next()) }) { [self] in restored(most) })
+    }
+
+    private func leave(_ node: ClusterNode) {
+        let move = Move(node: node, direction: { _ in .outOfLog }) { [self] in
+            checks.left(node)
+            do {
+                if random.chance(500) { try node.serveAlone() }
+            } catch {
+                violated("P9", "the folder of \(node.name) does not recover: \(error)")
+            }
+            log.beginAnew(behind: log.reader.term)
+            node.copy = LocalCopy(node.tampering.moving(node.copy.contents))
+            let epoch = node.copy.contents.epoch
+            run(Move(node: node, direction: { _ in .intoLog(epoch: epoch) }) { [self] in moved(node) })
+        }
+        run(move)
+    }
+
+    /// Runs it, kills it in the middle at times, and runs it again.
+    private func run(_ move: Move, _ runs: Int = 0) {
+        schedule(after: random.pick(300...1_000)) { [self] in
+            let direction = move.direction(&random)
+            let steps = random.chance(runs > 0 ? 300 : 600) ? random.below(8) : nil
+            move.node.move(runs > 0 ? move.node.tampering.again(direction) : direction, dyingBehind: steps) {
+                [self] end in
+                switch end {
+                case .done: move.then()
+                case .killed:
+                    trace?(now, move.node.index, "the move is killed")
+                    run(move, runs + 1)
+                case .refused(let refusal): refused(refusal, move, direction, runs)
+                }
+            }
+        }
+    }
+
+    private func refused(
+        _ refusal: HistoryMove.Refusal, _ move: Move, _ direction: HistoryMove.Direction, _ runs: Int
+    ) {
+        trace?(now, move.node.index, "does not move: \(refusal.reason)")
+        let isBehind = refusal.kind == .failure && refusal.reason.hasPrefix("the log begins with")
+        switch direction {
+        case .outOfLog where isBehind || move.node.isOutdated:
+            // The folder is behind the beginning of the log, or of the log before: that of another node leaves.
+            if let most = mostAdvanced, most !== move.node { leave(most) } else { endMove() }
+        // The engine has not answered.
+        case _ where refusal.kind == .failure && runs < 8: run(move, runs + 1)
+        default: violated("P4", "the move of the history is refused: \(refusal.reason)")
+        }
+    }
+
+    private func restored(_ node: ClusterNode) {
+        restoredEpoch = log.epoch
+        moved(node)
+    }
+
+    private func moved(_ node: ClusterNode) {
+        checks.moved(node)
+        moves += 1
+        for other in nodes where other !== node {
+            if random.chance(600) { other.wipe() } else { other.isOutdated = other.copy.reader.position > 0 }
+        }
+        endMove()
+    }
+
+    private func endMove() {
+        isMoving = false
+        for node in nodes { schedule(after: random.pick(0...3_000)) { node.start() } }
+    }
+
+    /// A node has stopped on a copy of the log that was removed: an operator gives it an empty folder.
+    func retire(_ node: ClusterNode) {
+        schedule(after: random.pick(200...3_000)) { [self] in
+            guard node.isOutdated, !isMoving else { return }
+            if node.isUp { node.kill(losing: 0) }
+            node.wipe()
+            node.start()
+        }
+    }
+
+    // MARK: A second process with the name of a node
+
+    private static let memory: Int64 = 30_000
+    /// So many seconds two processes of one name may run beside each other, where both hear the other.
+    private static let patience = 20
+
+    private var namesake: ClusterNode? { nodes.first(where: \.isNamesake) }
+
+    /// The process begins while the node runs, or both begin at once.
+    private func beginNamesake() {
+        guard let namesake, !namesake.isUp else { return }
+        let node = nodes[namesake.slot]
+        trace?(now, namesake.index, "is given the name of \(node.name)")
+        if random.chance(400) { namesake.copy = LocalCopy(node.copy.contents) }
+        if random.chance(400) {
+            node.kill(losing: 0)
+            schedule(after: 1_000) { node.start() }
+            schedule(after: 1_000 + random.pick(0...3)) { namesake.startAsNamesake() }
+        } else {
+            namesake.startAsNamesake()
+        }
+        schedule(after: random.pick(5_000...60_000)) { [self] in endNamesake() }
+        watchNamesakes()
+    }
+
+    /// An operator ends the second process.
+    private func endNamesake() {
+        guard let namesake else { return }
+        namesake.kill(losing: 0)
+    }
+
+    private func watchNamesakes(_ seconds: Int = 0, life: Int = 0) {
+        schedule(after: 1_000) { [self] in
+            guard let namesake, !isCalm else { return }
+            let both = [namesake, nodes[namesake.slot]]
+            let isHeard = both.allSatisfy { $0.isUp && !$0.isPaused && !$0.isStopped && log.links[$0.index] == .whole }
+            let now = both.reduce(0) { $0 + $1.generation }
+            let next = isHeard && now == life ? seconds + 1 : 0
+            guard next <= Self.patience else {
+                return violated("P4", "two processes run as \(namesake.name), and have for \(next) s")
+            }
+            watchNamesakes(next, life: now)
+        }
+    }
+
+    /// Whether another process than the one of this node has run with its name just now.
+    func hadNamesake(_ node: ClusterNode) -> Bool {
+        guard let namesake, namesake.slot == node.slot else { return false }
+        let other = node.isNamesake ? nodes[node.slot] : namesake
+        return other.isUp || other.endedAt.map { now - $0 < Self.memory } ?? false
+    }
+
+    /// A process has ended for the sake of another one of its name. The service manager starts it again.
+    func gaveWay(_ node: ClusterNode) {
+        guard hadNamesake(node) else {
+            return violated("P4", "\(node.name) gives way to a namesake, and none has run")
+        }
+        if !node.isNamesake { startLater(node) }
+    }
 }
