@@ -54,8 +54,7 @@ struct RecordCommand: ParsableCommand {
             do throws(NamedFile.Failure) {
                 try NamedFile.write(text, to: file)
             } catch {
-                complain("telltale-sim: \(error)")
-                throw ExitCode.failure
+                throw ExitCode.failed(error)
             }
         }
         let keys = Set(recording.entries.map(\.key)).count

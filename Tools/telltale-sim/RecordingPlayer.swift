@@ -75,13 +75,8 @@ final class RecordingPlayer {
 
     func run() throws -> Outcome {
         defer { loop.shutDown() }
-        var configuration = ClientConfiguration(
-            name: "telltale-sim-replay", eventIDPrefix: "replay-\(UInt64.random(in: 0..<(1 << 32)))")
-        configuration.keepsRows = false
-        configuration.reconnects = false
-        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
-            [unowned self] _, event in
-            heard(event)
+        let prefix = "replay-\(UInt64.random(in: 0..<(1 << 32)))"
+        let client = try connect("telltale-sim-replay", eventIDPrefix: prefix) { [unowned self] _, event in heard(event)
         }
         self.client = client
         timer = try TimerHandle(on: loop) { [unowned self] _ in play() }
@@ -92,6 +87,21 @@ final class RecordingPlayer {
         house?.close()
         client.close()
         return outcome ?? .failed("interrupted")
+    }
+
+    /// A connection that ends with the first failure.
+    private func connect(
+        _ name: String, eventIDPrefix: String, onEvent: @escaping Client.OnEvent
+    ) throws -> Client {
+        var configuration = ClientConfiguration(name: name, eventIDPrefix: eventIDPrefix)
+        configuration.keepsRows = false
+        configuration.reconnects = false
+        return try Client(to: link.endpoint, configuration: configuration.through(link), on: loop, onEvent: onEvent)
+    }
+
+    /// Notes a reply that is a refusal.
+    private func note(_ reply: Reply) {
+        if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
     }
 
     private func end(_ outcome: Outcome) {
@@ -127,8 +137,7 @@ final class RecordingPlayer {
     }
 
     private func replied(_ id: RequestID, _ reply: Reply) {
-        guard waiting.remove(id) != nil, !reply.isOK else { return }
-        refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")")
+        if waiting.remove(id) != nil { note(reply) }
     }
 
     // MARK: Playing
@@ -224,17 +233,14 @@ final class RecordingPlayer {
     }
 
     private func openHouse() {
-        var configuration = ClientConfiguration(name: "telltale-sim-replay-house", eventIDPrefix: "replay-house")
-        configuration.keepsRows = false
-        configuration.reconnects = false
-        house = try? Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+        house = try? connect("telltale-sim-replay-house", eventIDPrefix: "replay-house") {
             [unowned self] client, event in
             guard client === house else { return }
             switch event {
             case .action(let action): asked[action.key.text, default: []].append(action.operation)
             case .reply(let id, let reply):
                 guard houseWaiting.remove(id) != nil else { return }
-                if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
+                note(reply)
                 if houseWaiting.isEmpty, let old = retiring {
                     retiring = nil
                     asked = [:]
@@ -310,7 +316,7 @@ final class RecordingPlayer {
             [unowned self] _, event in
             switch event {
             case .reply(let id, let reply) where id == personRequest:
-                if !reply.isOK { refusals.append("\(reply.line["code"] ?? "refused"): \(reply.line.message ?? "")") }
+                note(reply)
                 isPersonBusy = false
                 play()
             case .refused(let reason, _): end(.failed("\(sender): \(reason)"))

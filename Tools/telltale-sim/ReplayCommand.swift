@@ -61,8 +61,7 @@ struct ReplayCommand: ParsableCommand {
         do {
             plan = try ReplayPlan(Trace(csv: bytes), kind: kind)
         } catch {
-            complain("telltale-sim: \(file): \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(file): \(error)")
         }
         let loop = try EventLoop()
         defer { loop.shutDown() }
@@ -77,8 +76,7 @@ struct ReplayCommand: ParsableCommand {
         loop.run()
         progress.clear()
         if let failure = replayer.connectionFailure {
-            complain("no daemon at \(link): \(failure)")
-            throw ExitCode.noDaemon
+            throw ExitCode.absent(at: link, failure)
         }
         let summary = replayer.summary
         Output.report(json ? summary.json : nil, summary.text)
@@ -89,8 +87,7 @@ struct ReplayCommand: ParsableCommand {
         do throws(NamedFile.Failure) {
             return file == "-" ? try NamedFile.readStandardInput() : try NamedFile.read(file)
         } catch {
-            complain("telltale-sim: \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed(error)
         }
     }
 
@@ -99,17 +96,12 @@ struct ReplayCommand: ParsableCommand {
         do {
             recording = try Recording(file: bytes)
         } catch {
-            complain("telltale-sim: \(file): \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(file): \(error)")
         }
         let player = try RecordingPlayer(recording, speed: speed, at: link)
         switch try player.run() {
-        case .noDaemon(let reason):
-            complain("no daemon at \(link): \(reason)")
-            throw ExitCode.noDaemon
-        case .failed(let reason):
-            complain("telltale-sim: \(reason)")
-            throw ExitCode.failure
+        case .noDaemon(let reason): throw ExitCode.absent(at: link, reason)
+        case .failed(let reason): throw ExitCode.failed(reason)
         case .played(let played):
             let report = RecordingReport(recording, played, refusals: player.refusals)
             Output.report(json ? report.json : nil, report.text)

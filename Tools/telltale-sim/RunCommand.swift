@@ -1,4 +1,5 @@
 import ArgumentParser
+import Demo
 import Foundation
 import Reports
 import Simulation
@@ -119,8 +120,7 @@ struct RunCommand: ParsableCommand {
         do {
             run = try LiveRun(Crowd(scenario, tag: tag, speed: speedFactor ?? 1), at: link)
         } catch let failure as ClientFailure {
-            complain("no daemon at \(link): \(failure)")
-            throw ExitCode.noDaemon
+            throw ExitCode.absent(at: link, failure)
         }
         if trace { run.crowd.trace = Output.trace }
         let watch = isWatched ? RunWatch(scenario) : nil
@@ -137,12 +137,8 @@ struct RunCommand: ParsableCommand {
         case .interrupted:
             if isWatched { Output.text("Stopped.") }
             throw ExitCode(130)
-        case .noDaemon(let reason):
-            complain("no daemon at \(link): \(reason)")
-            throw ExitCode.noDaemon
-        case .failed(let reason):
-            complain("telltale-sim: \(reason)")
-            throw ExitCode.failure
+        case .noDaemon(let reason): throw ExitCode.absent(at: link, reason)
+        case .failed(let reason): throw ExitCode.failed(reason)
         }
         var report = RunReport(scenario, run.crowd.outcome, isLive: true)
         report.notes = run.crowd.notes
@@ -181,8 +177,7 @@ struct RunCommand: ParsableCommand {
             do throws(NamedFile.Failure) {
                 try NamedFile.write(Array(report.html.utf8), to: file)
             } catch {
-                complain("telltale-sim: \(error)")
-                throw ExitCode.failure
+                throw ExitCode.failed(error)
             }
         }
         Output.report(json ? report.json : nil, report.text)

@@ -1,3 +1,4 @@
+package import ArgumentParser
 package import TelltaleClient
 package import ToolSupport
 
@@ -8,5 +9,19 @@ extension ClientConfiguration {
         configuration.token = link.token
         if link.isEncrypted { configuration.tls = ClientTLS(authorities: link.authorities) }
         return configuration
+    }
+}
+
+extension ExitCode {
+    /// Says why the command failed.
+    package static func failed(_ reason: some CustomStringConvertible) -> ExitCode {
+        complain("telltale-sim: \(reason)")
+        return .failure
+    }
+
+    /// Says that no daemon is there.
+    package static func absent(at link: DaemonLink, _ reason: some CustomStringConvertible) -> ExitCode {
+        complain("no daemon at \(link): \(reason)")
+        return .noDaemon
     }
 }

@@ -65,9 +65,7 @@ package struct DemoCommand: ParsableCommand {
         case .agreed: return
         case .disagreed: throw ExitCode.failure
         case .interrupted: throw ExitCode(130)
-        case .noDaemon(let reason):
-            complain("no daemon at \(link): \(reason)")
-            throw ExitCode.noDaemon
+        case .noDaemon(let reason): throw ExitCode.absent(at: link, reason)
         case .failed(let reason):
             complain(reason)
             throw ExitCode.failure
