@@ -42,13 +42,13 @@ public struct SimulatedProvider: Sendable {
     public let temper: ProviderTemper
     /// The real state of each toggle.
     public private(set) var values: [Key: Bool]
-    private var state: UInt64
+    private var random: SimulationRandom
 
     /// - Parameter values: The initial state of each toggle.
     public init(temper: ProviderTemper = ProviderTemper(), values: [Key: Bool] = [:], seed: UInt64) {
         self.temper = temper
         self.values = values
-        state = seed
+        random = SimulationRandom(seed: seed)
     }
 
     /// The outcome of an action, and the time that it takes.
@@ -56,11 +56,11 @@ public struct SimulatedProvider: Sendable {
     /// - Parameter value: The target of a toggle; `nil` for a press.
     public mutating func answer(to key: Key, value: Bool?) -> (delay: Milliseconds, answer: Answer) {
         let width = UInt64(max(0, temper.longest.count - temper.shortest.count)) + 1
-        let delay = Milliseconds(temper.shortest.count + Int64(next() % width))
-        let die = Int(next() % 100)
+        let delay = Milliseconds(temper.shortest.count + Int64(random.next() % width))
+        let die = Int(random.next() % 100)
         if die < temper.silentPercent { return (delay, .silence) }
         if die < temper.silentPercent + temper.failPercent {
-            let (code, message) = Self.failures[Int(next() % UInt64(Self.failures.count))]
+            let (code, message) = Self.failures[Int(random.next() % UInt64(Self.failures.count))]
             return (delay, .failed(code: code, message: message))
         }
         guard let value else { return (delay, .done(value: nil)) }
@@ -78,7 +78,7 @@ public struct SimulatedProvider: Sendable {
     public mutating func useSwitch() -> (key: Key, value: Bool)? {
         let keys = values.keys.sorted { $0.text < $1.text }
         guard !keys.isEmpty else { return nil }
-        let key = keys[Int(next() % UInt64(keys.count))]
+        let key = keys[Int(random.next() % UInt64(keys.count))]
         let value = values[key] != true
         values[key] = value
         return (key, value)
@@ -87,13 +87,4 @@ public struct SimulatedProvider: Sendable {
     private static let failures = [
         ("no_power", "There is no power"), ("jammed", "It is jammed"), ("unreachable", "It does not answer"),
     ]
-
-    /// SplitMix64.
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
 }

@@ -2,7 +2,7 @@ import TelltaleModel
 import TelltaleWire
 
 /// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes from its cursor.
-final class Screen: ConnectedClient {
+final class Screen: RowClient {
     var seat: Seat
     private(set) var feed: ScreenFeed
 
@@ -155,9 +155,7 @@ final class Screen: ConnectedClient {
     private func wake() {
         defer { readsSlowly = false }
         guard let link else { return }
-        link.readingLimit = nil
-        link.isReadScheduled = false
-        world.read(link)
+        wake(link)
         if readsSlowly { slowUntil = world.now + 1_000 }
     }
 
@@ -184,13 +182,9 @@ final class Screen: ConnectedClient {
 
     // MARK: Lines
 
-    func received(_ bytes: [UInt8], on link: Link) {
-        guard let (lines, fault) = seat.connection.readHeads(bytes, on: link) else { return }
-        if let fault { feed.broken("is sent what is no line: \(fault)") }
-        for line in lines { receive(line) }
-    }
+    func broken(_ what: String) { feed.broken(what) }
 
-    private func receive(_ line: ClientLine) {
+    func receive(_ line: ClientLine) {
         switch line.verb {
         case "TELLTALE": feed.greeted()
         case "OK", "PONG": if !answered(line), line["id"] == "s" { feed.subscribed(line) }

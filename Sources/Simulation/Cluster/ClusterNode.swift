@@ -552,10 +552,7 @@ final class ClusterNode {
 
     /// - Parameter farewell: The last line to each.
     func closeAll(telling farewell: [UInt8]) {
-        // A client may have left one link and opened another: the order must not hang on that of a dictionary.
-        for link in links.sorted(by: { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }).map(
-            \.value)
-        {
+        for link in links.inOrder {
             if !farewell.isEmpty, isUp { cluster.send(farewell, to: link, by: self) }
             link.session = nil
             cluster.ended(link)

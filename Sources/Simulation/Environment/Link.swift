@@ -63,3 +63,10 @@ final class Link {
         return lastArrivalAtClient
     }
 }
+
+extension [SessionID: Link] {
+    /// A client may have left one link and opened another: the order must not hang on that of a dictionary.
+    var inOrder: [Link] {
+        sorted { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }.map(\.value)
+    }
+}

@@ -102,7 +102,7 @@ final class SimulatedDaemon {
         server = nil
         isUp = false
         disk.crash(keepingUnsynced: isKept)
-        for link in linksInOrder {
+        for link in links.inOrder {
             link.session = nil
             world.hasLeft(link)
         }
@@ -240,14 +240,9 @@ final class SimulatedDaemon {
         close(link)
     }
 
-    /// A client may have left one link and opened another: the order must not hang on that of a dictionary.
-    private var linksInOrder: [Link] {
-        links.sorted { ($0.value.client, $0.key.number) < ($1.value.client, $1.key.number) }.map(\.value)
-    }
-
     private func closeAll() {
         if world.bug == .drainNeverEnds { return }
-        for link in linksInOrder { close(link) }
+        for link in links.inOrder { close(link) }
     }
 
     private func close(_ link: Link) {

@@ -57,12 +57,8 @@ public struct ScenarioOutcome: Sendable {
     /// - Parameter surface: `nil`: all of them, without slow readers.
     /// - Returns: Microseconds; `nil` where nothing was measured.
     public func latency(of surface: String?, percentile: Double) -> Int64? {
-        let samples =
-            (surface.map { latencies[$0] ?? [] }
-            ?? latencies.filter { $0.key != LatencyBook.slowReader }.values.flatMap { $0 })
-            .sorted()
-        guard !samples.isEmpty else { return nil }
-        let rank = Int((percentile / 100 * Double(samples.count)).rounded(.up))
-        return samples[min(samples.count - 1, max(0, rank - 1))]
+        let samples = surface.map { latencies[$0] ?? [] }
+        let all = latencies.filter { $0.key != LatencyBook.slowReader }.values
+        return (samples ?? all.flatMap { $0 }).value(atPercentile: percentile)
     }
 }

@@ -59,13 +59,14 @@ struct ScenarioReader {
     }
 
     /// - Returns: `nil` after noting that the text is missing or wrong.
-    mutating func needText(_ name: String) -> String? {
-        guard has(name) else {
-            known.append(name)
-            fault(name, "is missing: it takes a text")
-            return nil
-        }
-        return text(name)
+    mutating func needText(_ name: String) -> String? { isThere(name, "a text") ? text(name) : nil }
+
+    /// Notes a member that is missing, and what it takes.
+    private mutating func isThere(_ name: String, _ what: String) -> Bool {
+        if has(name) { return true }
+        known.append(name)
+        fault(name, "is missing: it takes \(what)")
+        return false
     }
 
     mutating func flag(_ name: String) -> Bool? { member(name, "takes true or false", \.bool) }
@@ -92,21 +93,16 @@ struct ScenarioReader {
         }
     }
 
+    private static let aKey = "a key such as \"coffee-order/1042\""
+
     mutating func key(_ name: String) -> String? {
-        member(name, "takes a key such as \"coffee-order/1042\"") { json in
+        member(name, "takes \(Self.aKey)") { json in
             json.string.flatMap { Key($0) }?.text
         }
     }
 
     /// - Returns: `nil` after noting that the key is missing or wrong.
-    mutating func needKey(_ name: String) -> String? {
-        guard has(name) else {
-            known.append(name)
-            fault(name, "is missing: it takes a key such as \"coffee-order/1042\"")
-            return nil
-        }
-        return key(name)
-    }
+    mutating func needKey(_ name: String) -> String? { isThere(name, Self.aKey) ? key(name) : nil }
 
     mutating func texts(_ name: String) -> [String]? {
         member(name, "takes an array of texts") { json in

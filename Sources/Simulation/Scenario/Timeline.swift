@@ -12,12 +12,7 @@ public struct Timeline: Sendable {
         public var latencies: [Int64] = []
 
         /// - Returns: Microseconds; `nil` where nothing was measured.
-        public func latency(percentile: Double) -> Int64? {
-            guard !latencies.isEmpty else { return nil }
-            let sorted = latencies.sorted()
-            let rank = Int((percentile / 100 * Double(sorted.count)).rounded(.up))
-            return sorted[min(sorted.count - 1, max(0, rank - 1))]
-        }
+        public func latency(percentile: Double) -> Int64? { latencies.value(atPercentile: percentile) }
     }
 
     /// The length of an interval, in milliseconds.
@@ -52,5 +47,14 @@ public struct Timeline: Sendable {
             }
             return interval
         }
+    }
+}
+
+extension [Int64] {
+    /// The smallest value that so many percent do not exceed (nearest rank); `nil` without values.
+    func value(atPercentile percentile: Double) -> Int64? {
+        guard !isEmpty else { return nil }
+        let rank = Int((percentile / 100 * Double(count)).rounded(.up))
+        return sorted()[Swift.min(count - 1, Swift.max(0, rank - 1))]
     }
 }
