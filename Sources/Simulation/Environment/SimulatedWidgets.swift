@@ -16,6 +16,15 @@ enum SimulatedWidgets {
     static func isPosted(_ key: String) -> Bool { key.hasPrefix("sales/") || key == trip }
     static func card(ofOrder key: String) -> String { "card" + key.dropFirst("order".count) }
 
+    /// The families of a kind, and views that show one text in each of them.
+    private static func inEveryFamily(_ text: String) -> String {
+        """
+        "families":["systemSmall","accessoryCircular","accessoryRectangular"],
+         "views":{"systemSmall":{"title":"\(text)"},"accessoryCircular":{"text":"\(text)"},
+                  "accessoryRectangular":{"title":"\(text)"}}
+        """
+    }
+
     /// Posted timelines. Every view says of which edition it is.
     ///
     /// - Parameter edition: How often the kinds were reloaded.
@@ -58,32 +67,25 @@ enum SimulatedWidgets {
             }
         return """
             {"kind":"hours","type":"widget","version":1,"app":"com.example.shop","title":"Hours",
-             "families":["systemSmall","accessoryCircular","accessoryRectangular"],
              "source":{"zone":"+00:00","schedule":[\(slots.joined(separator: ","))]},
-             "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
-                      "accessoryRectangular":{"title":"{{content.n}}"}}}
+             \(inEveryFamily("{{content.n}}"))}
             """
     }
 
     /// One for each order that is not collected.
     private static let cards = """
         {"kind":"card","type":"widget","version":1,"app":"com.example.shop","title":"Order",
-         "families":["systemSmall","accessoryCircular","accessoryRectangular"],
          "source":{"each":"order","where":"not in(collected)"},
-         "views":{"systemSmall":{"title":"{{lifecycle}} {{state.key}}"},
-                  "accessoryCircular":{"text":"{{lifecycle}} {{state.key}}"},
-                  "accessoryRectangular":{"title":"{{lifecycle}} {{state.key}}"}}}
+         \(inEveryFamily("{{lifecycle}} {{state.key}}"))}
         """
 
     /// How many orders there are, how many of them are late, and how many were collected in this hour.
     private static let queues = """
         {"kind":"queue","type":"widget","version":1,"app":"com.example.shop","title":"Queue",
-         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"audience":"all",
+         "audience":"all",
          "source":{"over":"order","where":"lifecycle != 'ended'",
            "values":{"open":"count","late":{"count":"in(unattended)"},"done":{"tally":"count","on":"collected","per":"hour"}}},
-         "views":{"systemSmall":{"title":"{{values.open}} {{values.late}} {{values.done}}"},
-                  "accessoryCircular":{"text":"{{values.open}} {{values.late}} {{values.done}}"},
-                  "accessoryRectangular":{"title":"{{values.open}} {{values.late}} {{values.done}}"}}}
+         \(inEveryFamily("{{values.open}} {{values.late}} {{values.done}}"))}
         """
 
     static let towns = ["weather/Oslo", "weather/Lima"]
@@ -94,31 +96,26 @@ enum SimulatedWidgets {
     private static func weather(in recommended: String = #"{"town":"Oslo"},{"town":"Lima"}"#) -> String {
         """
         {"kind":"weather","type":"widget","version":1,"app":"com.example.weather","title":"Weather",
-         "families":["systemSmall","accessoryCircular","accessoryRectangular"],
          "parameters":{"town":{"title":"Town"}},"recommended":[\(recommended)],
          "source":{"provider":true},"timeout":"8s",
-         "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
-                  "accessoryRectangular":{"title":"{{content.n}}"}}}
+         \(inEveryFamily("{{content.n}}"))}
         """
     }
 
     /// One order, for its people alone. It is on boards, and nothing else asks for it.
     static let status = """
         {"kind":"status","type":"widget","version":1,"app":"com.example.shop","title":"Status",
-         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"parameters":{"order":{"title":"Order"}},
+         "parameters":{"order":{"title":"Order"}},
          "source":{"one":"order/{{config.order}}"},
-         "views":{"systemSmall":{"title":"{{lifecycle}} {{state.key}}"},
-                  "accessoryCircular":{"text":"{{lifecycle}} {{state.key}}"},
-                  "accessoryRectangular":{"title":"{{lifecycle}} {{state.key}}"}}}
+         \(inEveryFamily("{{lifecycle}} {{state.key}}"))}
         """
     static let trip = "trip/main"
 
     /// Posted timelines that matter on the way too. It is on boards, and nothing else asks for it.
     private static let trips = """
         {"kind":"trip","type":"widget","version":1,"app":"com.example.ride","title":"Trip","suggest":true,"stale":"20s",
-         "families":["systemSmall","accessoryCircular","accessoryRectangular"],"relevance":[{"place":"commute"}],
-         "views":{"systemSmall":{"title":"{{content.n}}"},"accessoryCircular":{"text":"{{content.n}}"},
-                  "accessoryRectangular":{"title":"{{content.n}}"}}}
+         "relevance":[{"place":"commute"}],
+         \(inEveryFamily("{{content.n}}"))}
         """
 
     /// The widgets that kinds of this name and version suggest, in the order of their keys.
