@@ -34,30 +34,40 @@ final class LiveConvergenceCheck {
         if waiting == 0 { onEnd() }
     }
 
+    /// Asks, and judges the lines that came once `isDone` accepts them.
+    private func ask(
+        _ lines: [String], until isDone: @escaping ([ClientLine]) -> Bool, judge: @escaping ([ClientLine]) -> Void
+    ) {
+        waiting += 1
+        crowd.ask(lines, until: isDone) { [unowned self] lines in
+            judge(lines)
+            done()
+        }
+    }
+
+    private func askEach(_ lines: [String], judge: @escaping ([ClientLine]) -> Void) {
+        ask(lines, until: { $0.count(where: \.isReply) >= lines.count }, judge: judge)
+    }
+
     // MARK: Screens
 
     private func check(_ screen: Screen, attempt: Int) {
-        waiting += 1
-        crowd.ask(screen.introduction + ["SUB \(screen.pattern) view=\(screen.view) id=s"]) { lines in
+        ask(screen.introduction + ["SUB \(screen.pattern) view=\(screen.view) id=s"]) { lines in
             lines.last.map { $0.verb == "LIVE" || ($0.verb == "ERR" && $0["id"] == "s") } == true
                 || lines.contains { $0.verb == "LIVE" }
-        } then: { [unowned self] lines in
+        } judge: { [unowned self] lines in
             let fault = Verdicts.convergence(
                 of: screen.table.filter { crowd.isOwn($0.key) },
                 to: Verdicts.snapshot(in: lines, where: crowd.isOwn),
                 client: "\(screen.name) (\(screen.pattern), \(screen.view))")
-            if let fault {
-                // A row may still be on its way: a deadline may just have fired, or another run competes for the place.
-                if attempt < Self.attemptLimit {
-                    crowd.afterRealTime(milliseconds: 100) { [unowned self] in
-                        check(screen, attempt: attempt + 1)
-                        done()
-                    }
-                    return
-                }
-                crowd.violated(fault)
+            guard let fault else { return }
+            guard attempt < Self.attemptLimit else { return crowd.violated(fault) }
+            // A row may still be on its way: a deadline may just have fired, or another run competes for the place.
+            waiting += 1
+            crowd.afterRealTime(milliseconds: 100) { [unowned self] in
+                check(screen, attempt: attempt + 1)
+                done()
             }
-            done()
         }
     }
 
@@ -66,14 +76,10 @@ final class LiveConvergenceCheck {
     private func check(_ poster: any Poster) {
         let posts = poster.acknowledged
         guard !posts.isEmpty else { return }
-        waiting += 1
-        crowd.ask(["HELLO client=\(poster.source)"] + posts.map(\.line)) { lines in
-            lines.count(where: \.isReply) > posts.count
-        } then: { [unowned self] lines in
+        askEach(["HELLO client=\(poster.source)"] + posts.map(\.line)) { [unowned self] lines in
             for fault in Verdicts.acknowledgement(of: posts, source: poster.source, in: lines) {
                 crowd.violated(fault)
             }
-            done()
         }
     }
 
@@ -91,16 +97,12 @@ final class LiveConvergenceCheck {
         }
         guard !keys.isEmpty else { return }
         let list = keys.sorted()
-        waiting += 1
-        crowd.ask(list.map { "HISTORY \($0)" }) { lines in
-            lines.count(where: \.isReply) >= list.count
-        } then: { [unowned self] lines in
+        askEach(list.map { "HISTORY \($0)" }) { [unowned self] lines in
             var histories: [String: [ClientLine]] = [:]
             for line in lines where line.verb == "HIST" { histories[line["key"] ?? "", default: []].append(line) }
             for key in list {
                 if let fault = Verdicts.history(histories[key] ?? [], of: key, sent: sent) { crowd.violated(fault) }
             }
-            done()
         }
     }
 
@@ -111,17 +113,13 @@ final class LiveConvergenceCheck {
         let asked = crowd.scenario.expectations.states.map(\.key)
         let keys = asked.map { crowd.setting.tagged($0) } + expected.map(\.key)
         guard !keys.isEmpty else { return }
-        waiting += 1
-        crowd.ask(keys.map { "GET \($0)" }) { lines in
-            lines.count(where: \.isReply) >= keys.count
-        } then: { [unowned self] lines in
+        askEach(keys.map { "GET \($0)" }) { [unowned self] lines in
             let answers = lines.filter(\.isReply).map { $0.tail?["state"]?.string }
             for (key, state) in zip(asked, answers) { states[key] = state }
             for (each, state) in zip(expected, answers.dropFirst(asked.count)) where state != each.state {
                 crowd.violated(
                     "reference", "the data says \(each.state) of \(each.key), the daemon \(state ?? "nothing")")
             }
-            done()
         }
     }
 }
