@@ -19,7 +19,7 @@ struct HostileCommand: ParsableCommand {
             not end on the newest state. Of unfinished handshakes it is 2 ms, with healthy ones over TLS.
 
             Of one greedy connection (owes, subscribes, flips, asks) and of attackers (storm, hellos, tokens, json, \
-            reloads) it is promise P7: p99 of the healthy is at most 20 ms, and the daemon takes at most 32 MiB more; \
+            reloads) the goal is that p99 of the healthy is at most 20 ms, and the daemon takes at most 32 MiB more; \
             --activities 300000 is its measure.
 
             One that takes no byte for 30 s is cut. So are those who read a byte at a time: TCP does not tell the \
