@@ -27,12 +27,12 @@ struct Certificate {
         }
     }
 
-    /// When it ends.
+    /// When it expires.
     var expiry: Timestamp { Timestamp(milliseconds: context.expirySeconds * 1_000) }
 
-    /// Reads the files again, for new connections. With a fault the old ones stay in force.
+    /// Reads the files again, for new connections. If they have a fault, the old certificate stays in force.
     ///
-    /// A program that renews them may have replaced one of the two: they are tried again for a minute then.
+    /// A program that renews them may have replaced only one of the two yet, so the files are tried again for a minute.
     mutating func reload(_ logger: Logger) {
         do throws(TLSContext.Failure) {
             try take(logger)
@@ -42,9 +42,9 @@ struct Certificate {
         }
     }
 
-    /// To be called each second.
+    /// Call it once a second.
     ///
-    /// - Returns: Whether there is another one now.
+    /// - Returns: Whether the certificate was replaced.
     mutating func retry(_ logger: Logger) -> Bool {
         guard attempts > 0 else { return false }
         attempts -= 1

@@ -3,28 +3,28 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// The clocks of the machine, as the server wants them told. The one place where the time is asked.
+/// The machine's clocks, in the server's types. The only place that reads the time.
 final class Clock {
-    /// The kinds' clock where it does not run at 1; there it is the wall's.
+    /// The kinds' clock if its speed is not 1; `nil` = it is the wall clock.
     private let scaled: ScaledClock?
     private var hybrid: HybridClock
     #if DEBUG
-        /// The readings of the machine's clocks at the start, and the time since then, where a test holds it.
+        /// While a test holds the time: the readings at the start, and the time since then.
         private var held: (start: Reading, passed: Milliseconds)?
     #endif
 
     /// What the machine's clocks say at one moment.
     private struct Reading {
         var wall = Timestamp(milliseconds: EventLoop.wallClockMilliseconds())
-        // The sleep of a laptop is no jump.
+        // Does not count the sleep of a laptop, which would look like a jump.
         var sleepless = MonotonicTime(milliseconds: EventLoop.sleeplessMilliseconds())
         var monotonic = MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds())
     }
 
     /// - Parameters:
     ///   - speed: How many times as fast as real time the kinds' clock runs.
-    ///   - lastRecord: The hub's time after a recovery; the kinds' clock goes on from there when it is ahead.
-    ///   - lastWall: The same on the real clock.
+    ///   - lastRecord: The hub's time after a recovery; the kinds' clock continues from there if that is later.
+    ///   - lastWall: The same, in real time.
     init(speed: Double, lastRecord: Timestamp, lastWall: Timestamp) {
         let start = Reading()
         hybrid = HybridClock(wall: start.wall, lastRecord: lastWall, monotonic: start.sleepless)
@@ -55,7 +55,7 @@ final class Clock {
     }
 
     #if DEBUG
-        /// Lets time pass that a test holds.
+        /// Advances the time that a test holds.
         func pass(_ span: Milliseconds) {
             if let held { self.held = (held.start, held.passed + span) }
         }

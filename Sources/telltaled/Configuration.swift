@@ -9,7 +9,7 @@ import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 
-/// Everything that can be set about a daemon, read once: defaults < file < environment < flags.
+/// All settings of the daemon, read once. Later sources win: defaults < file < environment < flags.
 struct Configuration: Sendable {
     enum Sync: String, Sendable {
         case full, normal, off
@@ -17,7 +17,7 @@ struct Configuration: Sendable {
 
     var data = ""
     var kinds = ""
-    /// Empty = the Unix socket alone.
+    /// Empty = the Unix socket only.
     var listeners: [Endpoint] = [.tcp(host: "127.0.0.1", port: 7878)]
     /// The listeners of encrypted connections.
     var tlsListeners: [Endpoint] = []
@@ -30,7 +30,7 @@ struct Configuration: Sendable {
     /// The file of principals; `nil` = no connection needs a token.
     var auth: String?
     var sync = Sync.full
-    /// It was given.
+    /// Whether `sync` was set explicitly.
     var hasSync = false
     /// Milliseconds between two flushes while busy; 0 = flush at once.
     var pace = Pace.adaptive(upTo: .milliseconds(1))
@@ -60,7 +60,7 @@ struct Configuration: Sendable {
     /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
-    /// - Returns: A fault for each value that is wrong, or that takes the place of another one.
+    /// - Returns: A fault for each value that is wrong or conflicts with another one.
     mutating func setListeners(_ values: [String]) -> [String] {
         if values == ["none"] {
             listeners = []
@@ -106,7 +106,7 @@ struct Configuration: Sendable {
     /// Where to listen, the Unix socket included.
     var endpoints: [Endpoint] { listeners + (socket.map { [.unix(path: $0)] } ?? []) }
 
-    /// - Parameter isJournalImmediate: The journal answers at once, as one in memory does.
+    /// - Parameter isJournalImmediate: Whether the journal answers immediately, as one in memory does.
     func server(isJournalImmediate: Bool) -> ServerConfiguration {
         var server = ServerConfiguration()
         server.pace = pace
@@ -143,21 +143,21 @@ struct Configuration: Sendable {
 }
 
 extension Endpoint {
-    /// Whether a listener here and one at `other` cannot both be bound.
+    /// Whether listeners here and at `other` cannot both be bound.
     fileprivate func takesPlace(of other: Endpoint) -> Bool {
         guard case .tcp(let host, let port) = self, case .tcp(let otherHost, let otherPort) = other else {
             return self == other
         }
-        // Port 0 is a free one each time.
+        // Port 0 takes a free port each time.
         guard port == otherPort, port != 0 else { return false }
-        // A wildcard has the addresses of its family; the one of IPv6 takes IPv4 too.
+        // A wildcard takes all addresses of its family; the IPv6 wildcard takes IPv4 too.
         let hosts = [host, otherHost]
         return host == otherHost || hosts.contains("::")
             || hosts.contains("0.0.0.0") && !hosts.contains { $0.contains(":") }
     }
 }
 
-/// Where values come from, the weakest first.
+/// The sources of values, weakest first.
 struct ConfigurationSources {
     /// The configuration file.
     enum File {
@@ -170,11 +170,11 @@ struct ConfigurationSources {
     var environment: [String: String]
     var flags: [String: [String]]
 
-    /// The configuration, and every fault of it. A setting that is wrong has its default.
+    /// The configuration and all its faults. A wrong setting keeps its default.
     struct Reading {
         var configuration = Configuration()
         var faults: [String] = []
-        /// The settings whose values are wrong. What follows from them is no fault of its own.
+        /// The settings with wrong values. What follows from them is not reported as another fault.
         var wrong: Set<String> = []
     }
 
@@ -190,7 +190,7 @@ struct ConfigurationSources {
             if !faults.isEmpty { reading.wrong.insert(setting.name) }
             reading.faults += faults.map { "\(place): \($0)" }
         }
-        // A file that cannot be read may have had what seems to be missing.
+        // An unreadable file may contain what seems to be missing.
         if case .unreadable = file { return reading }
         checkWhole(&reading)
         if let warning = reading.configuration.cluster.advertisedElsewhere(
@@ -201,7 +201,7 @@ struct ConfigurationSources {
         return reading
     }
 
-    /// Names that are no settings, in the file and in the environment.
+    /// Reports names in the file and in the environment that are not settings.
     private func checkNames(_ reading: inout Reading) {
         switch file {
         case .none: break
@@ -234,7 +234,7 @@ struct ConfigurationSources {
         }
     }
 
-    /// What is missing, and what does not go together.
+    /// Reports what is missing, and settings that conflict.
     private func checkWhole(_ reading: inout Reading) {
         let (configuration, wrong) = (reading.configuration, reading.wrong)
         var faults: [String] = []
@@ -266,7 +266,7 @@ struct ConfigurationSources {
         reading.faults += faults
     }
 
-    /// The strongest source that has a value, named as people know it.
+    /// The strongest source with a value, named for messages.
     private func value(of setting: Setting, _ reading: inout Reading) -> (place: String, values: [String])? {
         if let values = flags[setting.name], !values.isEmpty { return ("--\(setting.name)", values) }
         if let value = environment[setting.variable] {

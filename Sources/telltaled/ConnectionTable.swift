@@ -1,8 +1,8 @@
 import Hub
 import TelltaleEventLoop
 
-/// The connections of the open sessions, found without hashing in either direction: every row that leaves asks for one,
-/// and all that arrives.
+/// The connections of the open sessions. Every row sent and every line received looks one up, so neither direction
+/// hashes.
 struct ConnectionTable {
     private var places: [(id: SessionID, connection: Connection)?] = []
     private(set) var count = 0
@@ -15,7 +15,7 @@ struct ConnectionTable {
         return place.connection
     }
 
-    /// Whose connection it is. `nil` for one that was removed.
+    /// The session of a connection; `nil` if it was removed.
     func session(of connection: Connection) -> SessionID? {
         guard places.indices.contains(connection.tag), let place = places[connection.tag],
             place.connection === connection
@@ -33,7 +33,7 @@ struct ConnectionTable {
         count += 1
     }
 
-    /// - Returns: Whose connection it was.
+    /// - Returns: The session that used the connection.
     mutating func remove(_ connection: Connection) -> SessionID? {
         guard let id = session(of: connection) else { return nil }
         places[connection.tag] = nil

@@ -6,7 +6,7 @@ import Machines
 import Server
 import TelltaleEventLoop
 
-// The listeners, and what SIGHUP reads again.
+// The listeners, and what SIGHUP reloads.
 extension Daemon {
     func listen() throws(UVError) {
         var options = configuration.listenerOptions
@@ -21,7 +21,7 @@ extension Daemon {
         try Listener(at: endpoint, on: loop, options: options) { [unowned self] connection in accept(connection) }
     }
 
-    /// There is no room for a connection.
+    /// The line for a client that is refused for lack of room.
     private func refuseConnection() -> [UInt8] {
         if let count = refusals.refused(at: clock.now.monotonic) {
             logger.warning(
@@ -31,7 +31,7 @@ extension Daemon {
         return server.refusedConnection()
     }
 
-    /// Where it really listens.
+    /// The endpoints that are actually bound.
     var endpoints: [Endpoint] { listeners.map(\.endpoint) }
     var tlsEndpoints: [Endpoint] { tlsListeners.map(\.endpoint) }
 
@@ -51,7 +51,7 @@ extension Daemon {
         server.certificateLoaded(expiry: certificate.expiry)
     }
 
-    /// Says by which edition of the rules this history is decided, and how to get a newer one.
+    /// Logs the edition of the decision rules in force, and how to adopt a newer one.
     func tellRules() {
         let (rules, newest) = (server.rules, DecisionRules.newest.number)
         guard rules < newest else { return logger.info("decides by the newest rules", metadata: ["rules": "\(rules)"]) }
@@ -60,8 +60,8 @@ extension Daemon {
             metadata: ["rules": "\(rules)"])
     }
 
-    /// Reads everything again of which the daemon has a copy. The kinds are read on another thread: a folder of some hundred takes
-    /// a second.
+    /// Reloads everything that the daemon keeps a copy of. The kinds are read on another thread, because a folder of
+    /// some hundred takes a second.
     func reload() {
         guard manager.reloading() else { return }
         reloadPrincipals(isAsked: true)
@@ -92,13 +92,13 @@ extension Daemon {
                 return
             }
             cluster?.kindsRead(kinds.kinds)
-            // A standby has none: those in force are the log's.
+            // A standby uses the kinds of the log, not those of a folder.
             if cluster?.isLeading == false {
                 return logger.info("kinds are read by the node that leads, and this one does not")
             }
             let former = server.rules
             try server.adopt(kinds.kinds)
-            // A daemon by itself has begun with its settings; a leader has those of the log.
+            // Outside a cluster, the daemon has used its own settings since the start; a leader has those of the log.
             if cluster != nil { try server.adopt(configuration.hub.decisions) }
             if server.rules != former { tellRules() }
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])

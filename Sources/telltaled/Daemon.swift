@@ -9,12 +9,12 @@ import TelltaleModel
 /// Performs the actions of a ``Server/Server`` on libuv and a journal. It decides about the machine alone: which
 /// blocked sockets made progress, when to read a certificate again, how often to complain about a disk.
 ///
-/// Everything here runs on the loop's thread. Callbacks tell the server what happened; at the end of each turn of the loop
-/// (ARCHITECTURE.md, *A turn*) the server says what is to be done.
+/// Everything here runs on the loop's thread. Callbacks report events to the server. At the end of each turn of the
+/// loop (ARCHITECTURE.md, *A turn*) the server returns the actions to perform.
 final class Daemon {
     let loop: EventLoop
     var server: Server
-    /// Counts the servers that it had in turn.
+    /// The number of the current server; each replacement counts up.
     var serverNumber = 0
     var snapshots = SnapshotTurns<HubSnapshot>()
     var clock: Clock
@@ -31,7 +31,7 @@ final class Daemon {
     var tlsListeners: [Listener] = []
     var connections = ConnectionTable()
     var blocked: Set<SessionID> = []
-    /// Signed tokens that wait for the thread which checks them.
+    /// Signed tokens that wait for ``tokenThread``.
     var tokenLanes = AddressLanes<PeerAddress, WaitingCheck>()
     lazy var tokenThread = TokenThread()
     var reloads = ReloadTurns()
@@ -46,33 +46,33 @@ final class Daemon {
     #if DEBUG
         private var heldClock: HeldClock?
     #endif
-    /// Connections that there was no room for since the log told so, and when it tells again.
+    /// Connections refused for lack of room since the last log line, and when the next one is due.
     var refusals = RefusalLog()
     private var outgoing = Outgoing()
     private var complaints = DiskComplaints()
-    /// The next flush shows a commit, for ``FailPoint``.
+    /// Whether the next flush sends the result of a commit, for ``FailPoint``.
     var showsCommit = false
     private let exit: (Int32) -> Void
 
-    /// A message of another thread.
+    /// A message from another thread.
     enum Message: Sendable {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
         case kindsRead(Result<KindFolder.Content, KindFolder.Unreadable>)
-        /// A signed token of a connection of that server, from that address.
+        /// The verdict on a signed token of a connection of that server, from that address.
         case tokenChecked(TokenVerdict, server: Int, PeerAddress)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
         case base(BaseWord)
-        /// The local copy has most of what it was given.
+        /// The local journal has written most of what was submitted.
         case copyCaughtUp
-        /// The local copy has all that it was given, and the process ends.
+        /// The local journal has written everything, and the process may end.
         case stopped
     }
 
-    /// - Parameter exit: Is told the exit status, once, when everything is done.
+    /// - Parameter exit: Called once with the exit status, when everything is done.
     init(
         loop: EventLoop, server: consuming Server, journal: sending any Journal, clock: Clock,
         configuration: Configuration, principals: Principals?, certificate: Certificate?, logger: Logger,
@@ -104,7 +104,7 @@ final class Daemon {
     // MARK: Start
 
     func start() throws(UVError) {
-        // They wake the loop; the turn does the rest.
+        // The timers only wake the loop; the turn does the work.
         timer = try TimerHandle(on: loop) { _ in }
         flushTimer = try PreciseTimerHandle(on: loop) {}
         stallTimer = try TimerHandle(on: loop) { [unowned self] _ in
@@ -134,7 +134,7 @@ final class Daemon {
         ]
     }
 
-    /// Ends one that could not start, and waits for its journal: it has been left in order, and keeps its epoch.
+    /// Stops a daemon that could not start, and waits until its journal is closed in order, so that it keeps its epoch.
     func giveUp() {
         stopListening()
         server.startFailed()
@@ -173,7 +173,7 @@ final class Daemon {
             server.disconnected(id)
         })
 
-    /// Tells the server which blocked sockets took something: slow, not stuck.
+    /// Reports to the server which blocked sockets took some bytes: they are slow, not stuck.
     private func tellProgress() {
         let now = clock.now
         for id in blocked {
@@ -232,7 +232,8 @@ final class Daemon {
 
     // MARK: What is to be done
 
-    /// Carries out what the server wants, where this node may write: a leader that is not known to lead is silent.
+    /// Performs the server's actions if this node may write. A leader that cannot be sure that it still leads is
+    /// silent.
     func perform() {
         if cluster?.mayServe() != false { performServer() }
     }
@@ -274,7 +275,7 @@ final class Daemon {
         journal.append(lastPart) { result in _ = sender.post(.synced(result)) }
     }
 
-    /// Writes to every session that is due something and can take it: one write each.
+    /// Writes to each session that has output pending and a writable socket, once each.
     private func flush() {
         var now = clock.now
         while let id = server.nextReady(at: now) {

@@ -4,8 +4,8 @@ import Logging
 import TelltaleEventLoop
 import TelltaleModel
 
-/// Lines of `--log-level debug`: connections that come and go, and each commit with the time that its sync took. They name
-/// no key, no account and no content.
+/// The lines of `--log-level debug`: connections opened and closed, and each commit with the duration of its sync. They
+/// contain no key, account or content.
 extension Logger {
     func opened(_ id: SessionID) { debug("connection opened", metadata: ["conn": "\(id.logged)"]) }
 

@@ -1,17 +1,17 @@
 import Hub
 import Journal
 
-/// Decodes the chunks of a snapshot on a thread of its own and, where the caller would wait for it, on the caller's too: a
-/// start uses two processors.
+/// Decodes the chunks of a snapshot on its own thread and, instead of waiting, on the caller's too, so that a start
+/// uses two processors.
 final class DecodingThread: Sendable {
     private struct State {
         /// Chunks that neither thread has begun, oldest first.
         var chunks: [(number: Int, bytes: [UInt8])] = []
-        /// By the number of their chunk.
+        /// Decoded chunks, by number.
         var parts: [Int: Result<SnapshotPart, RecoveryError>] = [:]
         var submittedCount = 0
         var returnedCount = 0
-        /// Of the chunks after the first, which holds the kinds.
+        /// The decoder of all chunks but the first, which holds the kinds.
         var decoder: SnapshotDecoder?
         var isOver = false
 
@@ -28,10 +28,10 @@ final class DecodingThread: Sendable {
         case none
     }
 
-    // At most one thread waits at a time: the decoder for a chunk, or the caller for a part.
+    // At most one thread waits at a time: the decoding thread for a chunk, or the caller for a part.
     private let state = Monitor(State())
 
-    /// Chunks under way at once, of half a megabyte each.
+    /// How many chunks may be under way at once, of half a megabyte each.
     static let capacity = 4
 
     init() {
@@ -62,10 +62,10 @@ final class DecodingThread: Sendable {
         }
     }
 
-    /// The next part, in the order of the chunks. Where more than `limit` chunks are under way and their first is not
-    /// decoded, decodes chunks itself, or waits where none is left.
+    /// The next part, in the order of the chunks. If more than `limit` chunks are under way and the first is not
+    /// decoded, the caller decodes chunks itself, or waits if none is left.
     ///
-    /// - Returns: `nil` where no part is ready and no more than `limit` chunks are under way.
+    /// - Returns: `nil` if no part is ready and at most `limit` chunks are under way.
     func next(leaving limit: Int) throws(RecoveryError) -> SnapshotPart? {
         while true {
             switch nextStep(leaving: limit) {

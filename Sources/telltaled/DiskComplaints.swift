@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// When a full disk is worth a line in the log: every batch is tried, many a second, and people are told now and then.
+/// Limits log lines about a full disk: every batch is tried, many times a second, but only some failures are logged.
 struct DiskComplaints {
     private var next: MonotonicTime?
 

@@ -2,23 +2,23 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Kills the process at a named place, for tests of what it leaves behind. Builds for release ignore it.
+/// Kills the process at a named place, for tests of crash recovery. Release builds ignore it.
 ///
-/// `TELLTALE_FAILPOINT=NAME` or `NAME:COUNT`: SIGKILL the COUNTth time that the place is reached.
+/// `TELLTALE_FAILPOINT=NAME` or `NAME:COUNT`: SIGKILL when the place is reached for the COUNTth time.
 final class FailPoint: Sendable {
     static let shared = FailPoint(ProcessInfo.processInfo.environment["TELLTALE_FAILPOINT"])
 
-    /// `TELLTALE_SNAPSHOT_RECORDS=N`: how many records lie between two snapshots, so that a test meets many.
+    /// `TELLTALE_SNAPSHOT_RECORDS=N`: the records between two snapshots, so that a short test has many.
     static var recordsBetweenSnapshots: Int64? { number("TELLTALE_SNAPSHOT_RECORDS").map { Int64($0) } }
 
-    /// `TELLTALE_PART_RECORDS=N`: how many records the journal gets at a time, so that a small batch has many parts.
+    /// `TELLTALE_PART_RECORDS=N`: the records that the journal gets at a time, so that a small batch has many parts.
     static let recordsPerPart = number("TELLTALE_PART_RECORDS").map { max(1, $0) }
 
-    /// `TELLTALE_LOG_BYTES=N`: how long the journal's log is when it is copied, so that a test meets that.
+    /// `TELLTALE_LOG_BYTES=N`: the length at which the journal's log is copied, so that a short test reaches it.
     static var logByteCount: Int? { number("TELLTALE_LOG_BYTES") }
 
-    /// `TELLTALE_RECOVERY_RECORDS=N`: how many records a recovery replays before it says how far it has come, so that a short one
-    /// speaks as a long one does.
+    /// `TELLTALE_RECOVERY_RECORDS=N`: the records between two progress reports of a recovery, so that a short one
+    /// reports as a long one does.
     static let recordsPerRecoveryStep = number("TELLTALE_RECOVERY_RECORDS").map { max(1, $0) }
 
     private static func number(_ name: String) -> Int? {
@@ -30,7 +30,7 @@ final class FailPoint: Sendable {
     }
 
     private let name: String
-    // The journal's threads and the loop's all come by.
+    // The journal's threads and the loop's thread all pass these places.
     private let rest: Mutex<Int>
 
     private init(_ text: String?) {

@@ -3,12 +3,12 @@
     import TelltaleEventLoop
     import TelltaleModel
 
-    /// The clock of a daemon whose time a test holds: it stands still until the test asks for a step. What a kind's span or a
-    /// heartbeat brings about then depends on no machine's speed.
+    /// The clock of a daemon whose time a test holds: it stands still until the test asks for a step. What a kind's
+    /// span or a heartbeat causes then does not depend on the machine's speed.
     ///
-    /// `TELLTALE_CLOCK=PATH`: a Unix socket that the daemon listens on. Each byte that comes asks for a ``step``, and is answered by a
-    /// byte. The step is made when nothing is left to do but to wait for its moment, and the answer is sent when what it brought
-    /// about is done. For a daemon by itself. Builds for release ignore it.
+    /// `TELLTALE_CLOCK=PATH`: a Unix socket that the daemon listens on. Each byte received asks for a ``step`` and is
+    /// answered with one byte. The step is taken when nothing is left to do but wait, and the answer is sent when
+    /// everything that it caused is done. Not for clusters. Release builds ignore it.
     final class HeldClock {
         static let path = ProcessInfo.processInfo.environment["TELLTALE_CLOCK"]
         static let step = Milliseconds(10)
@@ -18,10 +18,10 @@
         private var listener: Listener?
         private var holder: Connection?
         private var phase: Phase?
-        /// The daemon has work that no step has to wait for.
+        /// Whether the daemon has work to finish before a step.
         private var isBusy = false
 
-        /// - Returns: `nil` where no test holds the time.
+        /// - Returns: `nil` if no test holds the time.
         init?(on loop: EventLoop) throws(UVError) {
             guard let path = Self.path else { return nil }
             listener = try Listener(at: .unix(path: path), on: loop) { [weak self] connection in

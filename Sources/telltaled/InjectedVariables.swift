@@ -1,8 +1,8 @@
-/// Variables that begin like the daemon's own, and are set by others for every program.
+/// Environment variables that look like the daemon's own, but that other software sets for every program.
 ///
-/// Each is a warning: a setting that is misspelt, which is an error, does not look like one of these.
+/// Each gets a warning only. A misspelt setting, which is an error, does not look like one of these.
 enum InjectedVariables {
-    /// The origin of the variable; `nil` if it can only be meant for the daemon.
+    /// The origin of the variable; `nil` if it must be meant for the daemon.
     static func source(of variable: String, value: String) -> String? {
         if serveVariables.contains(variable) { return "telltale serve sets it for the commands that it runs" }
         if variable == "TELLTALE_GATEWAY" || variable.hasPrefix("TELLTALE_GATEWAY_") {
@@ -17,7 +17,8 @@ enum InjectedVariables {
     ]
 
     /// `TELLTALE_SERVICE_HOST`, `TELLTALE_SERVICE_PORT`, `TELLTALE_SERVICE_PORT_LINES`, `TELLTALE_PORT=tcp://…` and
-    /// `TELLTALE_PORT_7878_TCP`, `…_PROTO`, `…_PORT`, `…_ADDR`; of a service `telltale-data` with `TELLTALE_DATA` in front.
+    /// `TELLTALE_PORT_7878_TCP`, `…_PROTO`, `…_PORT`, `…_ADDR`; for a service `telltale-data` they begin with
+    /// `TELLTALE_DATA`.
     private static func isServiceLink(_ variable: String, value: String) -> Bool {
         if variable.hasSuffix("_SERVICE_HOST") || variable.hasSuffix("_SERVICE_PORT") { return true }
         let words = variable.split(separator: "_")

@@ -9,7 +9,7 @@ struct KindFolder {
     let path: String
     typealias Content = (kinds: KindSet?, diagnostics: [Diagnostic])
 
-    /// Of a kind's file.
+    /// The largest file of a kind.
     private static let byteLimit = 256 << 10
 
     struct Unreadable: Error, CustomStringConvertible {
@@ -28,7 +28,7 @@ struct KindFolder {
         for name in names.sorted() where KindSet.isKindFile(named: name) {
             let file = "\(path)/\(name)"
             var status = stat()
-            // A pipe of that name would be waited for.
+            // Opening a pipe of that name would block.
             if unsafe stat(file, &status) == 0 {
                 guard status.st_mode & S_IFMT == S_IFREG else {
                     throw Unreadable(description: "--kinds \(path): \(name) is no file; move it out of the folder")
@@ -54,7 +54,7 @@ struct KindFolder {
 }
 
 extension Diagnostic {
-    /// For a log, whose line begins with the severity already.
+    /// The text for a log line, which begins with the severity already.
     var logged: String { String(description.dropFirst("\(severity.rawValue): ".count)) }
 }
 

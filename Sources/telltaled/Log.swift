@@ -46,7 +46,8 @@ struct Log: LogHandler {
             let data = (try? JSONEncoder.sorted.encode(object)) ?? Data()
             line = String(decoding: data, as: UTF8.self).harmlessJSON
         }
-        // On the loop's thread: whoever stopped reading the log is not to hold up the daemon.
+        // Does not wait: this runs on the loop's thread, and a reader of the log that has stopped must not block the
+        // daemon.
         StandardStream.error.write(line + "\n", waits: false)
     }
 

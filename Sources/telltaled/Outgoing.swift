@@ -3,17 +3,17 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// The output of some sessions, rendered first and written then.
+/// The output of several sessions, all rendered before any of it is written.
 ///
-/// One after the other, hub and system push each other's code and tables out of the processor's caches, a thousand times
-/// in a broadcast. Some dozens at a time cost a tenth less a delivery; more than that save nothing.
+/// Alternating between them would make hub and system evict each other's code and tables from the processor's caches, a
+/// thousand times in a broadcast. Batches of some dozens make a delivery a tenth cheaper; larger ones gain nothing.
 struct Outgoing {
     struct Item {
         let session: SessionID
         let connection: Connection
         let disposition: Disposition
         fileprivate let range: Range<Int>
-        /// Whether they are the server's ``Server/Server/sharedRows``.
+        /// Whether the bytes are the server's ``Server/Server/sharedRows``.
         fileprivate let isShared: Bool
     }
 
@@ -23,13 +23,13 @@ struct Outgoing {
     private static let itemLimit = 32
     private static let byteLimit = 65_536
 
-    /// Whether what is there has to be written first: it is enough, or its last session is ready again, and must not be
-    /// rendered a second time before its first write.
+    /// Whether the batch has to be written now: it is large enough, or its last session has more to render, which must
+    /// not happen before its first write.
     var isFull: Bool {
         items.count >= Self.itemLimit || bytes.count >= Self.byteLimit || items.last?.disposition == .hasMore
     }
 
-    /// Adds what `session` is due, if anything.
+    /// Adds the pending output of `session`, if any.
     mutating func append(_ session: SessionID, on connection: Connection, of server: inout Server, at now: HubTime) {
         let start = bytes.count
         let output = server.output(for: session, at: now, to: &bytes)
@@ -40,7 +40,7 @@ struct Outgoing {
                 range: isShared ? output.sharedRange : start..<bytes.count, isShared: isShared))
     }
 
-    /// Hands out every session's bytes, which may be none, in the order in which they were added; then it is empty.
+    /// Passes each session's bytes, which may be none, in the order in which they were added, and empties the batch.
     ///
     /// - Parameter shared: The server's ``Server/Server/sharedRows``.
     mutating func drain(sharing shared: [UInt8], _ body: (Item, Span<UInt8>) -> Void) {

@@ -2,12 +2,12 @@ import Authenticator
 import Hub
 import Logging
 
-/// The file of `--auth`: who may say what, read again when it changes.
+/// The file of `--auth`, which says who may do what. It is reloaded when it changes.
 struct Principals {
     private var file: PrincipalFile
-    /// As it was read at the start, until it is taken.
+    /// The directory that was read at the start, until it is taken.
     private var first: PrincipalDirectory?
-    /// The faults that the log was told of last: a file that stays wrong is a line, and not one a second.
+    /// The faults that were logged last, so that a file that stays wrong is logged once and not every second.
     private var told: [String] = []
 
     init(_ path: String) throws(PrincipalFaults) {
@@ -15,7 +15,7 @@ struct Principals {
         first = try file.load()
     }
 
-    /// Gives what was read at the start, once: the server has it from then on.
+    /// Returns what was read at the start, once; the server owns it from then on.
     mutating func takeFirst() -> PrincipalDirectory? {
         defer { first = nil }
         return first
@@ -23,8 +23,8 @@ struct Principals {
 
     /// Reads the file again.
     ///
-    /// - Parameter isAsked: Whether it is read although it has not changed.
-    /// - Returns: What is in force from now on; `nil` = what was.
+    /// - Parameter isAsked: Whether to read the file even if it has not changed.
+    /// - Returns: The new directory; `nil` = the old one stays in force.
     mutating func reread(isAsked: Bool, _ logger: Logger) -> PrincipalDirectory? {
         guard isAsked || file.hasChanged else { return nil }
         do throws(PrincipalFaults) {

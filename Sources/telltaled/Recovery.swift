@@ -6,7 +6,7 @@ import TelltaleModel
 
 /// Rebuilds the hub from its journal.
 enum Recovery {
-    /// Records that are read at once: enough to be quick, little enough to be nothing.
+    /// The number of records read at once: enough for speed, few enough for memory.
     private static let portion = FailPoint.recordsPerRecoveryStep ?? 4_096
 
     static func recover(
@@ -34,7 +34,7 @@ enum Recovery {
         return hub
     }
 
-    /// Tells once a second how far it has come.
+    /// Reports progress once a second.
     private struct Progress {
         let logger: Logger
         let manager: ServiceManager
@@ -45,7 +45,7 @@ enum Recovery {
             guard isLong || ContinuousClock.now - told > .seconds(1) else { return }
             told = ContinuousClock.now
             let percent = 100 * done / max(1, all)
-            // A recovery that stands still asks for no further minute.
+            // Sent only on progress, so that a recovery that hangs gets no further minute.
             manager.tell("EXTEND_TIMEOUT_USEC=60000000", "STATUS=recovering \(part), \(percent) %")
             logger.info("recovering", metadata: [part: "\(done) of \(all)\(unit)", "percent": "\(percent)"])
         }

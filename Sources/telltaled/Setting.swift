@@ -9,9 +9,9 @@ import TelltaleModel
 struct Setting: Sendable {
     /// `clock-speed`: the flag is `--clock-speed`, the variable `TELLTALE_CLOCK_SPEED`, the file's key `clock-speed`.
     let name: String
-    /// May be given several times; the file takes an array, the environment a comma-separated list.
+    /// Whether it may be given several times; the file takes an array, the environment a comma-separated list.
     var isRepeatable = false
-    /// Reads the values. Returns each fault of them.
+    /// Reads the values, and returns their faults.
     let apply: @Sendable (inout Configuration, [String]) -> [String]
 
     init(
@@ -21,7 +21,7 @@ struct Setting: Sendable {
         (self.name, self.isRepeatable, apply) = (name, isRepeatable, applyAll)
     }
 
-    /// - Parameter apply: Returns the one fault that the values have, or `nil`.
+    /// - Parameter apply: Returns the fault of the values, or `nil`.
     init(
         name: String, isRepeatable: Bool = false,
         apply: @escaping @Sendable (inout Configuration, [String]) -> String?
@@ -49,7 +49,7 @@ extension Setting {
         Setting(name: "kinds") {
             $0.kinds = $1[0]; return nil
         },
-        // Before the listeners: what they may be depends on it.
+        // Before the listeners, because their rules depend on it.
         Setting(name: "auth") {
             $0.auth = $1[0]; return nil
         },
@@ -160,7 +160,7 @@ extension Setting {
             var places: Set<WidgetPlace> = []
             if values[0] != "none" {
                 for word in values[0].split(separator: ",", omittingEmptySubsequences: false) {
-                    // A gallery shows samples.
+                    // A gallery shows only samples.
                     guard let place = WidgetPlace(rawValue: String(word)), place != .gallery else {
                         let names = WidgetPlace.allCases.filter { $0 != .gallery }.map(\.rawValue)
                         return "takes none, or a comma-separated list of \(names.joined(separator: ", "))"
@@ -191,16 +191,16 @@ extension Setting {
         }
     }
 
-    /// The unit of a span that is a plain number. Settings of the first releases had no other form.
+    /// The unit of a span given as a plain number, the only form in the first releases.
     enum PlainUnit: String {
         case milliseconds, seconds
 
         var length: Int64 { self == .seconds ? 1_000 : 1 }
     }
 
-    /// A span of time as kind files have it: `3s`, `500ms`, `7d`, `1m30s`.
+    /// A span of time, written as in kind files: `3s`, `500ms`, `7d`, `1m30s`.
     ///
-    /// - Parameter unit: That of a plain number; `nil` where a span has to name its unit.
+    /// - Parameter unit: The unit of a plain number; `nil` if a span has to name its unit.
     static func span(
         _ name: String, _ range: ClosedRange<Milliseconds>, plain unit: PlainUnit?,
         apply: @escaping @Sendable (inout Configuration, Milliseconds) -> Void
@@ -225,7 +225,7 @@ extension Setting {
         return span
     }
 
-    /// The spans that a setting takes, for a message.
+    /// Describes the allowed spans, for a message.
     private static func spans(_ range: ClosedRange<Milliseconds>, plain unit: PlainUnit?) -> String {
         let plain = unit.map { ", or a plain number of \($0.rawValue)" } ?? ""
         return "a span such as 1500ms, 3s or 7d, from \(text(range.lowerBound)) to \(text(range.upperBound))\(plain)"

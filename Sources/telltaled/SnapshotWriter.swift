@@ -5,7 +5,7 @@ import Logging
 import Server
 import TelltaleEventLoop
 
-// One snapshot at a time, whichever server or standby asks for it.
+// Snapshots are written one at a time, for the server or for a standby.
 extension Daemon {
     func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning, for asker: SnapshotTurns<HubSnapshot>.Asker) {
         let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
@@ -19,7 +19,7 @@ extension Daemon {
         guard let cluster, !cluster.isLeading else {
             return writeSnapshot(server.snapshot(), pruning, for: .server(serverNumber))
         }
-        // A standby that ends: its server has no history.
+        // This is a standby that stops. Its server has no history.
         guard let snapshot = cluster.takeSnapshot() else { return server.snapshotWritten(isWritten: true) }
         writeSnapshot(snapshot, Pruning(), for: .server(serverNumber))
     }
@@ -43,16 +43,16 @@ extension Daemon {
 
     private func tell(_ asker: SnapshotTurns<HubSnapshot>.Asker, isWritten: Bool) {
         switch asker {
-        // The snapshot of a server that serves no more means nothing to the next one.
+        // The snapshot of a replaced server does not concern its successor.
         case .server(let number): if number == serverNumber { server.snapshotWritten(isWritten: isWritten) }
         case .standby: cluster?.snapshotWritten(isWritten: isWritten)
         }
     }
 }
 
-/// Writes one snapshot from a thread of its own, a chunk at a time, so that the loop goes on and commits go first.
+/// Writes one snapshot from its own thread, a chunk at a time, so that the loop is not blocked and commits go first.
 enum SnapshotWriter {
-    /// - Parameter completion: Is called once, on the snapshot's or the journal's thread.
+    /// - Parameter completion: Called once, on the snapshot's or the journal's thread.
     static func write(
         _ snapshot: HubSnapshot, to journal: JournalWriter, pruning: Pruning,
         completion: @escaping @Sendable (Result<Void, JournalError>) -> Void

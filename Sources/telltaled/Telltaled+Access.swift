@@ -2,7 +2,7 @@ import ArgumentParser
 import Authenticator
 import TelltaleEventLoop
 
-// The files of --auth and --tls-cert, read at the start: a fault is one of the configuration.
+// Reads the files of --auth and --tls-cert at the start. Their faults count as faults of the configuration.
 extension Telltaled {
     static func loadPrincipals(_ configuration: Configuration) throws -> Principals? {
         guard let path = configuration.auth else { return nil }

@@ -3,9 +3,9 @@ import Journal
 import JournalSQLite
 import Logging
 
-// The journal of a start.
+// Opens the journal at the start.
 extension Telltaled {
-    /// `TELLTALE_JOURNAL=memory` keeps nothing: for measurements of everything but the disk.
+    /// `TELLTALE_JOURNAL=memory` keeps nothing: for measurements without the disk.
     static func openJournal(_ configuration: Configuration, logger: Logger) throws -> any Journal {
         if ProcessInfo.processInfo.environment["TELLTALE_JOURNAL"] == "memory" {
             logger.warning("the journal is in memory, and ends with this process")
@@ -24,7 +24,7 @@ extension Telltaled {
         return try SQLiteJournal(configuration.data, options)
     }
 
-    /// A node's copy of a log is no history of a daemon by itself: what it would add, the other nodes would never know.
+    /// Refuses to serve a node's local journal outside its cluster: the other nodes would never learn what it adds.
     static func refuseCopy(_ journal: any Journal, _ configuration: Configuration) throws {
         guard journal.mark != nil else { return }
         throw JournalError.unusable(

@@ -107,7 +107,7 @@ struct Telltaled: ParsableCommand {
         var activitiesPerAccount: String?
         @Option(help: ArgumentHelp("How long event ids are remembered. (default: 7d)", valueName: "SPAN"))
         var eventIDAge: String?
-        // The name that would be made of it would be "event-i-ds-per-source".
+        // The derived name would be "event-i-ds-per-source".
         @Option(
             name: .customLong("event-ids-per-source"),
             help: ArgumentHelp("How many event ids of one source are remembered. (default: 1000000)", valueName: "N"))
@@ -159,11 +159,10 @@ struct Telltaled: ParsableCommand {
         var widgetBurst: String?
     }
 
-    /// Flags are a source of the configuration like the file and the environment: what is wrong with them is told as what
-    /// is wrong with those is, with the same status.
+    /// Faults of flags are reported like those of the file and the environment, with the same exit status.
     static func main() {
         StandardStream.occupyMissing()
-        // A file that may not grow is a full disk, and not a death.
+        // Without SIGXFSZ, a file at its size limit looks like a full disk and does not kill the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
@@ -203,7 +202,7 @@ struct Telltaled: ParsableCommand {
         let log = Log(format: configuration.logFormat, logLevel: configuration.logLevel.level)
         let logger = Logger(label: "telltaled") { _ in log }
         for warning in configuration.warnings { logger.warning("\(warning)") }
-        // Read although a setting is wrong, so that whoever mends the configuration knows all that is to be mended.
+        // Read even if a setting is wrong, so that all faults are reported at once.
         guard let files = NamedFiles(configuration, logger: logger), reading.faults.isEmpty else { throw ExitCode(78) }
         if checkConfig {
             StandardStream.output.write("the configuration is in order, with \(files.kinds.kinds.count) kinds\n")
@@ -212,13 +211,13 @@ struct Telltaled: ParsableCommand {
         throw ExitCode(try Self.serve(configuration, files, logger: logger))
     }
 
-    /// The files that the settings name, as they were at the start. Nothing is opened for writing, and nothing is made.
+    /// The contents of the files that the settings name, read at the start. Nothing is written or created.
     struct NamedFiles {
         var kinds = KindSet([])
         var principals: Principals?
         var certificate: Certificate?
 
-        /// Complains of each fault of each file. `nil` where there is one.
+        /// Reports every fault of every file. `nil` if there is one.
         init?(_ configuration: Configuration, logger: Logger) {
             var isWhole = true
             func read(_ body: () throws -> Void) {
@@ -306,9 +305,9 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    /// Kinds, settings and instances that hold from the start on: they are durable before any client is served.
+    /// The kinds, settings and instances of the start. They are durable before any client is served.
     ///
-    /// - Returns: `nil` where there is nothing new. The rest of the turn goes on with the loop.
+    /// - Returns: `nil` if there is nothing new. The loop does the rest of the turn.
     private static func firstBatch(of server: inout Server, clock: Clock) -> [JournalRecord]? {
         guard !server.isIdle(at: clock.now) else { return nil }
         server.turn(at: clock.now)
@@ -320,7 +319,7 @@ struct Telltaled: ParsableCommand {
         return nil
     }
 
-    /// - Returns: Whether there was room; without, what is there is served, and the records come again later.
+    /// - Returns: Whether there was room. If not, the daemon serves what it has, and the records are appended later.
     private static func append(_ records: [JournalRecord], to journal: any Journal, logger: Logger) throws -> Bool {
         do throws(JournalError) {
             if !records.isEmpty { try journal.append(records) }
@@ -332,7 +331,7 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    /// The one line on standard output: from now on it serves.
+    /// Prints the one line on standard output, which says that the daemon serves.
     static func announce(
         _ endpoints: [Endpoint], _ tlsEndpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration,
         role: String? = nil

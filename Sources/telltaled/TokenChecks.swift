@@ -3,9 +3,9 @@ import Journal
 import Server
 import TelltaleEventLoop
 
-/// Checks signed tokens on a thread of its own, in the order in which they are given.
+/// Checks signed tokens on its own thread, in order.
 ///
-/// The loop's thread goes first where both want a processor: strangers make most of this work.
+/// It has a lower priority than the loop's thread, because strangers cause most of this work.
 final class TokenThread: Sendable {
     private struct State {
         var checks: [(check: TokenCheck, done: @Sendable (TokenVerdict) -> Void)] = []
@@ -32,7 +32,7 @@ final class TokenThread: Sendable {
         state.change { $0.isOver = true }
     }
 
-    /// - Parameter done: Is called on the thread.
+    /// - Parameter done: Called on the thread.
     func check(_ check: TokenCheck, done: @escaping @Sendable (TokenVerdict) -> Void) {
         state.change { $0.checks.append((check, done)) }
     }
@@ -63,7 +63,7 @@ extension Daemon {
     private func beginChecks() {
         let sender = mailbox.sender
         while let (waiting, address) = tokenLanes.next() {
-            // A peer that is gone is not worth a signature.
+            // No signature is checked for a peer that is gone.
             guard waiting.server == serverNumber, connections[waiting.check.session] != nil else {
                 tokenLanes.ended(of: address)
                 continue

@@ -2,13 +2,13 @@ import Hub
 import Journal
 import Replication
 
-/// Cuts a snapshot into the pieces of a base on a thread of its own, no more than some pieces ahead.
+/// Cuts a snapshot into the pieces of a base on its own thread, at most a few pieces ahead of their reader.
 final class BaseThread: Sendable {
     private struct State {
         var pieces: [[UInt8]] = []
         var isOver = false
         var isCancelled = false
-        /// Called with the next piece, or with `nil` at the end.
+        /// Receives the next piece, or `nil` at the end.
         var asker: (@Sendable ([UInt8]?) -> Void)?
     }
 
@@ -49,7 +49,7 @@ final class BaseThread: Sendable {
         asker?(nil)
     }
 
-    /// Calls once, at once or on the thread: with the next piece, or with `nil` where that was all.
+    /// Calls `body` once, immediately or on the thread: with the next piece, or with `nil` at the end.
     func next(_ body: @escaping @Sendable ([UInt8]?) -> Void) {
         let found: [UInt8]?? = state.take({ _ in true }) { state in
             guard state.pieces.isEmpty else { return .some(state.pieces.removeFirst()) }
@@ -67,12 +67,12 @@ final class BaseThread: Sendable {
     }
 }
 
-/// A word about bases, of another thread.
+/// A message about bases from another thread.
 enum BaseWord: Sendable {
-    /// Of the thread that cuts; another one means nothing any more.
+    /// From the thread that cuts; one from an earlier thread is ignored.
     case piece([UInt8]?, BaseThread)
-    /// The local copy has the chunk.
+    /// The local journal has stored the chunk.
     case loaded
-    /// The local copy is the base.
+    /// The local journal now holds the base.
     case installed(RecoveredHub)
 }

@@ -3,16 +3,16 @@
     import Replication
     import TelltaleEventLoop
 
-    /// A replicated log that says something wrong, so that `Tools/fuzz/torture --cluster --broken` can show that it finds it. Builds for
-    /// release do not have it.
+    /// A replicated log with a planted bug, with which `Tools/fuzz/torture --cluster --broken` shows that it finds
+    /// bugs. Release builds leave it out.
     final class BrokenLog: ReplicatedLog {
         /// `TELLTALE_BROKEN_LOG=NAME`.
         enum Bug: String, CaseIterable {
-            /// An append is acknowledged before the engine has it.
+            /// Acknowledges an append before the engine has stored it.
             case acknowledgedBeforeStored
-            /// A refused append is taken for stored by an attempt before.
+            /// Takes a refused append for one that an earlier attempt has stored.
             case refusalTakenForStored
-            /// An append without an answer for 200 ms is taken for lost.
+            /// Takes an append for lost after 200 ms without an answer.
             case silenceTakenForLost
         }
 
@@ -22,7 +22,7 @@
         private let log: any ReplicatedLog
         private let bug: Bug
         private var timer: TimerHandle?
-        /// The append that has no answer yet.
+        /// The append without an answer yet.
         private var current: (token: Int64, after: Int64)?
 
         init(_ log: any ReplicatedLog, with bug: Bug, on loop: EventLoop) throws(UVError) {

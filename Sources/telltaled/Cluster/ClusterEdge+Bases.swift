@@ -7,12 +7,12 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-// Bases: those that this node makes, and the one that it begins with.
+// The bases that this node makes, and the base that it starts from.
 extension ClusterEdge {
     // MARK: Making
 
     func beginBase() {
-        // A batch under way is nothing that the log has.
+        // The log does not have a batch that is still being committed.
         let isOpen = member.isLeading && daemon.server.isCommitting
         let snapshot = isOpen ? nil : member.isLeading ? daemon.server.snapshot() : member.snapshot
         baseThread?.cancel()

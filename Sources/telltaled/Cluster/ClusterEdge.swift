@@ -8,7 +8,7 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// Performs a ``Cluster/Member`` for the daemon: on the engine, the local copy and the loop. It decides nothing.
+/// Performs the actions of a ``Cluster/Member`` on the engine, the local journal and the loop. It decides nothing.
 final class ClusterEdge {
     unowned let daemon: Daemon
     var member: Member
@@ -21,7 +21,7 @@ final class ClusterEdge {
     private var isPerforming = false
     private var toldSync: EngineSync?
     private let backlog = CopyBacklog()
-    /// Of the leader that handed over.
+    /// The last snapshot of a leader that handed over.
     private var lastSnapshot: HubSnapshot?
 
     /// The base that is being stored.
@@ -41,7 +41,7 @@ final class ClusterEdge {
         }
     }
 
-    /// Begins to follow the log.
+    /// Starts following the log.
     func start() {
         log.onEvent = { [unowned self] event in
             switch event {
@@ -60,7 +60,7 @@ final class ClusterEdge {
     var isLeading: Bool { member.isLeading }
     var standing: ClusterStanding { withEngine(member.standing(at: daemon.clock.now.monotonic)) }
 
-    /// The disk does not keep up, or does again.
+    /// Reports that the disk falls behind the log, or has caught up.
     func copyIsBehind(_ isBehind: Bool) {
         guard isBehind != member.replica.isHeldBack else { return }
         if isBehind {
@@ -74,7 +74,7 @@ final class ClusterEdge {
 
     // MARK: The server's turn
 
-    /// The first question of each turn: a leader that is not known to lead writes nothing.
+    /// Asked first in each turn: a leader writes nothing while it cannot be sure that it still leads.
     func mayServe() -> Bool {
         guard member.isLeading else { return true }
         let isAllowed = member.mayServe(at: daemon.clock.now)
@@ -86,13 +86,13 @@ final class ClusterEdge {
 
     func kindsRead(_ kinds: [Kind]) { member.kindsRead(kinds) }
 
-    /// A part of a batch was decided.
+    /// Appends a decided part of a batch.
     func append(_ part: [JournalRecord], isLast: Bool) {
         member.append(part, isLast: isLast, at: daemon.clock.now)
         if isLast { perform() }
     }
 
-    /// Asks for the end of this leadership, behind which the process ends. A node that does not lead is no member any more.
+    /// Ends this leadership, after which the process ends. A node that does not lead leaves the cluster at once.
     ///
     /// - Returns: `false` where there is no leadership to wait for.
     func end() -> Bool {
@@ -101,7 +101,7 @@ final class ClusterEdge {
         return waits
     }
 
-    /// An operator wants another node to lead; this one goes on as a standby.
+    /// Hands leadership over at an operator's request. This node continues as a standby.
     func handOver(to successor: String?) {
         guard member.isLeading else { return }
         logger.notice("an operator lets this node hand over", metadata: ["to": "\(successor ?? "any node")"])
@@ -109,7 +109,7 @@ final class ClusterEdge {
         perform()
     }
 
-    /// - Returns: The state that a node writes when it ends; `nil` = there is none.
+    /// - Returns: The state that a node writes when it stops; `nil` = none.
     func takeSnapshot() -> HubSnapshot? { lastSnapshot.take() ?? member.snapshot }
 
     func snapshotWritten(isWritten: Bool) { member.snapshotWritten(isWritten: isWritten) }
@@ -203,7 +203,8 @@ final class ClusterEdge {
 
     private func standDown(_ farewell: [UInt8], _ reason: String, isEnding: Bool) {
         logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
-        // From a snapshot an upgraded daemon starts, whatever its code makes of old records.
+        // An upgraded daemon then starts from the snapshot, so it does not matter how its code would replay old
+        // records.
         if isEnding, !daemon.server.isCommitting { lastSnapshot = daemon.server.snapshot() }
         daemon.serve(with: member.lobby(at: daemon.clock.now.monotonic), farewell)
         tellStanding()
@@ -238,7 +239,7 @@ final class ClusterEdge {
         return standing
     }
 
-    /// The engine cannot be what it is to be: a configuration is wrong, here or there.
+    /// Stops because the engine's configuration and this node's do not fit together.
     private func refuse(_ faults: [String]) {
         for fault in faults { Telltaled.complain("--engine: \(fault)") }
         daemon.stopAtOnce(78)
@@ -284,7 +285,7 @@ final class ClusterEdge {
     }
 }
 
-/// A hub on its way from the journal's thread.
+/// Carries a recovered hub over from the journal's thread.
 final class RecoveredHub: @unchecked Sendable {
     private var hub: Hub?
     let snapshotSequence: Int64
@@ -294,6 +295,6 @@ final class RecoveredHub: @unchecked Sendable {
         self.snapshotSequence = snapshotSequence
     }
 
-    /// Gives it away, once.
+    /// Returns the hub once, then `nil`.
     func take() -> Hub? { hub.take() }
 }

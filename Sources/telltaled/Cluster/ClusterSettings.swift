@@ -6,7 +6,7 @@ import TelltaleModel
 
 /// The settings of a daemon of a cluster.
 struct ClusterSettings: Sendable {
-    /// Empty = a daemon by itself.
+    /// Empty = not in a cluster.
     var name = ""
     var node = ""
     /// Where clients reach this node, `HOST:PORT`.
@@ -17,19 +17,19 @@ struct ClusterSettings: Sendable {
     var isSyncTrusted = false
     var lease = Milliseconds.seconds(3)
     var giveUp = Milliseconds.seconds(12)
-    /// Between two bases.
+    /// The time between two bases.
     var baseEvery = Milliseconds.hours(1)
     /// In mebibytes; 0 = no limit.
     var logLimit = 0
-    /// The names of the settings that were given.
+    /// The names of the settings that were set explicitly.
     var given: [String] = []
 
     var isOn: Bool { !name.isEmpty }
-    /// The log is a file, for tests.
+    /// Whether the log is a file, as in tests.
     var isFile: Bool { engine.count == 1 && engine[0].hasPrefix("file:") }
 
-    /// Why clients are likely not to reach this node at ``advertise``; `nil` where a listener fits. A network may forward to
-    /// another port or address, so it is no fault.
+    /// Why clients may not reach this node at ``advertise``; `nil` if a listener fits. This is a warning, not a fault:
+    /// a network may forward to another port or address.
     func advertisedElsewhere(than listeners: [Endpoint]) -> String? {
         guard isOn, let advertised = Endpoint(advertise), case .tcp(_, let port) = advertised else { return nil }
         let fits = listeners.contains { listener in
@@ -41,12 +41,12 @@ struct ClusterSettings: Sendable {
             "--advertise \(advertise): no --listen fits it, so clients reach this node there only where the network forwards to it"
     }
 
-    /// Their faults, as a whole.
+    /// The faults of the settings taken together.
     ///
     /// - Parameters:
     ///   - hasSync: Whether `--sync` was given.
     ///   - isInMemory: Whether the journal keeps nothing.
-    ///   - wrong: The settings whose own fault is known.
+    ///   - wrong: The settings already known to be wrong by themselves.
     func faults(hasSync: Bool, isInMemory: Bool, except wrong: Set<String>) -> [String] {
         guard isOn else {
             return wrong.contains("cluster") ? [] : given.map { "--\($0): belongs to --cluster NAME" }
@@ -78,20 +78,20 @@ struct ClusterSettings: Sendable {
         var settings = ReplicaSettings()
         settings.lease = lease
         settings.giveUp = giveUp
-        // A leader that lives is heard three times within a lease.
+        // A live leader then sends three heartbeats within a lease.
         settings.beat = min(.seconds(1), Milliseconds(lease.count / 3))
         return settings
     }
 }
 
 extension ClusterSettings {
-    /// - Parameter retention: Younger messages stay in the log.
+    /// - Parameter retention: The log keeps messages that are younger than this.
     func bases(retention: Milliseconds) -> BaseSettings {
         var settings = BaseSettings()
         settings.every = baseEvery
         settings.retention = retention
         if logLimit > 0 { settings.logLimit = Int64(logLimit) << 20 }
-        // A base a minute or so is for tests.
+        // A base every minute or so is for tests only.
         settings.look = min(settings.look, max(.seconds(1), settings.every))
         settings.turn = min(settings.turn, max(.seconds(2), settings.every))
         return settings

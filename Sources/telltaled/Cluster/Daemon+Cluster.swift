@@ -5,11 +5,11 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-// The daemon as a member of a cluster uses it.
+// What a cluster member needs of the daemon.
 extension Daemon {
-    /// Writes to the local copy. A disk that has no room ends this node: the others go on, and it catches up later.
+    /// Writes to the local journal. A full disk stops this node: the others continue, and it catches up later.
     ///
-    /// - Returns: Whether the copy has fallen behind by this.
+    /// - Returns: Whether the local journal no longer keeps up.
     func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64, _ backlog: CopyBacklog) -> Bool {
         let sender = mailbox.sender
         let count = CopyBacklog.byteCount(of: records)
@@ -24,7 +24,7 @@ extension Daemon {
         return isBehind
     }
 
-    /// The log has the batch, or no room for it.
+    /// Handles the end of a batch: the log has stored it, or has no room for it.
     func settle(_ outcome: SyncOutcome) {
         if case .full = outcome { logger.error("the engine has no room for a batch; its senders are told") }
         showsCommit = true
@@ -32,7 +32,7 @@ extension Daemon {
         perform()
     }
 
-    /// Serves with another server: the connections of this one are told the last line, and closed.
+    /// Replaces the server. Each connection of the old one gets the farewell line and is closed.
     func serve(with next: consuming Server, _ farewell: [UInt8]) {
         let old = connections.all
         connections = ConnectionTable()
@@ -42,7 +42,7 @@ extension Daemon {
         if let directory { server.principalsLoaded(directory) }
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
         for connection in old {
-            // One that was not greeted yet would take the farewell for another kind of server.
+            // A client that was not greeted yet would take the farewell for another protocol.
             guard connection.isOpen, connection.isWritable, connection.sentByteCount > 0 else {
                 connection.close()
                 continue
@@ -52,14 +52,14 @@ extension Daemon {
         }
     }
 
-    /// The kinds' clock goes on from the newest record.
+    /// Continues the kinds' clock from the newest record.
     func beginClock(after times: (record: Timestamp, wall: Timestamp)) {
         clock = Clock(speed: configuration.clockSpeed, lastRecord: times.record, lastWall: times.wall)
     }
 
     func tellStanding(_ standing: ClusterStanding) { server.stands(standing) }
 
-    /// Rebuilds the hub from the local copy, behind all that was given to it.
+    /// Rebuilds the hub from the local journal, after every write already submitted to it.
     func recoverAgain(_ snapshotSequence: @escaping @Sendable (any Journal) -> Int64) {
         let sender = mailbox.sender
         let (hub, logger, manager) = (configuration.hub, logger, manager)
@@ -74,18 +74,18 @@ extension Daemon {
         }
     }
 
-    /// The leader has handed over: what is left ends in order.
+    /// The leader has handed over: stops the server in order.
     func endServing() { server.stopRequested(at: clock.now) }
 
-    /// The log is not the one that this node knows: nothing more is said, and an operator decides. It ends when the folder has what it is
-    /// to remember of that.
+    /// The log is not the one that this node knows, so it sends nothing more and an operator has to decide. The process
+    /// ends once the folder has stored the reason.
     func stopBehindCopy() {
         for connection in connections.all { connection.close() }
         let sender = mailbox.sender
         journal.close { _ in _ = sender.post(.stopped) }
     }
 
-    /// Nothing more is said or written.
+    /// Stops without sending or writing anything more.
     func stopAtOnce(_ status: Int32 = 1) {
         for connection in connections.all { connection.close() }
         leave(status)

@@ -1,11 +1,12 @@
 import TelltaleEventLoop
 
-/// A connection to the leader's address that says nothing: its end tells a standby at once that the leader's process is gone, and
-/// the lease need not be waited for.
+/// A silent connection to the leader's address. When the leader's process dies, the connection ends, so that a standby
+/// need not wait for the lease.
 ///
-/// A server may also close connections at once, for lack of room: attempts are ``pauseMilliseconds`` apart at least.
+/// Attempts are at least ``pauseMilliseconds`` apart, because a server without room closes connections immediately.
 ///
-/// Only a machine that refuses connections tells so. One that is silent may be cut off, and the lease decides then.
+/// Only a refused connection proves that the leader is gone. A silent machine may just be cut off; then the lease
+/// decides.
 final class LeaderWatch {
     private let loop: EventLoop
     private let onRefused: () -> Void
@@ -13,9 +14,9 @@ final class LeaderWatch {
     private var attempt: ConnectAttempt?
     private var connection: Connection?
     private var timer: TimerHandle?
-    /// The connection is younger than the pause, and the timer is under way.
+    /// The connection is younger than the pause, and the timer runs.
     private var isYoung = false
-    /// Since it is watched: an address that nobody ever reached tells nothing.
+    /// Whether the watched address was ever reached. Without that, a refused connection proves nothing.
     private var wasConnected = false
 
     private static let pauseMilliseconds: Int64 = 250
@@ -29,7 +30,7 @@ final class LeaderWatch {
         }
     }
 
-    /// Watches this address from now on; `nil` = none.
+    /// Starts watching this address; `nil` = stop watching.
     func watch(_ address: String?) {
         let next = address.flatMap { Endpoint($0) }
         guard next != endpoint else { return }

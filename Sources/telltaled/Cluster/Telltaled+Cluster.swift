@@ -12,7 +12,7 @@ import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 
-// A start as a node of a cluster.
+// Starts the daemon as a node of a cluster.
 extension Telltaled {
     static func serveInCluster(
         _ configuration: Configuration, _ files: NamedFiles, logger: Logger
@@ -82,7 +82,7 @@ extension Telltaled {
         }
     }
 
-    /// How much of the log the folder has.
+    /// Reads how much of the log the folder holds.
     private static func reader(of journal: any Journal, _ configuration: Configuration) throws -> LogReader {
         let name = configuration.cluster.name
         guard let mark = journal.mark else {
@@ -102,7 +102,7 @@ extension Telltaled {
         return reader
     }
 
-    /// The settings of the engine, as far as they can be told without it.
+    /// The settings of the engine, as far as they are known without connecting to it.
     ///
     /// - Throws: ``ConfigurationFaults``.
     private static func engine(of settings: ClusterSettings, epoch: UInt64?) throws(ConfigurationFaults)
@@ -119,7 +119,7 @@ extension Telltaled {
         return configuration
     }
 
-    /// The faults of the log's settings that show without it.
+    /// Reports the faults of the log's settings that can be found without connecting to it.
     static func checkLog(_ settings: ClusterSettings) throws {
         guard settings.isOn, !settings.isFile else { return }
         do {
