@@ -1,20 +1,20 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// The answer to an event. It is on disk.
+/// The answer to an event, which is then on disk.
 public struct Posted: Hashable, Sendable {
     public var key: Key
     /// `duplicate` for an event id that has taken effect before.
     public var verdict: Verdict
     /// The commit number of the key's last change.
     public var rev: Int64?
-    /// Where the machine of the key is.
+    /// The state of the key's machine.
     public var state: String?
     /// The event id that was used.
     public var eid: String
-    /// Members of the event that had no meaning.
+    /// Members of the event that the kind does not know.
     public var ignored: [String]
-    /// For people, where the sender probably made a mistake.
+    /// A hint for people if the sender probably made a mistake.
     public var message: String?
 
     init(_ line: ServerLine, key: Key, eid: String) {
@@ -28,13 +28,13 @@ public struct Posted: Hashable, Sendable {
     }
 }
 
-/// The answer to a tap. It is on disk, and not done yet: the control's row tells how ``operation`` ends.
+/// The answer to a tap. The tap is on disk but not performed yet: the control's row shows how ``operation`` ends.
 public struct Tapped: Hashable, Sendable {
     public var key: Key
     public var operation: String?
     /// `pending`, `performing` or `settled`.
     public var phase: String?
-    /// `duplicate` for an event id that has acted before, `noop` where nothing was to do, and `nil` otherwise.
+    /// `duplicate` for an event id that has acted before, `noop` if there was nothing to do, and `nil` otherwise.
     public var verdict: Verdict?
     public var rev: Int64?
     /// The event id that was used.
@@ -67,7 +67,7 @@ public struct HistoryEntry: Hashable, Sendable {
     public var rev: Int64
     /// When it happened.
     public var at: Timestamp
-    /// When the server heard of it.
+    /// When the server received it.
     public var heard: Timestamp
     public var type: String
     public var verdict: String

@@ -10,9 +10,9 @@ public struct Refusal: Hashable, Sendable, CustomStringConvertible {
         case now
         /// After a pause.
         case later
-        /// With a token that the server accepts.
+        /// Authenticate with a valid token.
         case authenticate = "auth"
-        /// Look at the newest row, and ask again.
+        /// Read the newest row, and decide again.
         case resync
     }
 
@@ -23,7 +23,7 @@ public struct Refusal: Hashable, Sendable, CustomStringConvertible {
     public var retry: Retry
     /// Further members of the answer, such as `have`, `need` or `wait`.
     public var details: JSONObject
-    /// The event id of the refused request, where it has one. A refusal does not use it up.
+    /// The event id of the refused request, where it has one. A refusal does not use it.
     public var eid: String?
 
     init(_ line: ServerLine, eid: String? = nil) {
@@ -35,9 +35,9 @@ public struct Refusal: Hashable, Sendable, CustomStringConvertible {
         self.eid = eid
     }
 
-    /// Whether the tap was made on a row that is out of date. Nothing was done.
+    /// Whether the tap was made on an outdated row. Nothing was done.
     public var isStaleTap: Bool { code == ErrorCode.staleRev.rawValue }
-    /// Whether no provider acts for the control now.
+    /// Whether no provider serves the control now.
     public var isUnavailable: Bool { code == ErrorCode.unavailable.rawValue }
     /// After a stale tap: the `rev` of the control now.
     public var currentRev: Int64? { details["have"]?.integer }

@@ -8,8 +8,8 @@ internal import TelltaleWire
 ///     let telltale = try Telltale("tls://telltale.example.com:7879", surface: .carplay) { try await Keychain.token() }
 ///     for try await change in telltale.follow("coffee-order/*", view: .carplay) { … }
 ///
-/// It connects at the first request, and again whenever the connection is lost. A follower has a connection of its own.
-/// Everything may be called from any task. The connection of the requests ends with the last reference, or ``close()``.
+/// It connects at the first request, and again whenever the connection is lost. Each follower has its own connection.
+/// Everything may be called from any task. The connection for requests ends with the last reference, or by ``close()``.
 public final class Telltale: TelltaleRequests, @unchecked Sendable {
     private let state = Mutex(State())
 
@@ -18,20 +18,20 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         var isClosed = false
     }
 
-    /// The identity of a client, and its patience.
+    /// The identity of a client, and its timeouts.
     public struct Options: Sendable {
         /// `HELLO client=`: the program and its version, as `head-unit/2.1`.
         public var client = "telltale-kit/\(Release.version)"
         public var surface: Surface?
         public var account: String?
         public var device: String?
-        /// Whether to show widgets beside activities and controls to a follower of everything (`*`). A follower of their
-        /// kind is shown them in any case.
+        /// Whether to show widgets beside activities and controls to a follower of everything (`*`). A follower of
+        /// their kind gets them in any case.
         public var showsWidgets = false
-        /// The traits of this device, such as `["locked": "yes"]`, which are said on each connection.
+        /// The traits of this device, such as `["locked": "yes"]`, which are sent on each connection.
         public var traits: [String: String] = [:]
-        /// The silence after which the client sends a sign of life; after twice that time the server closes the connection.
-        /// `nil` = none. 100 ms to 5 minutes.
+        /// The silence after which the client sends a heartbeat; after twice that time the server closes the
+        /// connection. `nil` = none. 100 ms to 5 minutes.
         public var heartbeat: Duration?
         /// The time limit of a request, reconnects included; `nil` waits for ever.
         public var timeout: Duration? = .seconds(10)
@@ -42,11 +42,11 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`; or several with commas between, up to 16, of which any may
-    ///     answer. A server of a cluster that does not lead names the one that does, and the client goes there.
+    ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`; or several with commas between, up to 16, of which
+    ///     any may answer. A standby of a cluster names the leader, and the client connects to it.
     ///   - surface: What this device shows things on.
     ///   - account: Whose device it is; without it every activity is visible.
-    ///   - token: Asked at each connection, and sent to a server that wants one alone.
+    ///   - token: Called for each connection, but sent only to a server that requires one.
     /// - Throws: ``TelltaleError/invalidRequest(_:)``.
     public convenience init(
         _ address: String, surface: Surface? = nil, account: String? = nil,
@@ -66,15 +66,15 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
             #if canImport(Network)
                 NetworkTransport(to: address)
             #else
-                // A small buffer: what lies in it is not replaced by newer rows any more.
+                // A small buffer, because the server can no longer replace the rows in it by newer ones.
                 SocketTransport(to: address, receiveBuffer: isFollower ? 16_384 : nil)
             #endif
         }
     }
 
     /// - Parameters:
-    ///   - addresses: As those of ``init(_:options:token:)``.
-    ///   - transport: Makes what opens the connections to one of them, or to the leader that one of them named.
+    ///   - addresses: As for ``init(_:options:token:)``.
+    ///   - transport: Makes the transport to one of them, or to the leader that one of them named.
     /// - Throws: ``TelltaleError/invalidRequest(_:)``.
     public convenience init(
         _ addresses: String, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil,
@@ -85,8 +85,8 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         }
     }
 
-    /// - Parameter transport: Opens all connections of this client. It knows one server, so a leader that the server names is not
-    ///   gone to.
+    /// - Parameter transport: Opens all connections of this client. It knows one server, so the client does not follow
+    ///   a redirect to a leader.
     /// - Throws: ``TelltaleError/invalidRequest(_:)``.
     public init(
         over transport: any Transport, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil
@@ -116,7 +116,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     /// - Parameters:
     ///   - pattern: A key, `kind/*`, or `*`.
     ///   - view: What to show, which decides the type of the rows.
-    ///   - account: What this person's devices see; `nil` = that of the client.
+    ///   - account: The account whose view is followed; `nil` = that of the client.
     ///   - placement: Where controls are drawn: `lockScreen`, `controlCenterSmall`, …
     ///   - rate: The most rows a second for each key; `nil` = no limit.
     ///   - widgets: How widgets are drawn.
@@ -138,18 +138,18 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         return Changes(session, command, cursor: cursor)
     }
 
-    /// Follows a pattern, whole.
+    /// Follows a pattern with the full state.
     public func follow(_ pattern: String = "*", cursor: String? = nil) -> Changes<FullRow> {
         follow(pattern, view: .full, cursor: cursor)
     }
 
-    /// Follows a pattern without its rows: ``Change/changed(rev:count:)`` comes once for all that changed, and again for what changes
-    /// after it was read by `list` or `get` of the ``Changes`` itself.
+    /// Follows a pattern without its rows: ``Change/changed(rev:count:)`` comes once for all changes, and again only
+    /// for changes after a read by `list` or `get` of the same ``Changes``.
     ///
     /// - Parameters:
     ///   - pattern: A key, `kind/*`, or `*`.
-    ///   - view: With a surface, changes of the controls in a view are changes of it.
-    ///   - cursor: As that of ``follow(_:view:account:placement:rate:widgets:cursor:)``.
+    ///   - view: With a surface, changes of the controls in a view count too.
+    ///   - cursor: As for ``follow(_:view:account:placement:rate:widgets:cursor:)``.
     public func notices<Activity>(
         of pattern: String, view: Projection<Activity>, cursor: String? = nil
     ) -> Changes<Activity> {
@@ -163,8 +163,8 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         return Changes(session, command, cursor: cursor)
     }
 
-    /// Closes the connection of the requests. One without an answer fails with ``TelltaleError/closed``, as do later ones.
-    /// Followers end with their own loops.
+    /// Closes the connection for requests. Unanswered and later requests fail with ``TelltaleError/closed``. Followers
+    /// end with their own loops.
     public func close() async {
         let handle = state.withLock { state in
             state.isClosed = true
@@ -177,7 +177,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
     override func openLink() throws(TelltaleError) -> LinkHandle {
         let handle: LinkHandle? = state.withLock { state in
             if state.isClosed { return nil }
-            // After a refusal the next request tries anew: the token may have been replaced since.
+            // After a refusal the next request connects again, because the token may have been replaced.
             if let handle = state.handle, !handle.link.hasEnded { return handle }
             let handle = session.open()
             state.handle = handle

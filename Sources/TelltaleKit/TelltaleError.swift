@@ -1,19 +1,19 @@
-/// The reason why a request has no result, or a follower has ended. No error shows a token.
+/// Why a request has no result, or why a follower has ended. No error contains a token.
 public enum TelltaleError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A value cannot stand in a request. Nothing was sent.
+    /// A value is not allowed in a request. Nothing was sent.
     case invalidRequest(String)
     /// The server answered with an error.
     case refused(Refusal)
     /// No server answered within the time limit. Nothing was sent.
     case unreachable(String)
-    /// The server's certificate is of an authority that is not trusted, or of another name. Nothing was sent.
+    /// The server's certificate is from an untrusted authority, or for another name. Nothing was sent.
     case untrusted(String)
-    /// The request was sent, and no answer came within the time limit: it may have taken effect. With the event id it
-    /// can be made again, and takes effect once.
+    /// The request was sent, and no answer came within the time limit: it may have taken effect. Repeating it with the
+    /// same event id is safe: it takes effect once.
     case outcomeUnknown(eid: String?)
-    /// The connection was lost before the answer, and the request must not be repeated. It may have taken effect.
+    /// The connection was lost before the answer. The request may have taken effect, and must not be repeated.
     case connectionLost(String)
-    /// The peer is no Telltale server, or one of another version of the protocol.
+    /// The peer is not a Telltale server, or has another version of the protocol.
     case incompatible(String)
     /// This client, or this follower, was closed, or its task cancelled.
     case closed

@@ -3,8 +3,8 @@ internal import TelltaleWire
 
 /// The requests of a client: of a ``Telltale``, over its own connection, and of ``Changes``, over theirs.
 ///
-/// Each is made again after a lost connection, until its time limit; events and taps have an event id, so that they take
-/// effect once. Each throws a ``TelltaleError``. When its task is cancelled it throws ``TelltaleError/closed``, and may have
+/// Each is repeated after a lost connection, until its time limit; event ids make sure that events and taps take effect
+/// once. Each throws a ``TelltaleError``. If its task is cancelled, it throws ``TelltaleError/closed`` and may have
 /// taken effect.
 public class TelltaleRequests: @unchecked Sendable {
     // `Sendable`, because its members are. A class that has subclasses cannot say so by itself.
@@ -29,11 +29,11 @@ public class TelltaleRequests: @unchecked Sendable {
     /// - Parameters:
     ///   - key: `kind/id`.
     ///   - type: `start`, `update`, `end`, or an event of the kind.
-    ///   - attributes: What never changes, told at the start.
-    ///   - content: What does: the member `content-state` of the event.
+    ///   - attributes: The values that never change, sent with the start.
+    ///   - content: The values that change: the member `content-state` of the event.
     ///   - alert: `title`, `body` and `sound`.
     ///   - data: The whole tail of the event, in which the three above replace their members.
-    ///   - accounts: Whose devices may show it, told at the start; empty = everybody's.
+    ///   - accounts: The accounts whose devices may show it, sent with the start; empty = all.
     ///   - at: When it happened; `nil` = now.
     ///   - version: The sender's version of this key. An event older than the newest is `stale`.
     ///   - source: The sender; `nil` = the principal, else this client.
@@ -62,10 +62,11 @@ public class TelltaleRequests: @unchecked Sendable {
 
     // MARK: Taps
 
-    /// Asks for a value of a toggle: a target, never a flip. The answer comes when the wish is on disk; the row tells the rest.
+    /// Requests a value of a toggle: a target, never a flip. It returns when the request is on disk; the row shows the
+    /// outcome.
     ///
-    /// - Parameter ifRev: The ``RowUpdate/rev`` of the row that the person saw. If the control has changed since, nothing is
-    ///   done: the error is a ``Refusal`` that ``Refusal/isStaleTap``.
+    /// - Parameter ifRev: The ``RowUpdate/rev`` of the row that the person saw. If the control has changed since,
+    ///   nothing is done, and the error is a ``Refusal`` with ``Refusal/isStaleTap``.
     @discardableResult
     public final func set(
         _ key: String, _ value: Bool, ifRev: Int64? = nil, eid: String? = nil
@@ -92,14 +93,14 @@ public class TelltaleRequests: @unchecked Sendable {
         Decided(try await ask(.dismiss(try Words.key(key))).line)
     }
 
-    /// The alert of that `rev` was seen, and need not alert this account's other devices.
+    /// Marks the alert of that `rev` as seen, so that it need not alert the account's other devices.
     @discardableResult
     public final func seen(_ key: String, rev: Int64) async throws(TelltaleError) -> Decided {
         Decided(try await ask(.seen(try Words.key(key), rev: try Words.number("the rev", rev))).line)
     }
 
-    /// Reports the situation of this device, such as `["locked": "yes"]`, for the rows of this connection. It is said again
-    /// after a reconnect.
+    /// Reports the situation of this device, such as `["locked": "yes"]`, for the rows of this connection. It is sent
+    /// again after a reconnect.
     public final func report(traits: [String: String]) async throws(TelltaleError) {
         var attributes: [Attribute] = []
         for (name, value) in traits.sorted(by: { $0.key < $1.key }) { attributes.append(try Words.trait(name, value)) }
@@ -125,7 +126,7 @@ public class TelltaleRequests: @unchecked Sendable {
             why: nil)
     }
 
-    /// Every key of a pattern. The answer is held whole.
+    /// Every key of a pattern. The whole answer is kept in memory.
     public final func list<Activity>(
         _ pattern: String = "*", view: Projection<Activity>
     ) async throws(TelltaleError) -> [RowUpdate<Activity>] {
@@ -147,7 +148,7 @@ public class TelltaleRequests: @unchecked Sendable {
         try await list(pattern, view: .full)
     }
 
-    /// The events of one key, oldest first. The answer is held whole.
+    /// The events of one key, oldest first. The whole answer is kept in memory.
     public final func history(_ key: String) async throws(TelltaleError) -> [HistoryEntry] {
         try await ask(.history(try Words.key(key))).items.compactMap(HistoryEntry.init)
     }
@@ -160,7 +161,7 @@ public class TelltaleRequests: @unchecked Sendable {
     /// The widgets that a person can place.
     ///
     /// - Parameters:
-    ///   - surface: The one whose families, and whose previews, are told; `nil` for all families, without previews.
+    ///   - surface: The surface to list families and previews for; `nil` = all families, without previews.
     ///   - placement: Only what is shown in this place of the surface, as `lockScreen`.
     public final func gallery(
         on surface: Surface?, placement: String? = nil

@@ -1,7 +1,8 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The grammar of requests (Protocols/Line/line-protocol.abnf). No value of an app reaches a line unchecked.
+/// The grammar of requests (Protocols/Line/line-protocol.abnf). Every value of an app is checked before it enters a
+/// line.
 enum Words {
     static func key(_ text: String) throws(TelltaleError) -> Key {
         guard let key = Key(text) else {
@@ -53,7 +54,7 @@ enum Words {
         return try value(what, text)
     }
 
-    /// Words of a list, which commas separate on the line.
+    /// The words of a list, which is comma-separated on the line.
     static func list(_ what: String, _ texts: [String]) throws(TelltaleError) -> [String] {
         for text in texts {
             _ = try value(what, text)
@@ -85,7 +86,7 @@ enum Words {
         return value
     }
 
-    /// The error does not show the token.
+    /// Checks a token. The error does not contain it.
     static func token(_ text: String) throws(TelltaleError) -> String {
         guard (1...4096).contains(text.utf8.count), text.utf8.allSatisfy(isVisible) else {
             throw .invalidRequest(
@@ -132,7 +133,7 @@ enum Words {
         .invalidRequest("\(what) \(shown(text)) is not sent: \(wanted)")
     }
 
-    /// A value of an app in an error: quoted, harmless, and short.
+    /// An app's value for an error text: quoted, without control characters, and short.
     private static func shown(_ text: String) -> String {
         let short = text.count > 60 ? String(text.prefix(57)) + "..." : text
         return "\"\(short.harmless)\""

@@ -1,7 +1,8 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// A change of a device's board, for ``TelltaleRequests/tile(_:_:ifRev:eid:)``. What is `nil` stays as it is, or as the server has it.
+/// A change of a device's board, for ``TelltaleRequests/tile(_:_:ifRev:eid:)``. A `nil` stays as it is, or takes the
+/// server's default.
 ///
 /// Positions count from 1. The server refuses what the place, the family, the stack or the kind does not allow
 /// (Protocols/Widgets/boards.md).
@@ -10,22 +11,22 @@ public enum Arrangement: Hashable, Sendable {
     case place(
         widget: String, configuration: JSONObject? = nil, family: String? = nil, position: Int? = nil,
         stack: String? = nil, look: TileLook = TileLook())
-    /// The same tile shows another configuration.
+    /// Changes the configuration that the tile shows.
     case configure(JSONObject? = nil, look: TileLook = TileLook())
-    /// Another place on the board, or in the stack in which the tile stands; or onto a stack.
+    /// Moves the tile on the board, within its stack, or onto another stack.
     case move(to: Int? = nil, stack: String? = nil)
-    /// Out of its stack, to a place of its own.
+    /// Takes the tile out of its stack, to a place on the board.
     case takeOut(to: Int? = nil)
-    /// A tile of a stack, or of a watch, keeps its position, 1 to 10.
+    /// Fixes the position of a tile in a stack, or on a watch: 1 to 10.
     case pin(at: Int? = nil)
     case unpin
     /// Turns the stack to this tile.
     case show
-    /// A suggested tile stays.
+    /// Keeps a suggested tile.
     case keep
-    /// Takes a tile off, or a stack with its tiles.
+    /// Removes a tile, or a stack with its tiles.
     case remove
-    /// Makes a stack, or changes one. A smart one turns to what is relevant.
+    /// Makes a stack, or changes one. A smart stack turns to what is relevant.
     case stack(
         isSmart: Bool? = nil, takesSuggestions: Bool? = nil, family: String? = nil, position: Int? = nil,
         placement: String? = nil)
@@ -93,7 +94,7 @@ public enum Arrangement: Hashable, Sendable {
     }
 }
 
-/// How a tile stands. What is `nil` is as the server has it.
+/// How a tile is presented. A `nil` takes the server's default.
 public struct TileLook: Hashable, Sendable {
     /// The one place that shows it, as `lockScreen`.
     public var placement: String?
@@ -116,10 +117,10 @@ public struct TileLook: Hashable, Sendable {
     }
 }
 
-/// The answer to an ``Arrangement``. It is on disk.
+/// The answer to an ``Arrangement``, which is then on disk.
 public struct Arranged: Hashable, Sendable {
     public var key: Key
-    /// `noop` where it stands so already, `duplicate` for an event id that has acted before.
+    /// `noop` if nothing had to change, `duplicate` for an event id that has acted before.
     public var verdict: Verdict
     /// The commit number of the tile's last change.
     public var rev: Int64?
@@ -144,9 +145,9 @@ extension TelltaleRequests {
     ///     try await telltale.tile("@alice-car/t1", .move(to: 1), ifRev: row.rev)
     ///
     /// - Parameters:
-    ///   - key: `@board/id`. A board comes with its first tile.
-    ///   - ifRev: The ``RowUpdate/rev`` of the row that the person saw. If the tile was arranged since, nothing is done: the
-    ///     error is a ``Refusal`` that ``Refusal/isStaleTap``.
+    ///   - key: `@board/id`. A board is created with its first tile.
+    ///   - ifRev: The ``RowUpdate/rev`` of the row that the person saw. If the tile was arranged since, nothing is
+    ///     done, and the error is a ``Refusal`` with ``Refusal/isStaleTap``.
     ///   - eid: An event id of your own, which takes effect once, also across runs of the program.
     @discardableResult
     public final func tile(

@@ -1,20 +1,20 @@
 public import TelltaleModel
 
-/// The place of a tile on its board, as its row tells it. Its picture is the row's ``WidgetRow``.
+/// The place of a tile on its board, read from its row. The content is the row's ``WidgetRow``.
 ///
-/// A stack turns, and a watch's order changes, at dates that the row knows ahead: an app follows them without a message and
-/// without a connection.
+/// The row lists in advance when its stack turns and when a watch's order changes, so an app needs no message and no
+/// connection to follow them.
 public struct TilePlace: Hashable, Sendable {
     /// The widget that it shows.
     public var widget: Key
-    /// The stack that it stands in, and its position there.
+    /// The stack that contains it, and its position there.
     public var stack: String?
     public var position: Int?
-    /// The position that it keeps.
+    /// The position that it is pinned to.
     public var pinned: Int?
-    /// Whether its kind was taken away, or its widget has ended: the placeholder stands there.
+    /// Whether its kind was removed or its widget has ended. It then shows the placeholder.
     public var isUnavailable: Bool
-    /// Whether the server suggests it: it goes by itself unless it is kept.
+    /// Whether the server suggests it. A suggestion disappears by itself unless it is kept.
     public var isSuggested: Bool
     /// On visionOS: `elevated` or `recessed`.
     public var mounting: String?
@@ -33,7 +33,7 @@ public struct TilePlace: Hashable, Sendable {
         let key: String
     }
 
-    /// Reads the body of a row; `nil` if it is none of a tile on a surface.
+    /// Reads the body of a row; `nil` if it is not the row of a tile on a surface.
     public init?(_ body: JSONObject) {
         guard body["entries"]?.array != nil, let widget = body["widget"]?.string.flatMap({ Key($0) }) else {
             return nil
@@ -57,19 +57,19 @@ public struct TilePlace: Hashable, Sendable {
         }
     }
 
-    /// The number of its place, from 1; tiles of one stack share it. 0: a watch has no room for it then.
+    /// The number of its place, from 1, which the tiles of a stack share; 0 = a watch has no room for it.
     ///
-    /// - Parameter now: On the server's clock, which the dates are on.
+    /// - Parameter now: In the server's time, as the dates are.
     public func order(at now: Timestamp) -> Int { orders.last { $0.date <= now }?.order ?? order }
 
-    /// Whether its stack shows it; `true` for a tile that is in none.
+    /// Whether its stack shows it; `true` for a tile outside a stack.
     ///
-    /// - Parameter key: Of the tile.
+    /// - Parameter key: The key of the tile.
     public func isTop(_ key: Key, at now: Timestamp) -> Bool {
         turns.last { $0.date <= now }.map { $0.key == key.text } ?? isTop
     }
 
-    /// When its stack turns, or its number changes, next.
+    /// The next time its stack turns or its number changes.
     public func nextDate(after now: Timestamp) -> Timestamp? {
         (turns.map(\.date) + orders.map(\.date)).filter { $0 > now }.min()
     }

@@ -6,24 +6,24 @@ public enum Change<Activity: ActivityRow>: Hashable, Sendable {
     case update(RowUpdate<Activity>)
     /// A key has left the view.
     case removal(RowRemoval)
-    /// A key has reached a state that no reader misses. It comes before the row.
+    /// A key has reached a state that must not be skipped. It comes before the row.
     case milestone(RowMilestone)
-    /// Attention is to be drawn to a key. It comes before the row, once.
+    /// A key asks for attention. It comes once, before the row.
     case alert(RowAlert)
-    /// Something has changed, of a follower that wants no rows (``Telltale/notices(of:view:cursor:)``). `count` is how many keys did;
-    /// `nil` = more than the server counts.
+    /// Something has changed, for a follower without rows (``Telltale/notices(of:view:cursor:)``). `count` is the
+    /// number of changed keys; `nil` = more than the server counts.
     case changed(rev: Int64, count: Int?)
     /// The rows are complete and current, for the first time or again.
     case live
-    /// The server could not resume: all rows come anew, and keys that are gone are removed before the next ``live``.
-    /// `why` is `epoch`, `selection`, `expired` or `future`.
+    /// The server could not resume: it sends all rows again, and keys that are gone are removed before the next
+    /// ``live``. `why` is `epoch`, `selection`, `expired` or `future`.
     case reset(why: String)
-    /// The server took this client, at first or again.
+    /// The server accepted this client, for the first time or again.
     case connected
-    /// The connection is lost, or could not be made. Rows may be out of date until the next ``live``.
+    /// The connection was lost or could not be made. Rows may be out of date until the next ``live``.
     case disconnected(reason: String, retryAfter: Duration)
 
-    /// The key that the change is about; `nil` for one of the connection.
+    /// The key of the change; `nil` for a change of the connection.
     public var key: Key? {
         switch self {
         case .update(let update): update.key
@@ -42,22 +42,22 @@ public struct RowUpdate<Activity: ActivityRow>: Hashable, Sendable {
     public var rev: Int64
     /// The body as it came.
     public var body: JSONObject
-    /// Whether the row was there before this client.
+    /// Whether the row belongs to the initial rows of the subscription.
     public var isSnapshot: Bool
     /// The number of commits that were folded into this row.
     public var skipped: Int
     /// The reason for the folding: `slow`, `rate` or `resume`.
     public var why: String?
 
-    /// The row as this view shows an activity; `nil` for a control and for a widget.
+    /// The activity, as this view shows it; `nil` for a control and for a widget.
     public var activity: Activity? { Activity(body) }
     /// The row of a control; `nil` for an activity.
     public var control: ControlRow? { ControlRow(body) }
     /// The row of a widget; `nil` for an activity and for a control, and in the full view.
     public var widget: WidgetRow? { WidgetRow(body) }
-    /// The place of a tile on its board; `nil` for what stands on none.
+    /// The place of a tile on its board; `nil` for a key that is not a tile.
     public var tile: TilePlace? { TilePlace(body) }
-    /// Milestones that the reader was too slow for.
+    /// Milestones that were dropped because the reader was too slow.
     public var missedMilestones: [String] { (body["missed"]?.array ?? []).compactMap(\.string) }
 }
 

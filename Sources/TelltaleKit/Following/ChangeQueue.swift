@@ -1,7 +1,7 @@
 internal import TelltaleClientProtocol
 internal import TelltaleModel
 
-/// A change that waits for its reader. The body of a row is not read before it is taken.
+/// A change that waits for its reader. The body of a row is parsed only when it is taken.
 enum PendingChange: Hashable, Sendable {
     case update(Row, isSnapshot: Bool)
     case removal(RowRemoval)
@@ -19,21 +19,21 @@ enum PendingChange: Hashable, Sendable {
 /// A row replaces the waiting row or removal of its key, and takes its place in the order, so that no key is starved.
 /// Milestones and alerts are not folded, and stay before the row that follows them.
 struct ChangeQueue: Sendable {
-    /// A change, and the place to resume from once it is taken. Without a change the place alone has advanced.
+    /// A change, and the cursor to resume from once it is taken. Without a change, only the cursor has advanced.
     struct Entry: Sendable {
         var change: PendingChange?
         var cursor: String?
     }
 
-    /// The number of waiting changes from which on a follower reads no further.
+    /// The number of waiting changes at which a follower stops reading.
     static let capacity = 256
 
     private var entries: [Entry] = []
-    /// Places before this one are taken.
+    /// Entries before this index are taken.
     private var first = 0
-    /// The place of the row of each key that waits.
+    /// For each key with a waiting row, the number of its entry.
     private var places: [Key: Int] = [:]
-    /// The number that the first element of `entries` has.
+    /// The number of the first element of `entries`.
     private var base = 0
 
     var count: Int { entries.count - first }
@@ -52,7 +52,7 @@ struct ChangeQueue: Sendable {
             places = [:]
         }
         if change == nil, count > 0 {
-            // Once the last one is taken, so is everything that the cursor stands behind.
+            // When the last entry is taken, so is everything before the cursor.
             entries[entries.count - 1].cursor = cursor
             return
         }
@@ -85,7 +85,7 @@ extension PendingChange {
         }
     }
 
-    /// The key of what stays before the row that follows it.
+    /// The key of a milestone or an alert, which stays before the next row.
     fileprivate var noticeKey: Key? {
         switch self {
         case .milestone(let milestone): milestone.key
@@ -110,9 +110,9 @@ extension PendingChange {
         }
     }
 
-    /// The newer change of a key, in the place of this one.
+    /// The newer change of the key, which replaces this one.
     fileprivate func folded(with newer: PendingChange) -> PendingChange {
-        // A row that comes again for the same rev is no further commit.
+        // A row that is sent again with the same rev is not another commit.
         let missed = skipped + (newer.rev != rev ? 1 : 0)
         switch newer {
         case .update(var row, var isSnapshot):

@@ -7,16 +7,17 @@ internal import TelltaleWire
 ///
 ///     for try await change in telltale.follow("coffee-order/*", view: .carplay) { … }
 ///
-/// It connects when the loop begins, reconnects and resumes by itself: the changes of the time away come, and none comes twice.
-/// ``Change/disconnected(reason:retryAfter:)`` and ``Change/live`` tell where it is. When the loop ends, is left, or its task is
-/// cancelled, the connection and everything that it holds go. It throws a ``TelltaleError`` when the server refuses it, as after
-/// a revoked token.
+/// It connects when the loop begins, and reconnects and resumes by itself: it delivers the changes made in the
+/// meantime, each once. ``Change/disconnected(reason:retryAfter:)`` and ``Change/live`` report its status. When the
+/// loop ends or its task is cancelled, the connection closes and its memory is released. It throws a ``TelltaleError``
+/// when the server refuses it, for example after a token was revoked.
 ///
-/// While the reader is busy, rows that it has not taken are replaced by newer ones, key by key; ``RowUpdate/skipped`` counts the
-/// commits in between. At most some hundred changes wait; beyond, the client reads no further, and the server folds.
+/// While the reader is busy, rows that it has not taken are replaced by newer ones, key by key; ``RowUpdate/skipped``
+/// counts the commits in between. At most a few hundred changes wait; then the client stops reading, and the server
+/// folds.
 ///
-/// Requests that are made with it go over its connection: a tap is then shown as wanted in its own rows at once, and the traits
-/// that it reports apply to them.
+/// Its requests use its own connection: its rows show a tap as wanted immediately, and the traits that it reports apply
+/// to them.
 public final class Changes<Activity: ActivityRow>: TelltaleRequests, AsyncSequence, @unchecked Sendable {
     public typealias Element = Change<Activity>
     public typealias Failure = TelltaleError
@@ -40,8 +41,8 @@ public final class Changes<Activity: ActivityRow>: TelltaleRequests, AsyncSequen
         state.withLock { $0.handle?.cancel() }
     }
 
-    /// The place to resume from behind the change that was taken last, also in another process. `nil` while there is none: until
-    /// the first ``Change/live``, and from ``Change/reset(why:)`` to the next one.
+    /// The cursor after the last change taken, from which this or another process can resume. `nil` until the first
+    /// ``Change/live``, and from ``Change/reset(why:)`` to the next one.
     public var cursor: String? { state.withLock { $0.cursor } }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes: self) }
@@ -59,7 +60,7 @@ public final class Changes<Activity: ActivityRow>: TelltaleRequests, AsyncSequen
         public mutating func next() async throws(TelltaleError) -> Change<Activity>? { try await changes.next() }
     }
 
-    /// Ends the loop behind the changes that came before.
+    /// Ends the loop after the changes that were already received.
     public func close() async {
         let handle = state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// The rows of a follower, by key: what to draw after the changes that were applied.
+/// The rows of a follower, by key, after the changes applied so far.
 public struct Rows<Activity: ActivityRow>: Sendable {
     private var updates: [Key: RowUpdate<Activity>] = [:]
     /// Whether the rows are complete and current, as far as this client knows.

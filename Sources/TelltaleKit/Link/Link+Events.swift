@@ -2,7 +2,7 @@ internal import TelltaleClientProtocol
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Passes what the protocol tells to the tasks that wait.
+/// Passes the protocol's events to the waiting tasks.
 extension Link {
     func handleEvents() {
         while core.hasEvents {
@@ -11,7 +11,7 @@ extension Link {
         }
     }
 
-    /// - Parameter isLast: Whether no event of the same line follows. The line's cursor stands behind all of them.
+    /// - Parameter isLast: Whether this is the last event of its line. The line's cursor stands after all of them.
     private func handle(_ event: ClientEvent, isLast: Bool) {
         switch event {
         case .ready(let greeting, _):

@@ -3,11 +3,11 @@ internal import TelltaleClientProtocol
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Performs one ``ClientProtocol``: one connection after the other, its deadlines, and the tasks that wait for answers.
+/// Performs one ``ClientProtocol``: its successive connections, its deadlines, and the tasks that wait for answers.
 ///
-/// ``run()`` has three child tasks, which end with it: one connects and reads, one writes, one keeps the time.
+/// ``run()`` has three child tasks, which end with it: one connects and reads, one writes, and one waits for deadlines.
 actor Link {
-    /// All that the server said to one request.
+    /// The server's whole answer to one request.
     struct Answer: Sendable {
         var items: [ServerLine]
         var line: ServerLine
@@ -22,7 +22,7 @@ actor Link {
 
     /// An event for a provider.
     enum ServiceEvent: Sendable {
-        /// `HELLO` was answered, at first or again.
+        /// `HELLO` was answered, for the first time or again.
         case ready(ServerGreeting)
         case action(ProviderAction)
         case refused(Refusal)
@@ -34,10 +34,10 @@ actor Link {
     var core: ClientProtocol
     var connection: (any TransportConnection)?
     var waiting: [RequestID: Waiting] = [:]
-    /// The reason of the end, once it is certain.
+    /// The reason of the end, once it is known.
     var end: TelltaleError?
     var lastReason: String?
-    /// The time for which the time keeper sleeps.
+    /// The deadline that the third task waits for.
     private var armed: Timestamp?
 
     var subscription: SubscriptionID?
@@ -48,7 +48,7 @@ actor Link {
     /// Whether nothing follows.
     nonisolated var hasEnded: Bool { isEnded.load(ordering: .relaxed) }
 
-    // Each is waited for by one task.
+    // One task waits for each.
     private let dialing = Wakeup()
     private let aborting = Wakeup()
     private let reading = Wakeup()
@@ -56,9 +56,9 @@ actor Link {
     private let timing = Wakeup()
     let news = Wakeup()
 
-    /// The largest number of bytes that are prepared ahead of the connection.
+    /// The most bytes that are buffered before the connection takes them.
     private static let outputByteCount = 65_536
-    /// Events that wait for a provider. The server gives up what is not answered in time.
+    /// The most events that wait for a provider. The server gives up on those that are not answered in time.
     static let serviceLimit = 1_024
 
     init(_ configuration: ClientConfiguration, transport: @escaping TransportSource, token: TokenSource?) {
@@ -103,7 +103,7 @@ actor Link {
     private var isDone: Bool { Task.isCancelled || core.isOver }
     // MARK: Asking
 
-    /// Asks, across reconnects, and waits for the whole answer.
+    /// Sends a request, again after a reconnect, and waits for the whole answer.
     func ask(_ command: Command, eid: String? = nil, timeout: Duration?) async throws(TelltaleError) -> Answer {
         if let end { throw end }
         guard !core.isOver else { throw .closed }
@@ -183,7 +183,8 @@ actor Link {
         }
     }
 
-    /// While the reader is behind, nothing is read, and the server folds; but answers are.
+    /// While the reader is slow, nothing is read, so that the server folds. But while a request waits for its answer,
+    /// reading continues.
     private var isPaused: Bool { queue.isFull && waiting.isEmpty && core.isReady }
 
     // MARK: The three tasks
@@ -211,7 +212,7 @@ actor Link {
         }
     }
 
-    /// Makes one attempt, until the protocol gives it up.
+    /// Makes one attempt to connect, until the protocol gives it up.
     private func dial() async -> Result<(any TransportConnection, String?), any Error> {
         typealias Outcome = Result<(any TransportConnection, String?), any Error>
         let (transport, token) = (transport(core.address), token)
@@ -299,7 +300,7 @@ actor Link {
     }
 
     // MARK: Bytes
-    /// One line at a time, so that each change has the cursor that stood behind it.
+    /// Takes one line at a time, so that each change has the cursor after it.
     private func received(_ bytes: [UInt8]) {
         let now = now
         let span = bytes.span
@@ -316,7 +317,7 @@ actor Link {
         pump()
     }
 
-    /// Performs what the protocol wants. To be called after each input.
+    /// Performs the protocol's actions. Call it after each input.
     private func pump() {
         handleEvents()
         if core.wantsClose {

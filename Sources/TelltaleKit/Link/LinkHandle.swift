@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TelltaleClientProtocol
 internal import TelltaleModel
 
-/// Owns the task of a ``Link``: it ends with the last reference.
+/// Owns the task of a ``Link``, which ends with the last reference.
 final class LinkHandle: Sendable {
     let link: Link
     private let task: Task<Void, Never>
@@ -19,7 +19,7 @@ final class LinkHandle: Sendable {
     /// Ends the link without waiting.
     func cancel() { task.cancel() }
 
-    /// Returns when nothing of the link is under way.
+    /// Ends the link, and returns when its tasks have ended.
     func close() async {
         task.cancel()
         await task.value
@@ -57,7 +57,7 @@ final class Session: Sendable {
     func makeEventID() -> String { "\(configuration.eventIDPrefix)-\(lastEvent.add(1, ordering: .relaxed).newValue)" }
 }
 
-/// To what a server named as the leader, and is no address.
+/// The transport for a leader that a server named by something other than an address.
 struct NoTransport: Transport {
     func connect() async throws -> any TransportConnection {
         throw TransportError.failed("a server named a leader whose address is none")
@@ -74,7 +74,7 @@ struct TokenSource: Sendable {
         do {
             token = try await provide()
         } catch {
-            // Its text is the app's, and may tell a secret.
+            // The text is the app's and may contain a secret.
             throw TransportError.failed("the token could not be read (\(type(of: error)))")
         }
         return try Words.token(token)

@@ -62,7 +62,7 @@ public struct CardParts: Hashable, Sendable {
     }
 }
 
-/// How far an activity is.
+/// The progress of an activity.
 public struct CardProgress: Hashable, Sendable {
     /// 0 to 1.
     public var value: Double
@@ -82,9 +82,9 @@ public struct CardProgress: Hashable, Sendable {
 /// A button inside a card: a control, or a link.
 public struct CardButton: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
-        /// To be set or pressed by its key. Its state is `nil` while the control does not exist.
+        /// Set or press this key. Its state is `nil` while the control does not exist.
         case control(Key, ControlRow?)
-        /// To be opened.
+        /// Open this link.
         case link(String)
     }
 

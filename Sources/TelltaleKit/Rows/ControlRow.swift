@@ -21,9 +21,9 @@ public struct ControlRow: Hashable, Sendable {
     public var shown: Bool?
     /// While pending: the requested value.
     public var wanted: Bool?
-    /// Whether the value was never reported, only wanted.
+    /// Whether no provider has reported the value, so that it is only the requested one.
     public var isAssumed: Bool
-    /// Whether a provider acts for it.
+    /// Whether a provider serves it.
     public var isAvailable: Bool
     /// Of a button: until when a press is refused.
     public var coolingUntil: Timestamp?
@@ -44,7 +44,7 @@ public struct ControlRow: Hashable, Sendable {
     /// Whether an operation is under way.
     public var isPending: Bool { phase == .pending || phase == .performing }
 
-    /// Reads the body of a row; `nil` if it is none of a control.
+    /// Reads the body of a row; `nil` if it is not the row of a control.
     public init?(_ body: JSONObject) {
         guard let kind = body["control"]?.string.flatMap(Kind.init) else { return nil }
         self.kind = kind

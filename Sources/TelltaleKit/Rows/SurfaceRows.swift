@@ -2,14 +2,14 @@ public import TelltaleModel
 
 /// An activity as one view shows it.
 public protocol ActivityRow: Hashable, Sendable {
-    /// Reads the body of a row; `nil` if it is none of this view.
+    /// Reads the body of a row; `nil` if it is not a row of this view.
     init?(_ body: JSONObject)
 
     /// The place among the rows of a subscription, from 1; a view without an order has 0.
     var order: Int { get }
 }
 
-/// How far the life of an activity is.
+/// The stage of an activity's life.
 public enum Lifecycle: String, Hashable, Sendable {
     case pending, active, stale, ended, dismissed
 }
@@ -47,7 +47,7 @@ public struct CarPlayRow: ActivityRow {
     public var card: ActivityCard
     /// Whether to draw the leading and the trailing half of a compact card as one.
     public var isJoined: Bool
-    /// Whether to draw the eye to it for a moment: an alert is told in place.
+    /// Whether to highlight it for a moment, to show an alert in place.
     public var isHighlighted: Bool
 
     public var order: Int { frame.order }
@@ -124,7 +124,7 @@ public struct StandByRow: ActivityRow {
     }
 }
 
-/// An activity on a phone or a pad, where it can be in two places at once. What is `nil` is not shown.
+/// An activity on a phone or a tablet, where it can be in two places at once. A place that is `nil` does not show it.
 public struct PhoneRow: ActivityRow {
     /// An activity in the Dynamic Island.
     public struct Island: Hashable, Sendable {

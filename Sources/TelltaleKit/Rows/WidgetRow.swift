@@ -1,7 +1,7 @@
 public import TelltaleModel
 internal import TelltaleWire
 
-/// How widgets are drawn for a follower. What is `nil` is as the place has it.
+/// How widgets are drawn for a follower. A `nil` takes the default of the place.
 public struct WidgetChoice: Hashable, Sendable {
     /// The size and shape, as `systemMedium`.
     public var family: String?
@@ -57,17 +57,17 @@ public struct WidgetRow: Hashable, Sendable {
     public var isInteractive: Bool
     public var app: String
     public var title: String
-    /// To be drawn below it.
+    /// The app name to draw below it.
     public var appName: String?
-    /// Since when the content is told.
+    /// When the server took the content.
     public var asOf: Timestamp?
-    /// Whether it is computed, and so is current for as long as the connection is.
+    /// Whether the server computes it, so that it is current as long as the connection is.
     public var isLive: Bool
-    /// Of the gallery: sample content.
+    /// Whether this is sample content, as in the gallery.
     public var isSample: Bool
     /// In the order of their dates.
     public var entries: [Entry]
-    /// The parts of the accent group, of the accented mode.
+    /// The parts in the accent group of the accented mode.
     public var accent: [String]
     /// The parts to hide in all entries when the device locks.
     public var privateParts: [String]
@@ -78,7 +78,7 @@ public struct WidgetRow: Hashable, Sendable {
     /// Where a tap leads.
     public var url: String?
 
-    /// Reads the body of a row; `nil` if it is none of a widget on a surface.
+    /// Reads the body of a row; `nil` if it is not the row of a widget on a surface.
     public init?(_ body: JSONObject) {
         guard body["control"] == nil, let family = body["presentation"]?.string, let entries = body["entries"]?.array
         else { return nil }
@@ -106,11 +106,11 @@ public struct WidgetRow: Hashable, Sendable {
         url = body["url"]?.string
     }
 
-    /// The picture of a moment: the last entry whose date is not ahead.
+    /// The entry to draw at a moment: the last one whose date has come.
     ///
     /// - Parameters:
-    ///   - now: On the server's clock, which the dates are on.
-    ///   - isLocked: The device is locked: private parts are hidden.
+    ///   - now: In the server's time, as the dates are.
+    ///   - isLocked: Whether the device is locked, which hides private parts.
     /// - Returns: `nil` before the first entry.
     public func entry(at now: Timestamp, isLocked: Bool = false) -> Entry? {
         guard var entry = entries.last(where: { $0.date <= now }) else { return nil }
@@ -118,7 +118,7 @@ public struct WidgetRow: Hashable, Sendable {
         return entry
     }
 
-    /// When the next entry is to be drawn; `nil` when the last one is.
+    /// When to draw the next entry; `nil` if there is none.
     public func nextDate(after now: Timestamp) -> Timestamp? { entries.first { $0.date > now }?.date }
 }
 
@@ -132,10 +132,10 @@ extension WidgetRow.Entry {
     }
 }
 
-/// A text of a widget, or the room for one that is not known yet.
+/// A text of a widget, or the space for a text that is not known yet.
 public enum WidgetText: Hashable, Sendable {
     case text(String)
-    /// For about so many letters.
+    /// The approximate number of letters.
     case block(Int)
 
     init?(_ json: JSON?) {
@@ -191,7 +191,7 @@ public struct WidgetParts: Hashable, Sendable {
         for link in view["links"]?.object ?? JSONObject() { links[link.name] = link.value.string }
     }
 
-    /// The same without these parts.
+    /// A copy without these parts.
     func hiding(_ names: [String]) -> WidgetParts {
         var rest = JSONObject()
         for part in view where !names.contains(part.name) { rest[part.name] = part.value }
@@ -207,14 +207,14 @@ public struct GalleryWidget: Hashable, Sendable {
         public var title: String
         /// `text`, `number`, `flag` or `choice`.
         public var type: String
-        /// The values to choose from; of a text any other may be written.
+        /// The values to choose from; a `text` also takes any other.
         public var options: [String]
         /// How many more there are.
         public var moreCount: Int
         public var standard: JSON?
     }
 
-    /// A configuration that is there already.
+    /// A configuration that exists already.
     public struct Recommended: Hashable, Sendable {
         public var key: Key
         public var configuration: JSONObject
@@ -222,7 +222,7 @@ public struct GalleryWidget: Hashable, Sendable {
 
     /// The kind.
     public var name: String
-    /// The families that the surface shows, in the order of the kind.
+    /// The families that the surface shows, in the kind's order.
     public var families: [String]
     public var app: String
     public var title: String

@@ -1,24 +1,24 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The operations of a provider: what was answered, and what is under way.
+/// The operations of a provider: those answered, and those in progress.
 actor AnswerBook {
-    /// One operation at its work.
+    /// One operation in progress.
     final class Job: Sendable {
         /// Ends the work.
         let abort = Wakeup()
         let ended = Wakeup()
     }
 
-    /// The way to treat an operation that was asked for.
+    /// What to do with a requested operation.
     enum Order {
         case perform(Job, after: Job?)
         case answerAgain(Command)
-        /// It is under way.
+        /// It is in progress.
         case nothing
     }
 
-    /// Operations whose answer is remembered, so that one that comes again is not performed again.
+    /// The number of answers kept, so that a repeated operation is not performed again.
     private static let capacity = 256
 
     private var epoch = ""
@@ -26,7 +26,7 @@ actor AnswerBook {
     private var order: [String] = []
     private var jobs: [Key: Job] = [:]
 
-    /// A server greeted. Operations of another history may have the same names, and are others.
+    /// Handles a greeting. Another epoch may reuse the names of operations, so the book is emptied.
     func greeted(epoch: String) {
         guard epoch != self.epoch else { return }
         self.epoch = epoch
@@ -41,7 +41,7 @@ actor AnswerBook {
         order.append(action.operation)
         if order.count > Self.capacity { answers[order.removeFirst()] = nil }
         let before = jobs[action.key]
-        // The server asks for the next operation of a control once the one before has ended there.
+        // The server requests the next operation of a control only after it has ended the one before.
         before?.abort.signal()
         let job = Job()
         jobs[action.key] = job

@@ -6,7 +6,7 @@ public struct ControlAction: Hashable, Sendable {
     public var key: Key
     /// The value to set on a toggle; `nil` for a press.
     public var value: Bool?
-    /// When the server gives the operation up, in real time.
+    /// When the server gives up on the operation, in real time.
     public var deadline: Timestamp
 
     public var isPress: Bool { value == nil }
@@ -14,7 +14,7 @@ public struct ControlAction: Hashable, Sendable {
 
 /// Thrown by the function of a provider: the operation failed. `code` is for programs, `message` for people.
 public struct ActionFailure: Error, Hashable, Sendable {
-    /// 1 to 64 of `a-z`, `0-9` and `_`; any other is told as `failed`.
+    /// 1 to 64 of `a-z`, `0-9` and `_`; any other is sent as `failed`.
     public var code: String
     public var message: String?
 

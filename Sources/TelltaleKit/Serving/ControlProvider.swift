@@ -3,17 +3,17 @@ internal import TelltaleClientProtocol
 public import TelltaleModel
 internal import TelltaleWire
 
-/// Acts for the controls of one kind, for as long as ``run()`` runs. Made by ``Telltale/provide(_:values:perform:)``.
+/// Serves the controls of one kind while ``run()`` runs. Made by ``Telltale/provide(_:values:perform:)``.
 ///
-/// - It serves again, and tells its values again, after a lost connection.
-/// - An action runs until its deadline, and its task is cancelled then. Actions of one control run one after the other, those of
-///   different controls at once.
-/// - An operation that is asked for again is answered again, and not performed again.
+/// - After a lost connection it reconnects and reports its values again.
+/// - An action may run until its deadline; then its task is cancelled. Actions of one control run one after the other,
+///   those of different controls concurrently.
+/// - An operation that is requested again is answered again, but not performed again.
 public final class ControlProvider: Sendable {
-    /// The controls that there are and the value of each; `nil` for a button. A toggle of unknown value is left out.
+    /// The existing controls and their values; `nil` for a button. Leave out a toggle whose value is unknown.
     public typealias Values = @Sendable () async -> [String: Bool?]
-    /// Performs an action. Returns the value that the device has then, or `nil` if it cannot tell; throws an
-    /// ``ActionFailure`` otherwise.
+    /// Performs an action. Returns the device's new value, or `nil` if it is not known; throws an ``ActionFailure``
+    /// otherwise.
     public typealias Perform = @Sendable (ControlAction) async throws -> Bool?
 
     private let session: Session
@@ -54,11 +54,11 @@ public final class ControlProvider: Sendable {
         if let error, !(wasCancelled && error == .closed) { throw error }
     }
 
-    /// Tells that the real thing changed by itself, or exists.
+    /// Reports that the device changed by itself, or that it exists.
     ///
     /// - Parameter at: When it was seen; `nil` = now.
-    /// - Throws: ``TelltaleError/connectionLost(_:)`` where it is not certain that the server heard of it;
-    ///   ``TelltaleError/closed`` while the provider does not run.
+    /// - Throws: ``TelltaleError/connectionLost(_:)`` if the server may not have received it; ``TelltaleError/closed``
+    ///   while the provider does not run.
     @discardableResult
     public func report(_ key: String, _ value: Bool? = nil, at: Timestamp? = nil) async throws(TelltaleError) -> Decided
     {
@@ -77,7 +77,7 @@ public final class ControlProvider: Sendable {
                 clock = RealClock(greeting)
                 await book.greeted(epoch: greeting.epoch)
                 connections += 1
-                // A report that is lost follows the next connection.
+                // A report that is lost is sent again after the next connection.
                 if connections > 1 { group.addTask { try? await self.tellAll(handle) } }
             case .refused(let refusal): throw .refused(refusal)
             case .action(let action) where action.timelineReason != nil:
@@ -104,7 +104,7 @@ public final class ControlProvider: Sendable {
             do throws(TelltaleError) {
                 _ = try await handle.link.ask(.report(try Words.key(key), value: value, at: nil), timeout: nil)
             } catch .connectionLost {
-                // The next connection tells all.
+                // The next connection reports all values.
                 return
             }
         }
@@ -127,7 +127,7 @@ public final class ControlProvider: Sendable {
         }
         if let answer {
             await book.answered(action.operation, with: answer)
-            // Where the answer is lost, the server asks again.
+            // If the answer is lost, the server requests the operation again.
             _ = try? await handle.link.ask(answer, timeout: nil)
         }
         await book.ended(job, of: action.key)
@@ -141,7 +141,7 @@ public final class ControlProvider: Sendable {
         } catch is CancellationError {
             return nil
         } catch {
-            // Its text is the app's own, and not for everybody.
+            // The text is the app's and not meant for others.
             return .fail(op: action.operation, code: "error", message: "\(type(of: error))")
         }
     }

@@ -9,12 +9,12 @@ internal import TelltaleModel
     internal import Glibc
 #endif
 
-/// Real time as a server tells it, on this machine's monotonic clock.
+/// A server's real time, measured with this machine's monotonic clock.
 struct RealClock: Sendable {
     private let clock: ServerClock
     private let origin = ContinuousClock.now
 
-    /// - Parameter greeting: Of a server that has greeted just now.
+    /// - Parameter greeting: A greeting that has just arrived.
     init(_ greeting: ServerGreeting) {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -25,7 +25,7 @@ struct RealClock: Sendable {
     /// The moment of a date of the server in real time; now if it has passed.
     func moment(of date: Timestamp) -> ContinuousClock.Instant {
         let wait = clock.wait(until: date, at: Timestamp(milliseconds: 0))
-        // A wait of years is no deadline.
+        // Bounded to some 30 years, so that the instant cannot overflow.
         return origin.advanced(by: .milliseconds(min(wait.count, 1_000_000_000_000)))
     }
 }

@@ -1,4 +1,4 @@
-// Apple's systems alone have this framework: this file is not built on Linux, and no test of this repository runs it.
+// Only Apple's systems have this framework: this file is not built on Linux, and no test of this repository runs it.
 #if canImport(Network)
     internal import Foundation
     internal import Network
@@ -39,7 +39,7 @@
             sec_protocol_options_set_min_tls_protocol_version(tls.securityProtocolOptions, .TLSv12)
             let anchors = authorities.compactMap { SecCertificateCreateWithData(nil, Data($0) as CFData) }
             if !anchors.isEmpty {
-                // The name of the server stays in the policy of the trust, and is checked with the chain.
+                // The trust's policy keeps the server's name and checks it with the chain.
                 sec_protocol_options_set_verify_block(
                     tls.securityProtocolOptions,
                     { _, trust, complete in
@@ -74,7 +74,7 @@
                         switch state {
                         case .setup, .preparing: return
                         case .ready: result = .success(())
-                        // Waiting for a network: the client has a back-off of its own.
+                        // Also while waiting for a network, because the client has its own back-off.
                         case .waiting(let error), .failed(let error): result = .failure(Self.reason(error))
                         case .cancelled: result = .failure(TransportError.failed("cancelled"))
                         @unknown default: return
@@ -124,8 +124,8 @@
             return .failed(error.localizedDescription)
         }
 
-        /// Secure Transport has a status for each fault of a handshake. A connection that a server cuts in the middle is none of the
-        /// certificate.
+        /// Secure Transport has a status for each fault of a handshake. A connection closed in the middle is not a
+        /// fault of the certificate.
         private static func isOfCertificate(_ status: OSStatus) -> Bool {
             // errSSLXCertChainInvalid, errSSLBadCert, errSSLUnknownRootCert to errSSLCertNotYetValid, errSSLPeerBadCert to
             // errSSLPeerUnknownCA, errSSLHostNameMismatch.

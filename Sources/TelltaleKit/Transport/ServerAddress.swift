@@ -6,8 +6,8 @@ public enum ServerAddress: Hashable, Sendable, CustomStringConvertible {
     case tls(host: String, port: UInt16)
     case unix(path: String)
 
-    /// `nil` if `text` is no address. A port is 1 to 65535; the path of a Unix socket has 1 to 103 bytes, which every system
-    /// takes.
+    /// `nil` if `text` is no address. A port is 1 to 65535; the path of a Unix socket has 1 to 103 bytes, the limit
+    /// that every system supports.
     public init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))
@@ -40,9 +40,9 @@ public enum ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return (String(host), port)
     }
 
-    /// The addresses of `ADDRESS,ADDRESS,…`, which are all encrypted, or none of them.
+    /// The addresses of `ADDRESS,ADDRESS,…`. Either all of them use TLS or none does.
     ///
-    /// - Throws: ``TelltaleError/invalidRequest(_:)`` with the address that is none.
+    /// - Throws: ``TelltaleError/invalidRequest(_:)`` with the invalid address.
     static func list(_ text: String) throws(TelltaleError) -> [ServerAddress] {
         var list: [ServerAddress] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -11,11 +11,11 @@ internal import Dispatch
 /// Connections over TCP or a Unix socket, by the system's sockets. Without TLS.
 public struct SocketTransport: Transport {
     public let address: ServerAddress
-    /// The receive buffer of the socket in bytes; `nil` leaves the system's. The server replaces rows that do not fit by newer
-    /// ones.
+    /// The receive buffer of the socket in bytes; `nil` leaves the system's. While rows do not fit, the server replaces
+    /// them by newer ones.
     public var receiveBuffer: Int?
 
-    /// - Parameter address: Not `tls`, which fails at the first connection: give the client a transport with TLS.
+    /// - Parameter address: Must not be `tls`, which fails at the first connection: that needs a transport with TLS.
     public init(to address: ServerAddress, receiveBuffer: Int? = nil) {
         self.address = address
         self.receiveBuffer = receiveBuffer
@@ -40,7 +40,7 @@ public struct SocketTransport: Transport {
         switch address {
         case .unix(let path): return [SocketAddress(path: path)]
         case .tcp(let host, let port):
-            // Asking for a name blocks.
+            // Looking up a name blocks.
             let found = await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
                     continuation.resume(returning: SocketAddress.all(host: host, port: port))
@@ -53,13 +53,13 @@ public struct SocketTransport: Transport {
     }
 }
 
-/// A non-blocking socket. Its descriptor is closed when the last task has left it, so that no other file can take its number
-/// before.
+/// A non-blocking socket. Its descriptor is closed when the last task has released it, so that no other file can take
+/// its number earlier.
 private final class SocketConnection: TransportConnection {
     private let descriptor: CInt
     private static let queue = DispatchQueue(label: "telltale.sockets", attributes: .concurrent)
 
-    /// Begins to connect.
+    /// Starts connecting.
     init(_ address: SocketAddress, receiveBuffer: Int?) throws(TransportError) {
         descriptor = socket(address.family, Self.streamType, 0)
         guard descriptor >= 0 else { throw .failed(Self.message(errno)) }
@@ -72,7 +72,7 @@ private final class SocketConnection: TransportConnection {
         #endif
         let status = unsafe address.withPointer { unsafe platformConnect(descriptor, $0, $1) }
         guard status == 0 || errno == EINPROGRESS else {
-            // All is initialized, so that deinit runs and closes the descriptor.
+            // All properties are initialized, so deinit runs and closes the descriptor.
             let error = errno
             throw .failed(Self.message(error))
         }
@@ -123,10 +123,10 @@ private final class SocketConnection: TransportConnection {
         }
     }
 
-    /// Both directions end, which wakes the tasks that wait.
+    /// Shuts both directions down, which wakes the waiting tasks.
     func close() { _ = shutdown(descriptor, CInt(SHUT_RDWR)) }
 
-    /// Waits until the socket can be read or written, or has ended. A task that is cancelled ends the connection.
+    /// Waits until the socket is readable or writable, or has ended. Cancelling the task ends the connection.
     private func wait(toWrite: Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -158,7 +158,7 @@ private final class SocketConnection: TransportConnection {
     #endif
 }
 
-// The system's functions that have the name of a method.
+// Wrappers for system functions that have the name of a method.
 private func platformClose(_ descriptor: CInt) -> CInt { close(descriptor) }
 
 @unsafe private func platformConnect(_ descriptor: CInt, _ address: UnsafePointer<sockaddr>, _ length: socklen_t)

@@ -1,7 +1,7 @@
 /// Opens connections to one server. A client calls it again after each lost connection.
 ///
-/// Built in are ``NetworkTransport`` where Apple's Network framework is, with TLS, and ``SocketTransport`` elsewhere, without.
-/// An app may bring one of its own: with another TLS library, through a proxy, or a pipe in a test.
+/// Two are built in: ``NetworkTransport``, with TLS, where Apple's Network framework exists, and ``SocketTransport``,
+/// without TLS. An app may bring its own, for another TLS library, a proxy, or a pipe in a test.
 public protocol Transport: Sendable {
     /// Connects. The caller cancels the task when it takes too long.
     ///
@@ -12,12 +12,12 @@ public protocol Transport: Sendable {
 
 /// One connection: a stream of bytes in both directions.
 ///
-/// One task receives and another one sends, at the same time. ``close()`` may come at any time, from any task.
+/// One task receives while another one sends. ``close()`` may be called at any time, from any task.
 public protocol TransportConnection: Sendable {
-    /// Waits for bytes, and returns at most some 64 KiB of them; empty at the end of the stream. Between two calls nothing is
-    /// to be read, so that the server notices a reader that is slow.
+    /// Waits for bytes, and returns at most some 64 KiB of them; empty at the end of the stream. Do not read ahead
+    /// between calls, so that the server notices a slow reader.
     func receive() async throws -> [UInt8]
-    /// Returns when the bytes are given to the system.
+    /// Returns when the system has taken the bytes.
     func send(_ bytes: [UInt8]) async throws
     /// Ends the connection. A waiting ``receive()`` or ``send(_:)`` returns, or throws.
     func close()
@@ -27,7 +27,7 @@ public protocol TransportConnection: Sendable {
 public enum TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The server's certificate is of an authority that is not trusted, or of another name.
     case untrusted(String)
-    /// This transport cannot speak to such a server, now or later.
+    /// This transport can never connect to such a server.
     case unsupported(String)
     /// Anything else, as a text for people.
     case failed(String)
