@@ -1,10 +1,10 @@
 internal import TelltaleModel
 
-/// An answer of JetStream's interface.
+/// An answer from JetStream's API.
 struct Answer {
     private let object: JSONObject
 
-    /// `nil` for bytes that are no object of JSON.
+    /// `nil` if the bytes are not a JSON object.
     init?(_ bytes: [UInt8]) {
         guard let object = (try? JSONParser().parse(bytes.span))?.object else { return nil }
         self.object = object
@@ -12,11 +12,11 @@ struct Answer {
 
     subscript(name: String) -> JSON? { object[name] }
 
-    /// The code of an error, which tells more than that of HTTP.
+    /// JetStream's error code, which is more specific than the HTTP status.
     var errorCode: Int64? { object["error"]?["err_code"]?.integer }
     var errorText: String? { object["error"]?["description"]?.string?.harmless }
 
-    /// Where a message is stored.
+    /// The position at which a message was stored.
     func position(in stream: String) -> Int64? {
         guard object["error"] == nil, object["stream"]?.string == stream, let position = object["seq"]?.integer,
             position > 0
@@ -26,8 +26,8 @@ struct Answer {
 
     /// "wrong last sequence"
     var isConditionRefused: Bool { errorCode == 10_071 }
-    /// The engine has no room, and says so before a message is proposed to its replicas: the limits of the account, of the
-    /// server, and of the stream. Each error but these leaves the fate of a message open.
+    /// The engine has no room within the limits of the account, the server or the stream. It reports this before it
+    /// proposes the message to its replicas; after any other error the message may have been stored.
     var isFull: Bool {
         switch errorCode {
         case 10_002, 10_023, 10_047: true
@@ -36,13 +36,13 @@ struct Answer {
         }
     }
     var isStreamMissing: Bool { errorCode == 10_059 }
-    /// No leader yet, or not enough servers yet.
+    /// The error is temporary: there is no leader yet, or not enough servers.
     var isPassing: Bool { errorCode.map { [10_005, 10_007, 10_008, 10_009].contains($0) } ?? false }
-    /// Why a message is refused, for people, where that may last.
+    /// Why a message is refused, for people, unless the reason is temporary.
     var anyRefusal: String? {
         guard let errorCode, !isPassing else { return nil }
         return "\(errorText.map { String($0.prefix(200)) } ?? "an error") (\(errorCode))"
     }
-    /// The same, where neither the condition of the message nor a lack of room is the reason.
+    /// The same, unless the reason is the message's condition or a lack of room.
     var refusal: String? { isConditionRefused || isFull ? nil : anyRefusal }
 }

@@ -1,17 +1,17 @@
 internal import Replication
 internal import TelltaleModel
 
-/// The requests about bases, and the meaning of their answers. One is under way at a time; an answer counts by the number in its
-/// subject.
+/// The requests about bases, and their answers. One request is pending at a time; the number in an answer's subject
+/// says which one it answers.
 ///
-/// A list takes three of them: the manifests, how many pieces there are of each base, and where the log begins.
+/// A list takes three requests: the manifests, the number of pieces of each base, and the beginning of the log.
 struct BaseDialogue {
     let names: Names
     private var requests: [Request] = []
     private var events: [LogEvent] = []
     private var count: Int64 = 0
     private var open = Open.none
-    /// Where the next pieces of a base stand in the stream.
+    /// The position of a base's next pieces in the stream.
     private var cursor: (id: String, number: Int, sequence: Int64) = ("", 0, 1)
 
     private enum Open {
@@ -25,7 +25,7 @@ struct BaseDialogue {
         case message(at: Int64)
     }
 
-    /// So many pieces are asked for at once.
+    /// The number of pieces requested at a time.
     private static let pieceCount = 8
     private static let baseLimit = 256
 
@@ -78,7 +78,7 @@ struct BaseDialogue {
                 bytes: Array(text.utf8)))
     }
 
-    /// Of a subject: digits, letters and hyphens.
+    /// Whether an id can be part of a subject: digits, letters and hyphens.
     private static func isName(_ id: String) -> Bool {
         (1...64).contains(id.utf8.count)
             && id.utf8.allSatisfy { byte in
@@ -130,14 +130,14 @@ struct BaseDialogue {
         guard message.status != 0 else {
             guard bases.count < Self.baseLimit, message.sequence > 0 else { return }
             var bases = bases
-            // Its id is in it; one that cannot be read is no base.
+            // The manifest contains the id; an unreadable one is skipped.
             if let manifest = try? BaseManifest(decoding: message.bytes) {
                 bases.append(StoredBase(id: manifest.id, manifest: message.bytes, pieceCount: 0))
             }
             open = .manifests(bases)
             return
         }
-        // 204 ends them, and 404 says that there are none.
+        // 204 ends the batch, and 404 means that it is empty.
         guard message.status == 204 || message.status == 404 else { return giveUp() }
         ask(
             "$JS.API.STREAM.INFO.\(names.base)", Array("{\"subjects_filter\":\"\(names.pieceSubjects)\"}".utf8),

@@ -1,22 +1,22 @@
 internal import Replication
 internal import TelltaleModel
 
-/// The state of asking for the newest beat of each node, one question at a time.
+/// The state of reading the newest beat of each node, one query at a time.
 struct BeatView {
     private var asked: MonotonicTime?
-    /// Another node was heard meanwhile: it is asked again behind the answer.
+    /// Another node sent a beat meanwhile, so another query follows the answer.
     private var isDue = false
-    /// Counts the questions: an answer to another one means nothing.
+    /// The number of the query. Answers to earlier ones are ignored.
     private(set) var number: Int64 = 0
-    /// The own beat that the answer under way has, and the newest one that any had.
+    /// This node's own beat in the current answer, and the newest one in any answer.
     private var own: Int64?
     private var newestOwn = Int64.min
-    /// The beats of other nodes in the answer under way.
+    /// The beats of other nodes in the current answer.
     private var others: [Beat] = []
 
-    /// Begins a question, or remembers that one is due.
+    /// Starts a query, or remembers that one is due.
     ///
-    /// - Returns: Whether to ask now.
+    /// - Returns: Whether to send the query now.
     mutating func begin(at now: MonotonicTime) -> Bool {
         guard asked == nil else {
             isDue = true
@@ -27,8 +27,8 @@ struct BeatView {
         return true
     }
 
-    /// The answer has an own beat. A replica of the beats is a beginning of what is stored, so all that is stored before that
-    /// one is in the answer too.
+    /// The answer contains this node's own beat. A replica holds a prefix of what is stored, so the answer also
+    /// contains everything stored before that beat.
     mutating func shows(_ number: Int64) { own = number }
 
     mutating func has(_ beat: Beat) {
@@ -40,8 +40,8 @@ struct BeatView {
 
     /// The answer has ended.
     ///
-    /// - Returns: The beats of the others, the own one that was seen together with them, and whether another question is due. A replica that
-    ///   is behind another one that has answered tells nothing: its beats may be of a process that is gone.
+    /// - Returns: The beats of the others, the own one in the same answer, and whether another query is due. The answer
+    ///   of a replica that lags behind an earlier answer is dropped: its beats may come from a process that is gone.
     mutating func ended(isWhole: Bool) -> (others: [Beat], own: Int64?, isDue: Bool) {
         defer { reset() }
         guard isWhole, let own, own >= newestOwn else { return ([], nil, isDue) }
@@ -49,7 +49,7 @@ struct BeatView {
         return (others, own, isDue)
     }
 
-    /// Nothing that was asked is answered any more.
+    /// Forgets the pending query, which will not be answered any more.
     mutating func reset() { (asked, own, others) = (nil, nil, []) }
 
     func deadline(patience: Milliseconds) -> MonotonicTime? { asked.map { $0 + patience } }

@@ -2,11 +2,11 @@ internal import CTelltaleNATS
 internal import Glibc
 internal import TelltaleModel
 
-/// A connection of the library. One thread uses it.
+/// A connection of the NATS library. Only one thread uses it.
 @safe final class Connection {
     struct Failure: Error {
         var text: String
-        /// The engine refuses the credentials.
+        /// Whether the engine refuses the credentials.
         var isRefusal = false
     }
 
@@ -19,7 +19,7 @@ internal import TelltaleModel
         }
     }
 
-    /// Connects, and waits for it.
+    /// Connects. Blocks until that has succeeded or failed.
     init(_ configuration: NATSLogConfiguration, context: UInt64, patience: Int64) throws(Failure) {
         var text = [CChar](repeating: 0, count: 256)
         var isRefusal: CInt = 0
@@ -57,7 +57,7 @@ internal import TelltaleModel
             unsafe options.credentials = UnsafePointer(credentials)
             unsafe options.name = UnsafePointer(name)
             unsafe options.connect_milliseconds = patience
-            // A server that does not answer two of them is left, within half of the shortest lease.
+            // After two unanswered pings the library changes servers, within half of the shortest lease.
             unsafe options.ping_milliseconds = 500
             return unsafe telltale_nats_connect(&options, &isRefusal, &text, text.count)
         }
@@ -67,13 +67,13 @@ internal import TelltaleModel
         unsafe self.raw = raw
     }
 
-    /// Whether the library has given it up, and connects no more by itself.
+    /// Whether the library has given up on the connection, and no longer reconnects by itself.
     var isClosed: Bool { unsafe telltale_nats_is_closed(raw) == 1 }
 
-    /// No other call is allowed afterwards.
+    /// Closes it. No other call is allowed afterwards.
     func close() { unsafe telltale_nats_close(raw) }
 
-    /// The address of the server, without a user and a password.
+    /// The address of the server, without user and password.
     var server: String {
         var text = [CChar](repeating: 0, count: 512)
         unsafe telltale_nats_server(raw, &text, text.count)
@@ -82,15 +82,15 @@ internal import TelltaleModel
 
     func subscribe(_ subject: String) -> Bool { unsafe telltale_nats_subscribe(raw, subject) == 1 }
 
-    /// The longest message that the server takes, its headers included.
+    /// The longest message that the server accepts, headers included.
     var longestMessage: Int { Int(clamping: unsafe telltale_nats_longest(raw)) }
 
-    /// What became of a message.
+    /// The outcome of sending a message.
     enum Outcome {
         case sent
-        /// Longer than ``Connection/longestMessage``: nothing left.
+        /// Longer than ``Connection/longestMessage``. Nothing was sent.
         case tooLong
-        /// It is not connected, or the system takes nothing.
+        /// Not connected, or the system accepts no bytes.
         case notSent
     }
 

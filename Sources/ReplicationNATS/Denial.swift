@@ -1,13 +1,13 @@
 internal import TelltaleModel
 
-/// The server does not let this node publish on a subject, or subscribe to one.
+/// A subject on which the server does not let this node publish, or to which it may not subscribe.
 struct Denial: Hashable, Sendable {
     /// For people: `publish on tt.shop.log`.
     let text: String
-    /// The subject that it may not publish on; `nil` for a subscription.
+    /// The subject on which this node may not publish; `nil` for a subscription.
     let published: String?
 
-    /// - Parameter words: As the server says it: `Permissions Violation for Publish to "tt.shop.log"`.
+    /// - Parameter words: The server's text: `Permissions Violation for Publish to "tt.shop.log"`.
     init(_ words: String) {
         let words = String(words.prefix(256)).harmless
         let parts = words.split(separator: "\"", omittingEmptySubsequences: false)
@@ -21,7 +21,7 @@ struct Denial: Hashable, Sendable {
     }
 }
 
-/// What the server has denied and was not seen to allow since then.
+/// What the server has denied, and is not known to have allowed since.
 struct Denials {
     private(set) var all: [Denial] = []
 
@@ -31,22 +31,22 @@ struct Denials {
 
     func contains(publishOn subject: String) -> Bool { all.contains { $0.published == subject } }
 
-    /// - Returns: Whether it is news.
+    /// - Returns: Whether it is new.
     mutating func add(_ denial: Denial) -> Bool {
         guard !all.contains(denial), all.count < Self.limit else { return false }
         all.append(denial)
         return true
     }
 
-    /// What was published there was answered.
+    /// A message published on the subject was answered.
     ///
     /// - Returns: Whether it was denied before.
     mutating func allow(publishOn subject: String) -> Bool { keep { $0.published != subject } }
 
-    /// Another connection may have other rights.
+    /// Forgets denials after a reconnect, because another connection may have other rights.
     ///
-    /// - Parameter subjects: Those on which it is tried again soon, so that the answer tells.
-    /// - Returns: Whether something was denied that is not known to be denied any more.
+    /// - Parameter subjects: The subjects to keep, because they are tried again soon and the answer will show.
+    /// - Returns: Whether a denial was forgotten.
     mutating func forget(except subjects: [String]) -> Bool {
         keep { denial in denial.published.map(subjects.contains) ?? false }
     }

@@ -1,13 +1,13 @@
 internal import TelltaleModel
 
 extension Dialogue {
-    /// A read of the log under way.
+    /// A pending read of the log.
     struct Reading {
-        /// Counts the reads: an answer of another one means nothing.
+        /// The number of the read. Answers to earlier ones are ignored.
         var number: Int64
-        /// It was asked for, and is answered even where there is nothing.
+        /// Whether the caller requested it. Then it gets an answer even if there is nothing to read.
         var isAsked: Bool
-        /// Everything up to here is told or is not asked for.
+        /// Everything up to this position was reported or not requested.
         var from: Int64
         var messages: [[UInt8]] = []
         var byteCount = 0

@@ -1,46 +1,46 @@
 internal import Replication
 internal import TelltaleModel
 
-/// The requests to JetStream, and the meaning of its answers: times and messages in, requests and events out.
+/// The requests to JetStream, and its answers, as a pure value: times and messages in, requests and events out.
 ///
-/// The log is read with batched direct gets, which any replica of the stream answers and for which the engine keeps nothing: no
-/// consumer that could stall or lose its place. An answer counts by the token in its subject.
+/// The log is read with batched direct gets. Any replica of the stream answers them, and the engine keeps no consumer
+/// that could stall or lose its place. The token in an answer's subject says which request it answers.
 struct Dialogue {
     let names: Names
     let node: String
-    /// Where answers go; another process has another one.
+    /// The subject prefix of answers, unique to this process.
     let inbox: String
     var status = EngineStatus(name: "nats")
     var bases: BaseDialogue
     var requests: [Request] = []
     var events: [LogEvent] = []
-    /// `nil` where no server is asked whether it syncs.
+    /// `nil` if no server is asked whether it syncs.
     var watch: ProofWatch?
     var servers: [Preparation.Replica]?
 
     private var append: (token: Int64, sent: MonotonicTime)?
     private var reading: Reading?
     private var readCount: Int64 = 0
-    /// Asked for while another read was under way.
+    /// The start of a read that was requested while another one was pending.
     private var waitingRead: Int64?
-    /// No read begins.
+    /// Whether reads are held back.
     private var isHeld = false
-    /// The newest position that was told without a gap; `nil` before the first read.
+    /// The newest position reported without a gap; `nil` before the first read.
     private var told: Int64?
-    /// The newest position that another node has told of.
+    /// The newest position that another node has announced.
     private var hinted: Int64 = 0
-    /// When a message that another node has told of is looked for again, and how often it was missing.
+    /// When to read again for a message that another node has announced, and how often it was missing.
     private var retry: MonotonicTime?
     private var misses = 0
     private var beats = BeatView()
     private var denials = Denials()
-    /// Of this process, as its beats tell it.
+    /// The id of this process in its beats.
     private var instance: UInt64 = 0
 
-    /// An answer is waited for so long; then it is asked again by the one that needs it.
+    /// How long to wait for an answer. After that, whoever needs it asks again.
     static let patience = Milliseconds.seconds(1)
     static let chunkBytes = 4 << 20
-    /// A message that the own engine node does not have yet is looked for after 2, 4, 8 … 50 ms, so often.
+    /// How often to read again for a message that the replica asked does not have yet: after 2, 4, 8 … 50 ms.
     private static let missLimit = 24
 
     init(names: Names, node: String, inbox: String) {
@@ -94,7 +94,7 @@ struct Dialogue {
         }
         readCount += 1
         reading = Reading(number: readCount, isAsked: isAsked, from: position, deadline: now + Self.patience)
-        // With the message before it: where that is missing, the log is shorter than was thought.
+        // Includes the message before: if that is missing, the log is shorter than was assumed.
         let first = isAsked ? max(1, position) : Self.next(position)
         let text = "{\"seq\":\(first),\"batch\":1024,\"max_bytes\":\(Self.chunkBytes)}"
         requests.append(
@@ -133,7 +133,7 @@ struct Dialogue {
         if let retry, now >= retry, reading == nil, let told { begin(from: told, isAsked: false, at: now) }
     }
 
-    /// The connection ended or is there again: nothing that was asked is answered.
+    /// The connection was lost or made again. Pending requests will not be answered.
     mutating func changed(isUp: Bool, text: String, at now: MonotonicTime) {
         status.isConnected = isUp
         reading = nil
@@ -150,12 +150,12 @@ struct Dialogue {
 
     // MARK: Limits and rights
 
-    /// The longest message that the server takes, its headers included.
+    /// The longest message that the server accepts, headers included.
     mutating func limited(to count: Int) {
         events.append(.limited(byteCount: max(0, count - Request.headerByteCount)))
     }
 
-    /// A message is longer than that.
+    /// A message was longer than the limit.
     ///
     /// - Parameter answer: The token of its answer.
     mutating func tooLong(_ answer: String?) {
@@ -166,12 +166,12 @@ struct Dialogue {
         }
     }
 
-    /// The subjects without which a node can not lead.
+    /// The subjects on which a leader must be able to publish.
     private var neededSubjects: [String] { [names.logSubject, names.beatSubject(of: node)] }
 
     mutating func denied(_ denial: Denial) { if denials.add(denial) { tellDenials() } }
 
-    /// The preparation has seen that everything is allowed.
+    /// The preparation has found that everything is allowed.
     mutating func allowed() { if denials.forget(except: []) { tellDenials() } }
 
     private mutating func tellDenials() {
@@ -183,7 +183,7 @@ struct Dialogue {
         if denials.allow(publishOn: subject) { tellDenials() }
     }
 
-    /// A node that may not publish on the log appends nothing, so it tries in another way whether it may again.
+    /// Tests whether this node may publish on the log again, because a node that may not appends nothing.
     private mutating func probe() {
         guard denials.contains(publishOn: names.logSubject) else { return }
         requests.append(Request(lane: .probe, subject: names.logSubject, answer: "p", expected: nil, bytes: []))
@@ -242,8 +242,9 @@ struct Dialogue {
         status.longestStall = max(status.longestStall, duration)
     }
 
-    /// A beat as it is sent. The stored form of another node's is asked for, because a word that is not stored is no sign of life. One
-    /// of this node's name may be of another process, and the stored one is soon this node's own.
+    /// Takes a beat as it was sent. Only a stored beat shows that a node is alive, so another node's beat triggers a
+    /// query for the stored one. A beat with this node's name may come from another process, and is taken directly,
+    /// because this node soon overwrites the stored one.
     private mutating func takeWord(_ message: Incoming, at now: MonotonicTime) {
         let isOwnName = message.subject == names.beatSubject(of: node)
         if !isOwnName { askForBeats(at: now) }
@@ -293,14 +294,14 @@ struct Dialogue {
         open.deadline = now + Self.patience
         open.end = Self.sum(message.sequence, message.pending)
         let expected = Self.next(Self.sum(open.from, Int64(open.messages.count)))
-        // The message before the first that was asked for.
+        // The message before the first requested one.
         let isAnchor = open.isAsked && open.messages.isEmpty && message.sequence == open.from
         if !isAnchor {
             guard message.sequence == expected || (open.messages.isEmpty && message.sequence > expected) else {
                 reading = open
                 return endOfBatch(pending: -1, isCut: true, at: now)
             }
-            // Messages before it were purged.
+            // The messages before it were purged.
             if open.messages.isEmpty { open.from = message.sequence - 1 }
             open.messages.append(message.bytes)
             open.byteCount += message.bytes.count
@@ -319,7 +320,8 @@ struct Dialogue {
         reading = open
     }
 
-    /// - Parameter isCut: The rest did not come: what came is told, and no end where nothing came.
+    /// - Parameter isCut: Whether the rest is missing. Then the messages received are reported, but no end of the log
+    ///   if there were none.
     private mutating func endOfBatch(pending: Int64, isCut: Bool, at now: MonotonicTime) {
         guard let open = reading else { return }
         if !open.messages.isEmpty || (open.isAsked && !isCut) { tellRead() }
@@ -327,7 +329,7 @@ struct Dialogue {
         begin(from: from, isAsked: false, at: now)
     }
 
-    /// There is no such message, on the node that answered.
+    /// The replica that answered has no such message.
     private mutating func nothingThere(_ open: Reading, at now: MonotonicTime) {
         if !open.isAsked { return finish(at: now) }
         if open.from == 0 { return tellEnd(0, at: now) }
@@ -344,7 +346,7 @@ struct Dialogue {
         }
     }
 
-    /// Nothing answers for the stream: either it has no replica that is up, or it is gone.
+    /// No replica answered for the stream: all of them are down, or the stream is gone.
     private mutating func takeInformation(_ message: Incoming, at now: MonotonicTime) {
         if message.status == 0, Answer(message.bytes)?.isStreamMissing == true { return tellEnd(0, at: now) }
         finish(at: now)
@@ -363,7 +365,7 @@ struct Dialogue {
             Request(lane: lane, subject: subject, answer: answer, expected: nil, bytes: Array(text.utf8)))
     }
 
-    /// The read has ended: the next one that is due begins.
+    /// The read has ended. Starts the next one that is due.
     private mutating func finish(at now: MonotonicTime) {
         misses = reading?.hasTold == true ? 0 : misses + 1
         reading = nil
@@ -374,7 +376,7 @@ struct Dialogue {
         guard let told, hinted > told else { return }
         if misses == 0 { return begin(from: told, isAsked: false, at: now) }
         guard misses <= Self.missLimit else {
-            // No such message is there: the hint was wrong.
+            // There is no such message: the hint was wrong.
             hinted = told
             return
         }

@@ -1,13 +1,14 @@
 internal import Glibc
 internal import TelltaleModel
 
-/// Asks a server's monitor, and waits: one request of HTTP/1.0 on a connection of its own.
+/// Queries a server's monitor and blocks: one HTTP/1.0 request on its own connection.
 enum MonitorClient {
     private static let byteLimit = 1 << 20
 
-    /// The answer to `/varz`; `nil` where it has not ended within the limit, or is another one than 200.
+    /// The answer to `/varz`; `nil` if it is not complete within the limit, or its status is not 200.
     ///
-    /// - Parameter limit: For all addresses of the host, the request and the whole answer. Finding the addresses is not in it.
+    /// - Parameter limit: The time for all addresses of the host, the request and the whole answer, without the name
+    ///   lookup.
     static func varz(_ address: MonitorAddress, within limit: Duration = .seconds(2)) -> [UInt8]? {
         guard let (descriptor, deadline) = connect(to: address, within: limit) else { return nil }
         defer { close(descriptor) }
@@ -18,7 +19,7 @@ enum MonitorClient {
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
-            // A limit for each receive alone would never end an answer of one byte a second.
+            // A limit for each receive would never end an answer that sends one byte a second.
             guard limitWaiting(of: descriptor, SO_RCVTIMEO, until: deadline) else { return nil }
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else { return nil }
@@ -29,7 +30,7 @@ enum MonitorClient {
         return body(of: answer)
     }
 
-    /// The bytes behind the head of an answer with the status 200.
+    /// The bytes after the head of an answer with the status 200.
     static func body(of answer: [UInt8]) -> [UInt8]? {
         let end = Array("\r\n\r\n".utf8)
         guard answer.starts(with: "HTTP/1.".utf8), answer.dropFirst(8).starts(with: " 200".utf8) else { return nil }
@@ -43,7 +44,7 @@ enum MonitorClient {
         return nil
     }
 
-    /// - Returns: `false` behind the deadline.
+    /// - Returns: `false` after the deadline.
     private static func limitWaiting(
         of descriptor: CInt, _ option: CInt, until deadline: ContinuousClock.Instant
     ) -> Bool {
@@ -69,7 +70,7 @@ enum MonitorClient {
             unsafe next = entry.ai_next
             let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype | CInt(SOCK_CLOEXEC.rawValue), 0)
             guard descriptor >= 0 else { continue }
-            // On Linux the limit for sending holds for connecting, too.
+            // On Linux the send timeout also applies to connecting.
             if limitWaiting(of: descriptor, SO_SNDTIMEO, until: deadline),
                 unsafe Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0
             {

@@ -5,9 +5,9 @@ internal import TelltaleModel
 
 /// The log of a cluster on NATS JetStream.
 ///
-/// It begins at once, and says ``LogEvent/connection(isUp:text:)`` when it can be used, or ``LogEvent/unusable(_:)``. Until then, only
-/// the newest read that is asked of it is kept, and beats are sent that nothing may store. The library's threads never call: their
-/// words wait in a mailbox of the loop.
+/// It connects immediately, and reports ``LogEvent/connection(isUp:text:)`` when it can be used, or
+/// ``LogEvent/unusable(_:)``. Until then it keeps only the newest requested read, and sends beats that may not be
+/// stored. The library's threads never call back: their messages go through a mailbox of the loop.
 @safe public final class NATSLog: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)? {
         didSet { settle() }
@@ -16,7 +16,7 @@ internal import TelltaleModel
     private var events: [LogEvent] = []
     private var isDelivering = false
     private var isReady = false
-    /// Asked for before it was ready: a node that begins would else wait for its next beat.
+    /// A read requested before the log was ready. Otherwise a starting node would wait for its next beat.
     private var firstRead: Int64?
     private var isClosed = false
     private let worker: Worker
@@ -68,7 +68,7 @@ internal import TelltaleModel
         settle()
     }
 
-    /// One that begins says that it runs before it can use the streams.
+    /// A starting node announces itself before it can use the streams.
     public func beat(_ beat: Beat) {
         dialogue.beat(beat, at: Self.now)
         settle()
@@ -123,7 +123,8 @@ internal import TelltaleModel
         settle()
     }
 
-    /// Carries out what the dialogue wants. Events are told one at a time, whatever is asked meanwhile.
+    /// Performs the dialogue's requests and delivers its events, one at a time, even if a handler makes further
+    /// requests.
     private func settle() {
         for request in dialogue.takeRequests() { worker.post(request) }
         if let servers = dialogue.takeServers() { ask(servers) }
@@ -135,7 +136,7 @@ internal import TelltaleModel
         arm()
     }
 
-    /// Asks the monitors on a thread of its own, because each may take seconds to answer.
+    /// Queries the monitors on a separate thread, because each may take seconds to answer.
     private func ask(_ servers: [Preparation.Replica]) {
         guard let sender = mailbox?.sender else { return }
         let monitors = configuration.monitors

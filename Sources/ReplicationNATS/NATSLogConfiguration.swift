@@ -3,7 +3,8 @@ internal import TelltaleModel
 
 /// How a node reaches its engine.
 public struct NATSLogConfiguration: Sendable {
-    /// The name of the cluster, 1 to 32 letters, digits, hyphens and underscores: streams and subjects are named by it.
+    /// The name of the cluster, 1 to 32 letters, digits, hyphens and underscores. Streams and subjects are named after
+    /// it.
     public var cluster: String
     /// The name of this node, of the same form.
     public var node: String
@@ -11,19 +12,19 @@ public struct NATSLogConfiguration: Sendable {
     public var servers: [String]
     /// A file of credentials (`.creds`).
     public var credentials: String?
-    /// Addresses of the servers' monitors, `http://host:port`: each replica of the log is looked for there, and has to say that it
-    /// syncs always. Empty, with ``isSyncTrusted``: an operator answers for it.
+    /// Addresses of the servers' monitors, `http://host:port`. Each replica of the log must report there that it always
+    /// syncs. May be empty with ``isSyncTrusted``, when an operator vouches for that.
     public var monitors: [String] = []
     public var isSyncTrusted = false
-    /// The lineage that the node's folder has; `nil` for none. The log's own is to be the same.
+    /// The lineage in the node's folder, which must equal the log's; `nil` for none.
     public var epoch: UInt64?
-    /// Between two asks of all servers whether they sync.
+    /// The time between two checks whether all servers sync.
     var proofInterval = Milliseconds.minutes(1)
-    /// The file of the library; `nil` = the one that the system finds.
+    /// The library file; `nil` = the one that the system finds.
     public var library: String?
-    /// Of the streams that are made.
+    /// The number of replicas of the streams that this node creates.
     public static let replicaCount = 3
-    /// The length of messages that a stream made by others takes at least: that of the servers' default `max_payload`.
+    /// The message length that a stream created by others must at least accept: the servers' default `max_payload`.
     static let messageByteCount = 1 << 20
 
     public init(cluster: String, node: String, servers: [String]) {
@@ -32,7 +33,7 @@ public struct NATSLogConfiguration: Sendable {
         self.servers = servers
     }
 
-    /// Its faults, as far as they can be told without the engine.
+    /// Its faults, as far as they can be found without connecting to the engine.
     public var faults: [String] {
         var faults: [String] = []
         for (what, name) in [("cluster", cluster), ("node", node)] where !Names.isValid(name) {
@@ -44,11 +45,11 @@ public struct NATSLogConfiguration: Sendable {
         }
         for (place, server) in servers.enumerated()
         where !["nats://", "tls://"].contains(where: server.hasPrefix) || server.utf8.contains(0) {
-            // Not quoted: a password may be in it.
+            // Not quoted, because it may contain a password.
             faults.append("address \(place + 1) of the engine does not begin with nats:// or tls://")
         }
         for (place, monitor) in monitors.enumerated() where MonitorAddress(monitor) == nil {
-            // Nor this.
+            // Not quoted either.
             faults.append("monitor \(place + 1) is no address of a monitor (http://host:port)")
         }
         if monitors.isEmpty, !isSyncTrusted {

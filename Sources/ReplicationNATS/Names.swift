@@ -4,8 +4,8 @@ internal import TelltaleModel
 public struct Names: Hashable, Sendable {
     let cluster: String
 
-    /// Whether it can name a cluster or a node: 1 to 32 letters, digits, hyphens and underscores, which subjects and names of
-    /// streams take.
+    /// Whether it is a valid name of a cluster or node: 1 to 32 letters, digits, hyphens and underscores, which are
+    /// allowed in subjects and stream names.
     public static func isValid(_ name: String) -> Bool {
         (1...32).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -40,22 +40,22 @@ public struct Names: Hashable, Sendable {
         return String(parts[3])
     }
 
-    /// A leader tells the newest position here, and nothing keeps it: so a standby reads at once.
+    /// The leader announces the newest position here, so that a standby reads immediately. No stream stores it.
     var hintSubject: String { "tt.\(cluster).told" }
 }
 
 /// Something to publish.
 struct Request: Hashable, Sendable {
-    /// Of requests of one lane that wait for the connection, the newest is sent.
+    /// While the connection is busy, a newer request of a lane replaces the waiting one.
     enum Lane: Hashable, Sendable {
         case append, read, last, info, beat, beats, hint, servers, base, probe
-        /// Nothing answers them, and each is sent.
+        /// Not answered, and never replaced.
         case removal(String)
     }
 
     var lane: Lane
     var subject: String
-    /// Where the answer goes, behind the inbox; `nil` for no answer.
+    /// The subject of the answer, after the inbox prefix; `nil` for no answer.
     var answer: String?
     /// The condition of an append.
     var expected: Int64?
@@ -66,21 +66,21 @@ struct Request: Hashable, Sendable {
         return expected.map { ("Nats-Expected-Last-Sequence", String($0)) }
     }
 
-    /// The stream refuses a message with this condition. So an answer, whatever it says, shows that this node may publish there.
+    /// A condition that makes the stream refuse a message. Any answer then shows that this node may publish there.
     static let refusal = (name: "Nats-Expected-Stream", value: "none")
 
     /// The longest ``header`` of an append, as the server counts it.
     static let headerByteCount = 64
 }
 
-/// A message that came.
+/// A received message.
 struct Incoming: Hashable, Sendable {
     var subject: String
-    /// Of a message without content, as HTTP has them; 0 for none.
+    /// The status of a message without content, as in HTTP; 0 for none.
     var status: Int
-    /// Its number in the stream that it was read from; -1 for none.
+    /// Its sequence number in its stream; -1 for none.
     var sequence: Int64
-    /// How many follow it in the stream; -1 for none.
+    /// The number of messages after it in the stream; -1 for none.
     var pending: Int64
     var bytes: [UInt8]
 }

@@ -1,18 +1,18 @@
 internal import Replication
 internal import TelltaleModel
 
-/// Makes and checks the streams of a cluster, and asks each server of the log that can be reached whether it syncs.
+/// Creates and checks the streams of a cluster, and asks each reachable server of the log whether it syncs.
 ///
-/// Every fault is named, and not only the first one. What is not there yet is no fault: an engine that begins together with the
-/// daemon has no leader for some seconds.
+/// Reports every fault, not only the first one. Something missing is not a fault yet: an engine that starts together
+/// with the daemon has no leader for some seconds.
 struct Preparation {
     let configuration: NATSLogConfiguration
     let names: Names
-    /// The longest message that the server takes, its headers included.
+    /// The longest message that the server accepts, headers included.
     let longestMessage: Int
-    /// Asks JetStream and waits; `nil` for no answer.
+    /// Sends a request to JetStream and waits; `nil` for no answer.
     let ask: (_ subject: String, _ bytes: [UInt8]) -> [UInt8]?
-    /// Whether a stream has answered to a message that it refuses, whatever it said.
+    /// Whether a stream has answered a message that it must refuse.
     let probe: (_ subject: String) -> Bool
     /// What the server has denied so far.
     let denials: () -> [Denial]
@@ -27,7 +27,7 @@ struct Preparation {
         case refused([String])
     }
 
-    /// The oldest server that keeps what it acknowledged: older ones lost data when a replica was removed.
+    /// The oldest supported server. Older ones lost acknowledged data when a replica was removed.
     static let oldestVersion = (2, 12, 3)
 
     private struct Later: Error { var text: String }
@@ -54,7 +54,7 @@ struct Preparation {
             guard faults.isEmpty else { return .refused(faults) }
             return .ready(version: proof.version, isSyncProven: proof.isProven, warnings: proof.warnings)
         } catch {
-            // What is denied is not answered either.
+            // A denied request is not answered either.
             guard denials().isEmpty else {
                 try? probeStreams()
                 return .refused(faults + faultsOfRights)
@@ -73,7 +73,7 @@ struct Preparation {
         ]
     }
 
-    /// What a node publishes may be answered by silence where it is denied: so each stream is tried.
+    /// Tries each stream, because a server may meet a denied publish with silence.
     private func probeStreams() throws(Later) {
         var silent: String?
         for subject in [names.logSubject, names.beatSubject(of: configuration.node)] where !probe(subject) {
@@ -102,7 +102,7 @@ struct Preparation {
         var found = try answer("$JS.API.STREAM.INFO.\(name)", "")
         if found.isStreamMissing {
             found = try answer("$JS.API.STREAM.CREATE.\(name)", purpose.configuration(names))
-            // Another node was quicker.
+            // Another node has created it meanwhile.
             if found.errorCode == 10_058 { found = try answer("$JS.API.STREAM.INFO.\(name)", "") }
         }
         guard let code = found.errorCode else {
@@ -121,7 +121,7 @@ struct Preparation {
         }
     }
 
-    /// The first message tells of which cluster and lineage the log is.
+    /// Reads the log's cluster and lineage from its first message.
     private func faultsOfHistory(_ answer: Answer) throws(Later) -> [String] {
         guard let first = answer["state"]?["first_seq"]?.integer, (answer["state"]?["messages"]?.integer ?? 0) > 0
         else {
@@ -174,7 +174,7 @@ struct Preparation {
             return proof
         }
         let words = SyncProof(of: replicas, told: SyncProof.ask(configuration.monitors, monitor))
-        // It may be starting.
+        // The server may be starting.
         if let server = words.silent.first(where: { !$0.isOffline }) {
             throw Later(text: "no monitor tells of the engine's server \(server.shown), which has the log")
         }

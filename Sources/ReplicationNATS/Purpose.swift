@@ -25,7 +25,7 @@ enum Purpose: CaseIterable {
         }
     }
 
-    /// As the stream is made. Names need no escape.
+    /// The configuration to create the stream with. Names need no escaping.
     func configuration(_ names: Names) -> String {
         let perSubject = self == .beat ? 1 : -1
         return """
@@ -36,7 +36,7 @@ enum Purpose: CaseIterable {
             """
     }
 
-    /// Where a stream that is there differs from one that would be made, and the difference matters.
+    /// The relevant differences between an existing stream and one that this node would create.
     func faults(of answer: Answer, names: Names) -> [String] {
         let name = stream(names)
         guard let config = answer["config"]?.object else { return ["the stream \(name) has no configuration"] }

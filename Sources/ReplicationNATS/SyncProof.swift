@@ -1,18 +1,18 @@
 internal import Replication
 internal import TelltaleModel
 
-/// The words of the servers that have the log: whether each syncs before it acknowledges.
+/// What the servers of the log report: whether each syncs before it acknowledges.
 struct SyncProof: Hashable, Sendable {
-    /// Of the server that was looked at last.
+    /// The version of the server checked last.
     private(set) var version = ""
     /// Servers that are too old, and those that do not sync, one line each.
     private(set) var tooOld: [String] = []
     private(set) var unsynced: [String] = []
-    /// Servers of which no monitor tells.
+    /// Servers that no monitor reports on.
     private(set) var silent: [Preparation.Replica] = []
     private(set) var isProven = false
 
-    /// - Parameter told: The `/varz` of each monitor that answered, by the name of its server.
+    /// - Parameter told: The `/varz` answer of each monitor, by the name of its server.
     init(of replicas: [Preparation.Replica], told: [String: JSONObject]) {
         for replica in replicas {
             guard let varz = told[replica.name] else {
@@ -35,7 +35,7 @@ struct SyncProof: Hashable, Sendable {
         isProven = tooOld.isEmpty && unsynced.isEmpty && silent.isEmpty && !replicas.isEmpty
     }
 
-    /// Asks the monitors, one after another.
+    /// Queries the monitors one after another.
     static func ask(_ monitors: [String], _ monitor: (MonitorAddress) -> [UInt8]?) -> [String: JSONObject] {
         var told: [String: JSONObject] = [:]
         for address in monitors.compactMap(MonitorAddress.init) {
@@ -49,7 +49,7 @@ struct SyncProof: Hashable, Sendable {
 
     /// The outcome, with its reasons, for people.
     ///
-    /// - Parameter isTrusted: An operator answers for the engine.
+    /// - Parameter isTrusted: Whether an operator vouches for the engine.
     func sync(isTrusted: Bool) -> (EngineSync, [String]) {
         let reasons = tooOld + unsynced + silent.map(\.doubt)
         if isTrusted { return (.trusted, reasons) }
@@ -69,18 +69,18 @@ extension Preparation.Replica {
     }
 }
 
-/// When the servers are asked again: they may be started with another configuration at any time.
+/// When to ask the servers again: they may restart with another configuration at any time.
 struct ProofWatch {
-    /// An operator answers for the engine; answers are told, and have no effect.
+    /// Whether an operator vouches for the engine. Then answers are reported, but have no effect.
     let isTrusted: Bool
-    /// Between two asks; a tenth of it where the last answer proved nothing.
+    /// The time between two checks; a tenth of it after an answer that proved nothing.
     let interval: Milliseconds
     private var next: MonotonicTime?
-    /// The engine was asked which servers have the log: its answer is waited for until then.
+    /// How long to wait for the engine's list of the log's servers.
     private var listDue: MonotonicTime?
     private var areMonitorsAsked = false
     private var wasLeading = false
-    /// The outcome that was told last.
+    /// The outcome reported last.
     private var told: [String] = []
     private var sync: EngineSync?
 
@@ -91,7 +91,7 @@ struct ProofWatch {
         self.interval = interval
     }
 
-    /// Asked at each beat. A node that begins to lead asks at once.
+    /// Called at each beat. A new leader checks immediately.
     mutating func isDue(isLeading: Bool, at now: MonotonicTime) -> Bool {
         if isLeading, !wasLeading { next = nil }
         wasLeading = isLeading
@@ -103,21 +103,21 @@ struct ProofWatch {
         return true
     }
 
-    /// The connection was made again, maybe to another server.
+    /// The client has reconnected, maybe to another server.
     mutating func reconnected() { (next, listDue) = (nil, nil) }
 
-    /// The engine has named the servers.
+    /// The engine has listed the servers.
     ///
-    /// - Returns: Whether the monitors are to be asked.
+    /// - Returns: Whether to query the monitors now.
     mutating func listed() -> Bool {
         guard listDue != nil, !areMonitorsAsked else { return false }
         (listDue, areMonitorsAsked) = (nil, true)
         return true
     }
 
-    /// An outcome.
+    /// Takes an outcome.
     ///
-    /// - Returns: Whether it is news.
+    /// - Returns: Whether it is new.
     mutating func settled(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) -> Bool {
         areMonitorsAsked = false
         next = now + (sync == .proven || isTrusted ? interval : Milliseconds(interval.count / 10))
@@ -127,7 +127,7 @@ struct ProofWatch {
 }
 
 extension Dialogue {
-    /// Asks which servers have the log, where that is due.
+    /// Requests the list of the log's servers if a check is due.
     mutating func askForServers(_ beat: Beat, at now: MonotonicTime) {
         guard watch?.isDue(isLeading: beat.role == .leading, at: now) == true else { return }
         requests.append(
@@ -141,7 +141,7 @@ extension Dialogue {
         servers = replicas
     }
 
-    /// The servers whose monitors are to be asked now.
+    /// Returns the servers whose monitors to query now.
     mutating func takeServers() -> [Preparation.Replica]? { servers.take() }
 
     mutating func proved(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) {

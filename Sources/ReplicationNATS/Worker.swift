@@ -7,25 +7,26 @@ internal import TelltaleModel
 
 /// The thread that talks to the library: it connects, prepares the streams, and publishes.
 ///
-/// A call of the library may wait for a socket, so the loop's thread makes none.
+/// The library's calls may block on a socket, so the loop's thread makes none.
 final class Worker: Sendable {
-    /// Told to the loop.
+    /// A message to the loop.
     enum Word: Sendable {
         case message(Incoming)
         case change(isUp: Bool, text: String)
         case waiting(String)
         case proof(SyncProof)
         case denial(Denial)
-        /// The longest message that the server takes, headers included: told before anything is published, and where it changes.
+        /// The longest message that the server accepts, headers included. Sent before anything is published, and after
+        /// each change.
         case limit(Int)
-        /// A message is longer, and was not published. By the token of its answer.
+        /// A message was too long and was not published. `answer` is the token of its answer.
         case tooLong(answer: String?)
         case unusable([String])
         case ready(version: String, isSyncProven: Bool, text: String, warnings: [String])
     }
 
     private struct Work: Sendable {
-        /// At most one of a lane.
+        /// At most one for each lane.
         var requests: [Request] = []
         var isClosed = false
         /// What the server has denied since the preparation began.
@@ -36,10 +37,10 @@ final class Worker: Sendable {
     private let configuration: NATSLogConfiguration
     private let names: Names
     private let inbox: String
-    /// Given to the library's callbacks, which may come when this is gone.
+    /// The number passed to the library's callbacks, which may come after this worker is gone.
     private let context: UInt64
 
-    /// For how long the library waits for a connection, and JetStream for an answer.
+    /// How long to wait for a connection, and for an answer from JetStream, in milliseconds.
     private static let patience: Int64 = 2_000
 
     init(_ configuration: NATSLogConfiguration, names: Names, inbox: String, context: UInt64) {
@@ -80,15 +81,15 @@ final class Worker: Sendable {
         var connection = connect(tell)
         var longest = connection?.longestMessage
         while let current = connection, let requests = next() {
-            // A server that is connected to again, or that read its configuration again, may have another limit.
+            // The limit may change with a reconnect, or when the server reloads its configuration.
             if longest != current.longestMessage {
                 longest = current.longestMessage
                 tell(.limit(current.longestMessage))
             }
             for request in requests { publish(request, on: current, tell) }
             guard current.isClosed else { continue }
-            // A server refused its credentials twice, or has closed the connection for a message that is too long. The credentials may
-            // be renewed, or another server may take them.
+            // A server has refused the credentials twice, or closed the connection because a message was too long. Try
+            // again: the credentials may be renewed, or another server may accept them.
             current.close()
             connection = connect(isAgain: true, tell)
             longest = connection?.longestMessage
@@ -96,9 +97,10 @@ final class Worker: Sendable {
         connection?.close()
     }
 
-    /// Connects and prepares, again and again while the engine is not there. `nil` where it cannot be used, or is not wanted any more.
+    /// Connects and prepares, and retries while the engine is unreachable. `nil` if it cannot be used, or is not needed
+    /// any more.
     ///
-    /// - Parameter isAgain: The engine has taken the credentials before.
+    /// - Parameter isAgain: Whether the engine has accepted the credentials before.
     private func connect(isAgain: Bool = false, _ tell: (Word) -> Void) -> Connection? {
         var last = ""
         while true {
@@ -113,7 +115,7 @@ final class Worker: Sendable {
         }
     }
 
-    /// - Returns: `false` where the log is not wanted any more.
+    /// - Returns: `false` if the log is not needed any more.
     private func pause() -> Bool {
         for _ in 0..<5 {
             guard !work.take({ _ in true }, { $0.isClosed }) else { return false }
@@ -149,7 +151,7 @@ final class Worker: Sendable {
         let outcome = prepare(on: connection, tell)
         switch outcome {
         case .ready(let version, let isSyncProven, let warnings):
-            // Requests of before are lost, by the contract.
+            // By the contract, earlier requests are lost.
             work.change { $0.requests = [] }
             tell(
                 .ready(
@@ -161,14 +163,14 @@ final class Worker: Sendable {
             return .later(text)
         case .refused(let faults):
             connection.close()
-            // A node that runs waits for an engine that is mended, as it does where its connection goes on.
+            // A running node waits until the engine is repaired, as it does on an open connection.
             guard !isAgain else { return .later(faults.joined(separator: "; ")) }
             tell(.unusable(faults))
             return .ended
         }
     }
 
-    /// Prepares the streams, several times over one connection. Meanwhile each node hears which others run.
+    /// Prepares the streams, with several attempts over one connection. Meanwhile each node hears which others run.
     private func prepare(on connection: Connection, _ tell: (Word) -> Void) -> Preparation.Outcome {
         var outcome = Preparation.Outcome.later("")
         for patience in Self.answerPatiences {
@@ -188,8 +190,9 @@ final class Worker: Sendable {
         return outcome
     }
 
-    /// For how long each attempt over one connection waits for an answer of JetStream. A stream that has no leader yet answers nothing,
-    /// and one that has begun to lead meanwhile does not know the question: it is asked again soon. The last waits for a slow engine.
+    /// How long each attempt over one connection waits for JetStream's answers, in milliseconds. A stream without a
+    /// leader does not answer, and a new leader does not know earlier requests, so the first attempts are short. The
+    /// last one allows for a slow engine.
     private static let answerPatiences = [500, 500, 500, patience]
 
     private func next() -> [Request]? {
@@ -205,7 +208,7 @@ final class Worker: Sendable {
             request.subject, answer: request.answer.map { "\(inbox).\($0)" }, header: request.header, request.bytes)
         switch outcome {
         case .sent: break
-        // Its fate is unknown, as if it were lost on its way: the connection ends, or its end is told.
+        // The message may as well have been lost on its way; the end of the connection is reported separately.
         case .notSent: break
         case .tooLong: tell(.tooLong(answer: request.answer))
         }
@@ -225,13 +228,13 @@ private struct Route {
     var sender: Mailbox<Worker.Word>.Sender
 }
 
-/// The workers of the logs of this process, by the number that the library's callbacks are given.
+/// The workers of this process, by the number passed to the library's callbacks.
 private let routes = Mutex<[UInt64: Route]>([:])
 
 extension Worker {
     /// Called by the library's threads.
     static func received(_ word: Word, context: UInt64) {
-        // Used outside the lock, which every thread of every connection takes.
+        // Used outside the lock, because every thread of every connection takes it.
         guard let route = routes.withLock({ $0[context] }) else { return }
         if case .denial(let denial) = word { route.worker.note(denial) }
         _ = route.sender.post(word)
