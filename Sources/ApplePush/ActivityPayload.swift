@@ -4,9 +4,9 @@ public import TelltaleWire
 
 /// The fate of a push that Apple's service would accept.
 public enum PushOutcome: Hashable, Sendable {
-    /// An event of the daemon, with what a sender should know beside its verdict.
+    /// Post an event to the daemon. The notes tell the sender what the verdict does not.
     case post(EventCommand, notes: [String])
-    /// Nothing: the device would drop it in silence, or it has no meaning here.
+    /// Do nothing: a device would silently drop the push, or it has no meaning here.
     case drop(note: String)
 }
 
@@ -16,7 +16,7 @@ public struct ActivityPayload: Sendable {
         case start, update, end
     }
 
-    /// Whom a push is about.
+    /// The target of a push.
     public enum Address: Hashable, Sendable {
         case start(app: String, kind: String, account: String, release: UInt8)
         case update(Key)
@@ -27,7 +27,7 @@ public struct ActivityPayload: Sendable {
     private let aps: JSONObject
     private var notes: [String] = []
 
-    /// The least release of iOS that takes `input-push-channel`.
+    /// The first release of iOS that supports `input-push-channel`.
     public static let channelRelease: UInt8 = 18
 
     private init(_ aps: JSONObject) {
@@ -37,9 +37,10 @@ public struct ActivityPayload: Sendable {
     /// Reads a payload.
     ///
     /// - Parameters:
-    ///   - id: Identifies the push: the event's own id. With the token it makes the key of a start that names none.
+    ///   - id: Identifies the push, and becomes the event's id. Together with the token it forms the key of a start
+    ///     that names none.
     ///   - source: The event's source.
-    /// - Throws: `DeviceTokenNotForTopic` where the token is for the other kind of event.
+    /// - Throws: `DeviceTokenNotForTopic` if the token is for the other kind of event.
     public static func read(
         _ payload: JSON?, to address: Address, _ app: PushDirectory.App, id: String, source: String,
         token: String, _ cryptography: PushCryptography
@@ -171,7 +172,7 @@ public struct ActivityPayload: Sendable {
         return tail
     }
 
-    /// A device looks words up; a server has none, and shows the key with its arguments.
+    /// A device looks localized texts up. A server has none, so it shows the key with its arguments.
     private mutating func plain(alert: JSON) -> JSON {
         guard case .object(var alert) = alert else { return alert }
         for name in ["title", "body"] {

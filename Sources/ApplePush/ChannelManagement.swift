@@ -1,8 +1,8 @@
 public import TelltaleModel
 
-/// A request about the broadcast channels of an app, as its sender makes it to the push service.
+/// A sender's request about the broadcast channels of an app.
 public enum ChannelManagement: Hashable, Sendable {
-    /// 0 = nothing is kept for devices that are away; 1 = the newest message is.
+    /// 0 = store nothing for devices that are offline; 1 = store the newest message.
     case create(storagePolicy: Int)
     case read(String)
     case delete(String)
@@ -40,16 +40,16 @@ public enum ChannelManagement: Hashable, Sendable {
         case deleted
         /// There is no such channel.
         case unknownChannel
-        /// It may be asked again later.
+        /// The request may be repeated later.
         case busy(status: Int)
         case refused(status: Int, reason: String?)
-        /// A 2xx without what was asked for: a service that is none of Apple's shape, or something between.
+        /// A 2xx without the requested content: the service does not behave like Apple's, or a proxy answered.
         case unreadable(status: Int)
     }
 
     /// - Parameters:
-    ///   - channel: Of the header field `apns-channel-id`.
-    ///   - body: `nil` = there is none, or it is no JSON.
+    ///   - channel: The header field `apns-channel-id`.
+    ///   - body: `nil` = there is none, or it is not JSON.
     public func outcome(status: Int, channel: String?, body: JSON?) -> Outcome {
         let reason = body?["reason"]?.string.map { String($0.prefix(64)) }
         switch status {

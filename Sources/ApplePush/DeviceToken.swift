@@ -1,20 +1,21 @@
 public import TelltaleModel
 
-/// The meaning of a device token. The token carries it, so that nothing is kept and a test can be repeated.
+/// The content of a device token. The token itself carries it, so that nothing is stored and a test can be repeated.
 ///
-/// The bytes: version, type, 8 of the keyed digest of all others, flags, release, and then texts with their lengths.
+/// The bytes are: version, type, 8 bytes of a keyed digest of all others, flags, release, and then texts with their
+/// lengths.
 public struct DeviceToken: Hashable, Sendable {
     public enum Subject: Hashable, Sendable {
-        /// Begins activities of a kind.
+        /// Starts activities of a kind.
         case start(app: String, kind: String)
         /// Updates and ends one activity.
         case update(Key)
     }
 
     public var subject: Subject
-    /// Whose device it is; empty for everybody's.
+    /// The account of the device; empty for everybody's.
     public var account: String
-    /// The release of iOS, as 17; 0 where it was not told.
+    /// The release of iOS, as 17; 0 if unknown.
     public var release: UInt8
     /// Whether the person let the app update often, which makes the budget of priority 10 larger.
     public var isFrequent: Bool
@@ -31,7 +32,7 @@ public struct DeviceToken: Hashable, Sendable {
     /// The longest text in it, in bytes.
     public static let textLimit = 255
 
-    /// - Returns: Lower-case hexadecimal digits; `nil` where a text is longer than ``textLimit`` bytes.
+    /// - Returns: Lower-case hexadecimal digits; `nil` if a text is longer than ``textLimit`` bytes.
     public func text(_ cryptography: PushCryptography) -> String? {
         var content: [UInt8] = [isFrequent ? 1 : 0, release]
         let texts: [String]
@@ -56,7 +57,7 @@ public struct DeviceToken: Hashable, Sendable {
         }
     }
 
-    /// Reads a token that this installation made.
+    /// Parses a token that this installation made.
     ///
     /// - Returns: `nil` for any other text.
     public init?(_ text: some StringProtocol, _ cryptography: PushCryptography) {

@@ -1,4 +1,4 @@
-/// The encodings of tokens and identifiers beside ``Base64``.
+/// The encodings of tokens and identifiers, apart from ``Base64``.
 enum Encodings {
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
@@ -11,7 +11,7 @@ enum Encodings {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: `nil` for an odd count of digits, or anything else than hexadecimal digits of either case.
+    /// - Returns: `nil` for an odd number of digits, or anything but hexadecimal digits of either case.
     static func bytes(hex text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
@@ -36,7 +36,7 @@ enum Encodings {
         }
     }
 
-    /// A whole number in decimal digits, with a sign where it is negative.
+    /// Parses a decimal integer, with a sign if it is negative.
     static func integer(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.count <= 19, text.utf8.first != UInt8(ascii: "+") else { return nil }
         return Int64(text)

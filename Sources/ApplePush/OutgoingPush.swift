@@ -11,7 +11,7 @@ public struct OutgoingPush: Sendable {
         public var content: Set<String>?
         /// The member of the content in which the app expects the state of the machine; `nil` = none.
         public var stateName: String?
-        /// The alert of a start whose activity has none of its own: a start without an alert begins nothing.
+        /// The alert of a start whose activity has none. A device ignores a start without an alert.
         public var startAlert: Alert
         /// Whether a start asks the device for an update token (iOS 18).
         public var wantsToken: Bool
@@ -49,7 +49,7 @@ public struct OutgoingPush: Sendable {
         }
     }
 
-    /// The payload is larger than Apple takes, and so will every later attempt be.
+    /// The payload is larger than Apple accepts, as every later attempt would be.
     public struct TooLarge: Error, Hashable, Sendable {
         /// In bytes.
         public var count: Int
@@ -60,24 +60,25 @@ public struct OutgoingPush: Sendable {
     }
 
     public var path: String
-    /// Without the provider token.
+    /// The header fields, without the provider token.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
-    /// How long Apple keeps an update that cannot be delivered, in seconds: as long as an activity may be active.
+    /// How long Apple stores an update that cannot be delivered, in seconds: the longest time that an activity may be
+    /// active.
     public static let keeping: Int64 = 28_800
 
     /// - Parameters:
-    ///   - row: Of the `full` view; `nil` = the activity is gone, and the attempt is its end.
-    ///   - alert: Goes along where the attempt alerts.
-    ///   - channel: Followed by what a start begins, in place of an update token.
-    /// - Throws: ``TooLarge`` beyond 4,096 bytes; a smaller `content` of the form helps.
+    ///   - row: Of the `full` view; `nil` = the activity is gone, and the attempt ends it.
+    ///   - alert: Included if the attempt alerts.
+    ///   - channel: The channel that the started activity follows, instead of getting an update token.
+    /// - Throws: ``TooLarge`` above 4,096 bytes; a smaller `content` in the form helps.
     public init(
         _ attempt: PushTarget.Attempt, row: JSONObject?, _ form: Form, alert: Alert?, to address: Address = .device,
         channel: String? = nil, _ cryptography: PushCryptography
     ) throws(TooLarge) {
         body = Self.payload(attempt, row, form, alert, channel)
-        // A broadcast may be larger on its way, and not on the device.
+        // A broadcast may be larger in transit, but not on the device.
         guard body.count <= PushType.liveactivity.payloadLimit else { throw TooLarge(count: body.count) }
         let id = Self.id(of: attempt, cryptography)
         headers = [
@@ -93,14 +94,14 @@ public struct OutgoingPush: Sendable {
             ]
         case .channel:
             path = "/4/broadcasts/apps/\(form.bundle)"
-            // A channel that keeps nothing takes 0 alone.
+            // A channel without storage accepts only 0.
             headers += [
                 ("apns-channel-id", attempt.token), ("apns-expiration", "0"), ("apns-request-id", id),
             ]
         }
     }
 
-    /// That widgets or controls are to be loaded again: all that such a push can say.
+    /// A push that makes the app reload its widgets or controls, which is all that it can do.
     init(reload type: PushType, _ attempt: PushTarget.Attempt, bundle: String, _ cryptography: PushCryptography) {
         path = DevicePush.pathPrefix + attempt.token
         body = Array(#"{"aps":{"content-changed":true}}"#.utf8)
@@ -111,7 +112,7 @@ public struct OutgoingPush: Sendable {
         ]
     }
 
-    /// The same for the same attempt, so that a receiver which remembers ids takes it once.
+    /// The same id for the same attempt, so that a receiver which remembers ids takes it once.
     private static func id(of attempt: PushTarget.Attempt, _ cryptography: PushCryptography) -> String {
         let digest = cryptography.sha256(Array("\(attempt.token) \(attempt.number) \(attempt.timestamp)".utf8))
         var bytes = Array(digest.prefix(16))
@@ -149,7 +150,7 @@ public struct OutgoingPush: Sendable {
             if let stale = row?["staleAt"]?.integer { aps["stale-date"] = .integer(stale / 1_000) }
             if let score = row?["score"] { aps["relevance-score"] = score }
         case .end:
-            // The card of an activity that is gone leaves at once.
+            // The card of an activity that is gone disappears immediately.
             let removal = row.map { $0["removeAt"]?.integer } ?? attempt.timestamp * 1_000
             if let removal { aps["dismissal-date"] = .integer(removal / 1_000) }
         }

@@ -1,31 +1,31 @@
 internal import TelltaleModel
 
-/// The token by which a sender says which team it speaks for: a JSON Web Token (RFC 7519) that is signed with ES256.
+/// The token that identifies a sender's team: a JSON Web Token (RFC 7519) signed with ES256.
 public struct ProviderToken: Hashable, Sendable {
     public var team: String
     public var keyID: String
     /// Unix time in seconds.
     public var issuedAt: Int64
 
-    /// How long one is good, and how far its `iat` may lie ahead, in seconds.
+    /// How long a token is valid, and how far its `iat` may lie in the future, in seconds.
     public static let span: Int64 = 3_600
     /// The least time between two tokens of one connection, in seconds.
     public static let renewal: Int64 = 1_200
 
-    /// How strictly tokens are looked at.
+    /// How strictly tokens are checked.
     public enum Policy: String, CaseIterable, Hashable, Sendable {
-        /// Everything, with signatures by known keys.
+        /// Checks everything, including signatures by known keys.
         case verify
-        /// Everything but the signature.
+        /// Checks everything but the signature.
         case shape
-        /// Nothing; none is needed.
+        /// Checks nothing; no token is needed.
         case off
     }
 
     /// Reads the `authorization` field of a request.
     ///
     /// - Parameters:
-    ///   - teams: The team of each known key; used where the policy is to verify.
+    ///   - teams: The team of each known key; used if the policy is `verify`.
     ///   - now: Unix time in seconds.
     /// - Throws: `MissingProviderToken`, `InvalidProviderToken`, `ExpiredProviderToken`.
     public init(
@@ -72,7 +72,7 @@ public struct ProviderToken: Hashable, Sendable {
         self.issuedAt = issuedAt
     }
 
-    /// The team is part of an event's source, so that it holds nothing but letters and digits.
+    /// The team becomes part of an event's source, so it may contain only letters and digits.
     private static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == 10
             && text.utf8.allSatisfy {
@@ -93,15 +93,15 @@ public struct ProviderToken: Hashable, Sendable {
     }
 }
 
-/// The provider tokens of one connection: it speaks for one team, and renews its token seldom.
+/// The provider tokens of one connection, which must all be of one team and may not be renewed often.
 public struct ProviderConnection: Hashable, Sendable {
-    /// The first team; a connection is that team's alone.
+    /// The team of the first token; all later ones must be of that team.
     public private(set) var team: String?
     private var issuedAt: Int64?
 
     public init() {}
 
-    /// Takes a token that is good by itself.
+    /// Takes a token that is valid by itself.
     ///
     /// - Throws: `UnrelatedKeyIdInToken`, `TooManyProviderTokenUpdates`.
     public mutating func take(_ token: ProviderToken) throws(PushRefusal) {
@@ -110,7 +110,7 @@ public struct ProviderConnection: Hashable, Sendable {
                 .unrelatedKeyIDInToken, "this connection is team \(team)'s; open another for \(token.team)")
         }
         team = token.team
-        // An older token than the last may still be under way on another stream.
+        // A request on another stream may still carry an older token.
         if let issuedAt, token.issuedAt > issuedAt, token.issuedAt - issuedAt < ProviderToken.renewal {
             throw PushRefusal(
                 .tooManyProviderTokenUpdates,

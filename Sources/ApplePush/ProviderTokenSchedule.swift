@@ -5,7 +5,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
     private var issuedAt: Timestamp?
     private var isRefused = false
 
-    /// A token is renewed at this age, so that one that is under way is still good on arrival.
+    /// The age at which a token is renewed, so that it is still valid when a request arrives.
     public static let age = Milliseconds.minutes(50)
 
     public init() {}
@@ -13,11 +13,11 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
     /// The service said that the token has expired.
     public mutating func refused() { isRefused = true }
 
-    /// Whether a new token is to be made now; then it has been made.
+    /// Whether to make a new token now. If so, it counts as made.
     public mutating func renews(at now: Timestamp) -> Bool {
         if let issuedAt {
             let age = now - issuedAt
-            // A clock that was set back would make a token that is good for longer than it should be.
+            // After the clock was set back, the old token would seem valid for too long.
             let isDue = age >= Self.age || age < .zero || isRefused && age >= .seconds(ProviderToken.renewal)
             guard isDue else { return false }
         }
@@ -26,7 +26,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
         return true
     }
 
-    /// The text that is signed with ES256; behind it come a dot and the signature in base64url.
+    /// The text that is signed with ES256; a dot and the signature in base64url follow it.
     public static func signingInput(team: String, keyID: String, at now: Timestamp) -> String {
         func part(_ json: JSON) -> String {
             var writer = JSONWriter()

@@ -1,8 +1,8 @@
 public import TelltaleModel
 
-/// How many pushes of priority 10 a device takes: a bucket for each, which fills over an hour.
+/// How many pushes of priority 10 a device accepts: a token bucket that fills in an hour.
 ///
-/// Apple publishes no figure; these are those of the field.
+/// Apple publishes no figures; these are from experience.
 public struct PushBudget: Hashable, Sendable {
     /// Pushes an hour.
     public static let standard: Int64 = 20
@@ -14,7 +14,7 @@ public struct PushBudget: Hashable, Sendable {
     private var filled: Timestamp
     private static let hour: Int64 = 3_600_000
 
-    /// A full one.
+    /// A full bucket.
     public init(isFrequent: Bool, at now: Timestamp) {
         size = isFrequent ? Self.frequent : Self.standard
         left = size * Self.hour
@@ -37,7 +37,7 @@ public struct PushBudget: Hashable, Sendable {
         filled = max(filled, now)
     }
 
-    /// Whether it is full again, so that it need not be kept.
+    /// Whether it is full again and need not be stored.
     public mutating func isFull(at now: Timestamp) -> Bool {
         refill(at: now)
         return left == size * Self.hour

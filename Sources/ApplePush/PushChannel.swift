@@ -5,7 +5,7 @@ public struct PushChannel: Hashable, Sendable {
     /// Base64 of 16 bytes.
     public var id: String
     public var bundle: String
-    /// Whether the newest message is kept for devices that are away: 0 or 1.
+    /// 1 = the newest message is stored for devices that are offline; 0 = none is.
     public var storagePolicy: Int
 
     public init(id: String, bundle: String, storagePolicy: Int) {
@@ -22,12 +22,12 @@ public struct PushChannel: Hashable, Sendable {
         !text.isEmpty && text.utf8.count <= idLimit && Base64.bytes(text.utf8, .standard) != nil
     }
 
-    /// The id of the key of a channel's one activity.
+    /// The id in the key of a channel's one activity.
     public static func identifier(of channel: String, _ cryptography: PushCryptography) -> String {
         "ch-" + Encodings.hex(cryptography.sha256(Array(channel.utf8)).prefix(8))
     }
 
-    /// As its sender sees it.
+    /// As its sender reads it.
     var json: JSON {
         ["message-storage-policy": .integer(Int64(storagePolicy)), "push-type": "LiveActivity"]
     }
@@ -57,7 +57,7 @@ public struct PushChannels: Hashable, Sendable {
     public mutating func remove(_ channel: PushChannel) { byID[channel.id] = nil }
 }
 
-/// A request about channels, or a push to one, that is good.
+/// A valid request about channels, or a valid push to one.
 public enum ChannelRequest: Hashable, Sendable {
     case create(bundle: String, storagePolicy: Int)
     case read(PushChannel)
@@ -72,7 +72,7 @@ public enum ChannelRequest: Hashable, Sendable {
     /// In bytes.
     public static let payloadLimit = 5_120
 
-    /// Whether a path is one of these requests'.
+    /// Whether a path belongs to these requests.
     public static func isPath(_ path: String) -> Bool { route(path) != nil }
 
     private static func route(_ path: String) -> (Route, bundle: String)? {

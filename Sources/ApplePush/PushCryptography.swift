@@ -1,4 +1,4 @@
-/// The four operations on bytes that an edge lends to the pure rules.
+/// The cryptographic operations that the caller provides to these pure rules.
 public struct PushCryptography: Sendable {
     /// A digest of 32 bytes.
     public var sha256: @Sendable ([UInt8]) -> [UInt8]

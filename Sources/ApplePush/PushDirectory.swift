@@ -1,15 +1,15 @@
 internal import TelltaleModel
 
-/// The apps that may be pushed to: their bundle ids, and which kind each attributes type becomes.
+/// The apps that accept pushes: their bundle ids, and the kind for each attributes type.
 public struct PushDirectory: Hashable, Sendable {
     /// How the pushes of one attributes type become events of a kind.
     public struct Activity: Hashable, Sendable {
         public var kind: String
-        /// Where in `aps` the key's id stands, as `["attributes", "orderNumber"]`; `nil` = it is made up.
+        /// Where in `aps` the key's id stands, as `["attributes", "orderNumber"]`; `nil` = an id is generated.
         public var idPath: [String]?
-        /// Where in `aps` the name of the domain event stands; `nil` = the content alone is known.
+        /// Where in `aps` the name of the domain event stands; `nil` = a push carries only content.
         public var eventPath: [String]?
-        /// The domain events that begin an activity of the kind.
+        /// The domain events that start an activity of the kind.
         public var startsOn: Set<String>
 
         public init(
@@ -23,9 +23,9 @@ public struct PushDirectory: Hashable, Sendable {
     }
 
     public struct App: Hashable, Sendable {
-        /// By the name of the attributes type; those of the kinds, which every app has, are not among them.
+        /// The configured activities by the name of the attributes type, without those that follow from the kinds.
         public var activities: [String: Activity]
-        /// The kinds whose `app` this is.
+        /// The kinds whose `app` is this one.
         public var kinds: Set<String>
 
         public init(activities: [String: Activity] = [:], kinds: Set<String> = []) {
@@ -42,7 +42,7 @@ public struct PushDirectory: Hashable, Sendable {
             return kinds.first { Self.plain($0) == name }.map { activity(ofKind: $0) }
         }
 
-        /// The activity of a kind: as configured, else with nothing but its content.
+        /// The activity of a kind: as configured, else with its content only.
         public func activity(ofKind kind: String) -> Activity {
             activities.sorted { $0.key < $1.key }.first { $0.value.kind == kind }?.value ?? Activity(kind: kind)
         }
@@ -56,7 +56,7 @@ public struct PushDirectory: Hashable, Sendable {
         self.apps = apps
     }
 
-    /// The bundle id of a kind's app; `nil` where no app has the kind.
+    /// The bundle id of a kind's app; `nil` if no app has the kind.
     public func app(ofKind kind: some StringProtocol) -> String? {
         let kind = String(kind)
         return apps.keys.sorted().first { apps[$0]?.kinds.contains(kind) ?? false }

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-// The rows and the alerts that a daemon tells.
+// The rows and alerts that a daemon sends.
 extension PushLedger {
     /// A row of the `full` view.
     public mutating func take(row: JSONObject, of key: Key, rev: Int64, in watch: Watch) {
@@ -35,7 +35,7 @@ extension PushLedger {
         mark(key, in: watch)
     }
 
-    /// The alert of an activity, which may come before its row or behind it.
+    /// Takes an activity's alert, which may come before or after its row.
     public mutating func take(alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: Watch) {
         guard registrationsByWatch[watch] != nil else { return }
         var activity = activities[watch]?[key] ?? Activity(rev: 0, changedRev: 0)
@@ -48,7 +48,7 @@ extension PushLedger {
         mark(key, in: watch)
     }
 
-    /// The activity has left the daemon, or is not for this account any more.
+    /// Takes a removal: the activity has left the daemon or is no longer visible to this account.
     public mutating func takeDeletion(of key: Key, rev: Int64, in watch: Watch, at now: Timestamp) {
         guard registrationsByWatch[watch] != nil else { return }
         newest[watch] = max((newest[watch] ?? 0) + 1, rev)
@@ -57,13 +57,13 @@ extension PushLedger {
         activity.rev = max(activity.rev + 1, rev)
         activity.changedRev = activity.rev
         activity.isGone = true
-        // The last content stays on the card, which leaves at once.
+        // The card keeps the last content and disappears immediately.
         activity.row?["removeAt"] = .integer(now.milliseconds)
         activities[watch, default: [:]][key] = activity
         mark(key, in: watch)
     }
 
-    /// All rows of a watch are there; what is not among them is gone.
+    /// All rows of a watch have arrived. An activity without a row is gone.
     public mutating func takeLive(_ watch: Watch) {
         guard registrationsByWatch[watch] != nil, live.insert(watch).inserted else { return }
         for id in (registrationsByWatch[watch] ?? []).sorted() {

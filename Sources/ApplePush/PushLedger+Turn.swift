@@ -1,17 +1,17 @@
 public import TelltaleModel
 
-// The pushes of a turn, and the bytes that are written before they are sent.
+// The pushes of a turn, and the bytes to write before they are sent.
 extension PushLedger {
-    /// One push that is to be sent.
+    /// One push to send.
     public struct Sending: Sendable {
         public var lane: LaneID
         public var attempt: PushTarget.Attempt
         public var push: OutgoingPush
-        /// Whose push it is, where it is a Web Push: then its body is still to be encrypted.
+        /// The subscription of a Web Push, whose body must still be encrypted; `nil` for a push to Apple's service.
         public var web: WebSubscription?
     }
 
-    /// A push that is too large, so that it was not sent.
+    /// A push that was not sent because it is too large.
     public struct Refusal: Sendable {
         public var lane: LaneID
         public var attempt: PushTarget.Attempt
@@ -20,9 +20,9 @@ extension PushLedger {
     }
 
     public struct Turn: Sendable {
-        /// To be written, all or nothing, before anything is sent; `nil` = to be removed.
+        /// Lanes to write in one transaction, before anything is sent; `nil` = remove the lane.
         public var lanes: [(id: LaneID, bytes: [UInt8]?)] = []
-        /// The same, with the time of the registration.
+        /// Registrations to write in the same way, with their time.
         public var registrations: [(id: String, registration: PushRegistration?, at: Timestamp)] = []
         public var sendings: [Sending] = []
         public var refusals: [Refusal] = []
@@ -30,13 +30,13 @@ extension PushLedger {
         public var isEmpty: Bool { lanes.isEmpty && registrations.isEmpty && sendings.isEmpty && refusals.isEmpty }
     }
 
-    /// When ``takeTurn(at:)`` is to be called again although nothing has come.
+    /// When to call ``takeTurn(at:)`` again even without new input.
     public var nextWake: Timestamp? {
         if waiting.keys.contains(where: { hasRoom(for: $0) }) { return .distantPast }
         return wakes.values.min()
     }
 
-    /// Decides what is sent now. The bytes are to be on disk before the pushes are sent.
+    /// Decides what to send now. Write the bytes to disk before sending the pushes.
     public mutating func takeTurn(at now: Timestamp) -> Turn {
         var turn = Turn()
         if !wakes.isEmpty {
@@ -81,7 +81,7 @@ extension PushLedger {
         flights[service, default: 0] += 1
     }
 
-    /// The answer to a push.
+    /// Takes the answer to a push.
     public mutating func take(_ answer: PushAnswerClass, to id: LaneID, _ number: Int64, at now: Timestamp) {
         land(id)
         guard var lane = lanes[id] else { return }
@@ -89,15 +89,15 @@ extension PushLedger {
         lanes[id] = lane
         changedLanes.insert(id)
         switch answer {
-        // A token that is no good is no good for any activity.
+        // A token that is invalid for one activity is invalid for all.
         case .unregistered, .badToken: if lane.machine.phase == .dead { unregister(id.registration) }
         default: break
         }
         mark(id)
     }
 
-    /// A way that has come to its end is forgotten; that of a start stays while its activity does, so that there is no
-    /// second one.
+    /// Removes a lane that is dead. The lane of a start stays as long as its activity, so that there is no second
+    /// start.
     private mutating func settle(_ id: LaneID) {
         guard let lane = lanes[id], lane.machine.phase == .dead, let registration = registrations[id.registration]
         else { return }
@@ -107,7 +107,8 @@ extension PushLedger {
         }
     }
 
-    /// Not all at once, when all wait for the same: up to an eighth later, the same for the same way.
+    /// Delays retries by up to an eighth, so that lanes that wait for the same do not retry together. The delay of a
+    /// lane is always the same.
     private func jittered(_ time: Timestamp, _ id: LaneID, at now: Timestamp) -> Timestamp {
         guard let lane = lanes[id], lane.machine.failures > 0 else { return time }
         var hash = StableHash(seed: UInt64(clamping: lane.machine.attempts))
@@ -160,7 +161,7 @@ extension PushLedger {
         id.key.flatMap { activities[registration.watch]?[$0] }
     }
 
-    /// Whether the way is that of an activity which had the key before.
+    /// Whether the lane belongs to an earlier activity with the same key.
     private func isOfFormerActivity(_ id: LaneID, _ registration: PushRegistration) -> Bool {
         guard let lane = lanes[id], let activity = activity(of: id, registration), !activity.isGone else {
             return false
@@ -168,9 +169,9 @@ extension PushLedger {
         return lane.instance != activity.startedAt && activity.startedAt != 0 && lane.machine.underWay == nil
     }
 
-    /// Begins the way of a start, where there is something to begin.
+    /// Opens a lane for a start, if there is something to start.
     ///
-    /// - Parameter isKnown: Whether people know its present text, so that it is no notification.
+    /// - Parameter isKnown: Whether people know its present text already, so that they need no notification.
     @discardableResult
     mutating func begins(
         _ id: LaneID, _ registration: PushRegistration, isKnown: Bool = false, at now: Timestamp
@@ -197,7 +198,7 @@ extension PushLedger {
         return true
     }
 
-    /// The newest state of a way; `nil` where there is none to send.
+    /// The newest state of a lane; `nil` if there is none to send.
     private func state(of id: LaneID, _ registration: PushRegistration, _ lane: inout Lane) -> PushedState? {
         if case .reload = registration.subject {
             return live.contains(registration.watch) ? newest[registration.watch].map { PushedState(rev: $0) } : nil
@@ -207,7 +208,7 @@ extension PushLedger {
         else { return nil }
         if registration.web != nil { return notice(of: activity, &lane) }
         var alert: Int64 = 0
-        // The row of an alert is waited for: the alert is about it.
+        // An alert waits for the row that it is about.
         if activity.alertRev <= activity.rev, activity.alertRev > 0 {
             alert = activity.alertRev
             lane.alert = activity.alert
@@ -215,19 +216,19 @@ extension PushLedger {
         return PushedState(rev: max(activity.changedRev, alert), isEnd: activity.isEnd, alert: alert)
     }
 
-    /// Whether the activity is not there, and no row says as of which rev: its card may be of a process before this one, which
-    /// had heard more.
+    /// Whether the activity is gone. A missing row proves that only once all rows have arrived, because a card may stem
+    /// from an earlier run of this process that knew more.
     private func hasLeft(_ id: LaneID, _ registration: PushRegistration) -> Bool {
         live.contains(registration.watch) || activity(of: id, registration)?.isGone == true
     }
 
-    /// Whether there is nothing more to notify of: the activity was there, and has left.
+    /// Whether there is nothing left to notify of, because the activity existed and is gone.
     private func hasEnded(_ id: LaneID, _ registration: PushRegistration, _ lane: Lane) -> Bool {
         if let activity = activity(of: id, registration) { return activity.isGone }
         return live.contains(registration.watch) && lane.machine.wanted != nil
     }
 
-    /// The state that a person reads: the text of a row, and its alert.
+    /// The state for notifications: the text of a row, and its alert.
     private func notice(of activity: Activity, _ lane: inout Lane) -> PushedState? {
         guard activity.surface != nil, activity.surfaceRev > 0, activity.surfaceRev <= activity.rev else { return nil }
         guard !activity.isGone else { return nil }
@@ -287,19 +288,19 @@ extension PushLedger {
         _ = lanes[id]?.machine.take(.answered(attempt.number, .refused), at: now)
     }
 
-    /// Of everything that a device would be told of a row, so that a row which looks the same is no push.
+    /// The digest of everything that a device would get from a row, so that an unchanged look causes no push.
     func digest(of row: JSONObject, _ form: OutgoingPush.Form?) -> UInt64 {
         var hash = StableHash(seed: 1)
         hash.combine(json: form.map { OutgoingPush.content(row, $0) } ?? row["content"] ?? .null)
         for name in ["staleAt", "score", "removeAt", "startedAt"] { hash.combine(json: row[name] ?? .null) }
-        // A device tells by itself that content has become stale.
+        // A device detects by itself that content has become stale.
         let lifecycle = row["lifecycle"]?.string ?? ""
         hash.combine(lifecycle == "stale" ? "active" : lifecycle)
         return hash.finalize()
     }
 }
 
-// The kept form of a way.
+// The stored form of a lane.
 extension PushLedger.Lane {
     private static let version: UInt8 = 1
 

@@ -1,12 +1,12 @@
 public import TelltaleModel
 
-/// Everything that a sender of pushes knows: who registered for what, the newest state of each activity, and how far each
-/// has come on its way to each token.
+/// The whole state of a sender of pushes: the registrations, the newest state of each activity, and how far each token
+/// has received it.
 ///
-/// A pure value: rows, registrations, answers and times in; pushes, and the bytes to keep before they are sent, out
-/// (``takeTurn(at:)``). Nothing is queued: what waits is the name of a way, and what is sent is its newest state then.
+/// A pure value: rows, registrations, answers and times in; pushes, and the bytes to store before they are sent, out
+/// (``takeTurn(at:)``). States are not queued: only a lane waits, and its newest state is sent when its turn comes.
 public struct PushLedger: Sendable {
-    /// Which rows are followed: those that one account's devices see of a kind.
+    /// The rows to follow: those of one kind that one account's devices see.
     public struct Watch: Hashable, Comparable, Sendable {
         /// Empty = every account's.
         public var account: String
@@ -22,8 +22,8 @@ public struct PushLedger: Sendable {
         }
     }
 
-    /// The way of one activity to one registration. A start token has one for each activity; what is loaded again has one
-    /// in all.
+    /// The lane of one activity to one registration. A start token has a lane for each activity; a registration for
+    /// reloads has a single one.
     public struct LaneID: Hashable, Sendable {
         public var registration: String
         public var key: Key?
@@ -37,16 +37,16 @@ public struct PushLedger: Sendable {
     struct Activity {
         var row: JSONObject?
         var rev: Int64
-        /// Whether it has left the daemon, or this account's sight.
+        /// Whether it has left the daemon, or is no longer visible to this account.
         var isGone = false
         var startedAt: Int64 = 0
         var alert: OutgoingPush.Alert?
         var alertRev: Int64 = 0
-        /// Of what a device would be told.
+        /// The digest of what a device would get.
         var digest: UInt64 = 0
-        /// The rev of the row that had another digest than the one before.
+        /// The rev of the last row whose digest changed.
         var changedRev: Int64
-        /// The row of the view `phone`, for people who read it.
+        /// The row of the view `phone`, for notifications.
         var surface: JSONObject?
         var surfaceRev: Int64 = 0
         var surfaceText: [JSON?] = []
@@ -57,13 +57,13 @@ public struct PushLedger: Sendable {
 
     struct Lane {
         var machine: PushTarget
-        /// Of the activity; a key may begin another one.
+        /// Identifies the activity: a key may be used for another one later.
         var instance: Int64 = 0
         var alert: OutgoingPush.Alert?
-        /// Whether it knows that the process began again.
+        /// Whether it was informed of the restart of the process.
         var isAwake = true
 
-        /// Its attempts count from the time, so that an answer to a way of before is not taken for one to this.
+        /// Attempts are numbered from the time, so that an answer to an earlier lane is not taken for one to this lane.
         init(_ role: PushTarget.Role, _ registration: PushRegistration, at now: Timestamp) {
             machine = PushTarget(role, isFrequent: registration.isFrequent, at: now)
             machine.attempts = max(0, now.milliseconds)
@@ -72,44 +72,44 @@ public struct PushLedger: Sendable {
 
     let forms: [String: OutgoingPush.Form]
     let cryptography: PushCryptography
-    /// The most pushes that are under way to one service at once. A service that is slow holds up no other.
+    /// The most pushes in flight to one service. A slow service does not delay the others.
     let flightLimit: Int
     public internal(set) var registrations: [String: PushRegistration] = [:]
     var registered: [String: Timestamp] = [:]
     var lanes: [LaneID: Lane] = [:]
     var activities: [Watch: [Key: Activity]] = [:]
-    /// The newest rev of a kind's rows, for what is loaded again.
+    /// The newest rev of a kind's rows, for reloads.
     var newest: [Watch: Int64] = [:]
     var live: Set<Watch> = []
-    /// The activities of each registration that is for all of a kind.
+    /// The activities of each registration for all of a kind.
     var startedKeys: [String: Set<Key>] = [:]
     var registrationsByWatch: [Watch: Set<String>] = [:]
-    /// The registrations of a watch that are for all activities of its kind.
+    /// The registrations of a watch for all activities of its kind.
     var broadByWatch: [Watch: Set<String>] = [:]
     var registrationsByKey: [Watch: [Key: Set<String>]] = [:]
-    /// By service. A way that has come to wait for another service since is passed over.
+    /// The waiting lanes of each service. A lane that has since changed to another service is skipped.
     var waiting: [String: [LaneID]] = [:]
     var waitsFor: [LaneID: String] = [:]
     var wakes: [LaneID: Timestamp] = [:]
-    /// The service of each push that is under way.
+    /// The service of each push in flight.
     var inFlight: [LaneID: String] = [:]
-    /// How many are under way.
+    /// The number of pushes in flight to each service.
     var flights: [String: Int] = [:]
     var changedLanes: Set<LaneID> = []
     var changedRegistrations: Set<String> = []
 
-    /// The name of Apple's service among those of browsers, which are hosts.
+    /// The name of Apple's service; the names of browsers' services are hosts.
     static let apple = ""
 
-    /// The services of browsers have so many times as much under way together as one has.
+    /// The pushes in flight to all browsers' services together, as a multiple of the limit for one.
     public static let browserFlights = 4
 
     /// The most registrations.
     public static let registrationLimit = 1_000_000
 
     /// - Parameters:
-    ///   - forms: How the rows of each kind become pushes; a kind without one is not sent.
-    ///   - flightLimit: The most pushes that are under way to one service at once.
+    ///   - forms: How the rows of each kind become pushes; a kind without a form is not sent.
+    ///   - flightLimit: The most pushes in flight to one service.
     public init(
         forms: [String: OutgoingPush.Form], flightLimit: Int = 500, _ cryptography: PushCryptography
     ) {
@@ -118,25 +118,25 @@ public struct PushLedger: Sendable {
         self.cryptography = cryptography
     }
 
-    /// The rows that the registrations need, in their order.
+    /// The watches that the registrations need, sorted.
     public var watches: [Watch] { registrationsByWatch.keys.sorted() }
 
     public func isForm(ofKind kind: String) -> Bool { forms[kind] != nil }
 
-    /// The app that a kind is of; `nil` for a kind without a form.
+    /// The app of a kind; `nil` for a kind without a form.
     public func bundle(ofKind kind: String) -> String? { forms[kind]?.bundle }
 
     // MARK: What was kept
 
-    /// A registration that was kept.
+    /// Restores a stored registration.
     public mutating func restore(_ registration: PushRegistration, registeredAt: Timestamp) {
         index(registration)
         registered[registration.id] = registeredAt
     }
 
-    /// A way that was kept. It sleeps until its rows are there.
+    /// Restores a stored lane. It sleeps until its rows have arrived.
     ///
-    /// - Throws: Where the bytes are none that ``takeTurn(at:)`` gave.
+    /// - Throws: If the bytes are not from ``takeTurn(at:)``.
     public mutating func restore(_ id: LaneID, _ bytes: [UInt8]) throws(BinaryError) {
         var lane = try Lane(encoded: bytes)
         lane.isAwake = false
@@ -147,14 +147,14 @@ public struct PushLedger: Sendable {
         }
     }
 
-    /// The rows are followed anew, from whole pictures: what is not among them has left while nobody followed it.
+    /// Forgets all rows, because complete sets of them follow. What is missing in those has left in the meantime.
     public mutating func forgetRows() {
         activities = [:]
         newest = [:]
         live = []
     }
 
-    /// The daemon has another history than the one whose states were kept.
+    /// The daemon has another history than the stored states.
     public mutating func newHistory(at now: Timestamp) {
         forgetRows()
         for id in lanes.keys.sorted(by: Self.isBefore) {
@@ -171,7 +171,7 @@ public struct PushLedger: Sendable {
         case full
     }
 
-    /// An app hands in a token, or hands it in again.
+    /// Registers a token, for the first time or again.
     public mutating func register(_ registration: PushRegistration, at now: Timestamp) -> RegistrationOutcome {
         let old = registrations[registration.id]
         if old == nil, registrations.count >= Self.registrationLimit { return .full }
@@ -180,7 +180,7 @@ public struct PushLedger: Sendable {
             old.subject != registration.subject || old.account != registration.account
                 || old.isFrequent != registration.isFrequent
         {
-            // The switch of frequent updates ends an app's activities on the device, so that this is another target.
+            // Switching frequent updates ends the app's activities on the device, so this is a new target.
             unregister(old.id)
             isNew = true
         }
@@ -196,7 +196,7 @@ public struct PushLedger: Sendable {
                 admit(LaneID(registration.id, key), registration, at: now)
             }
             for key in (activities[registration.watch] ?? [:]).keys.sorted() {
-                // Nobody is notified of activities that were there before.
+                // Nobody is notified of activities that existed before.
                 let id = LaneID(registration.id, key)
                 if registration.web != nil, lanes[id] == nil { begins(id, registration, isKnown: true, at: now) }
                 mark(registration, key)
@@ -241,7 +241,7 @@ public struct PushLedger: Sendable {
         }
     }
 
-    /// Tells a way its token, and begins the way where it is new.
+    /// Passes a lane its token, and opens the lane if it is new.
     private mutating func admit(_ id: LaneID, _ registration: PushRegistration, at now: Timestamp) {
         var lane = lanes[id] ?? Lane(.update, registration, at: now)
         if lanes[id] == nil, let key = id.key { lane.machine.alerted = alerted(key, in: registration.watch) }
@@ -252,7 +252,8 @@ public struct PushLedger: Sendable {
         mark(id)
     }
 
-    /// The newest alert that a card's owner has had, before the card's token came: with the start, or without a push.
+    /// The newest alert that the card's owner got before the card's token was registered: with the start, or without a
+    /// push.
     private func alerted(_ key: Key, in watch: Watch) -> Int64 {
         var alerted: Int64?
         for id in (broadByWatch[watch] ?? []).sorted() {
@@ -262,7 +263,7 @@ public struct PushLedger: Sendable {
         return alerted ?? activities[watch]?[key]?.alertRev ?? 0
     }
 
-    /// The card of a way that goes may hand in another token, which is not to tell its alert again.
+    /// The card of a removed lane may register another token, which must not repeat its alert.
     private mutating func rememberAlert(of id: LaneID, in watch: Watch) {
         guard let key = id.key, let alerted = lanes[id]?.machine.alerted else { return }
         for start in (broadByWatch[watch] ?? []).sorted() {
@@ -274,7 +275,7 @@ public struct PushLedger: Sendable {
         }
     }
 
-    /// An activity whose card has a token of its own is there already.
+    /// Ends the start of an activity whose card has registered its own token: it has been started already.
     private mutating func retireStarts(before registration: PushRegistration) {
         guard let key = registration.key else { return }
         for id in (broadByWatch[registration.watch] ?? []).sorted() {
@@ -302,7 +303,7 @@ public struct PushLedger: Sendable {
         waiting[service, default: []].append(id)
     }
 
-    /// A push is under way no more.
+    /// A push is no longer in flight.
     mutating func land(_ id: LaneID) {
         guard let service = inFlight.removeValue(forKey: id) else { return }
         let count = (flights[service] ?? 1) - 1

@@ -1,6 +1,6 @@
-/// Why a push is refused: the status and the word that Apple's service answers with.
+/// Why a push is refused: the status and reason of Apple's service.
 ///
-/// The cases stand in the order in which a request is checked: the first fault answers.
+/// The cases are in the order of the checks: the first fault is reported.
 public enum PushReason: String, CaseIterable, Hashable, Sendable {
     case methodNotAllowed = "MethodNotAllowed"
     case badPath = "BadPath"
@@ -57,7 +57,7 @@ public enum PushReason: String, CaseIterable, Hashable, Sendable {
 /// A push that is refused.
 public struct PushRefusal: Error, Hashable, Sendable {
     public var reason: PushReason
-    /// For people, where the reason alone leaves a question; never sent to Apple's clients in the body.
+    /// An explanation for people, if the reason needs one; never sent to Apple's clients in the body.
     public var note: String?
 
     public init(_ reason: PushReason, _ note: String? = nil) {

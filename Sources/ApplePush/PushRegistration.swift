@@ -1,30 +1,30 @@
 public import TelltaleModel
 
-/// A device token, or a channel, that was handed in by an app: what is to be sent to it.
+/// A device token or a channel registered by an app, and what to send to it.
 public struct PushRegistration: Hashable, Sendable {
     public enum Subject: Hashable, Sendable {
         /// The updates of one activity, to the token of its card.
         case update(Key)
-        /// The updates of one activity, to everybody who follows a channel.
+        /// The updates of one activity, to all devices that follow a channel.
         case channel(Key)
         /// The starts of a kind's activities, to a push-to-start token.
         case start(kind: String)
-        /// That widgets or controls of a kind are to be loaded again.
+        /// Reloads of a kind's widgets or controls.
         case reload(PushType, kind: String)
         /// Notifications about one activity, or all of a kind's, to a browser.
         case web(WebSubscription, kind: String, Key?)
     }
 
-    /// Names it: 1 to 64 bytes of a key's segment. The same id again replaces the token.
+    /// Its name: 1 to 64 bytes, valid as a key's segment. Registering the same id again replaces the token.
     public var id: String
     public var subject: Subject
-    /// Whose device it is; empty = nobody's in particular, so that activities of all accounts are meant.
+    /// The account of the device; empty = none in particular, so that it gets activities of all accounts.
     public var account: String
     /// A device token, or a channel's id.
     public var token: String
     /// Whether the person lets the app update often, which makes the budget of priority 10 larger.
     public var isFrequent: Bool
-    /// For starts: the channel that the activity is to follow, in place of an update token.
+    /// For starts: the channel that the activity follows instead of getting an update token.
     public var channel: String?
 
     /// The longest token, in bytes. Apple gives no length; tokens of Live Activities are some hundred digits.
@@ -53,7 +53,7 @@ public struct PushRegistration: Hashable, Sendable {
         if case .web(let subscription, _, _) = subject { subscription } else { nil }
     }
 
-    /// Whether it has a way to each activity of the kind.
+    /// Whether it has a lane for each activity of the kind.
     var isBroad: Bool {
         switch subject {
         case .start, .web(_, _, nil): true
@@ -69,17 +69,17 @@ public struct PushRegistration: Hashable, Sendable {
         }
     }
 
-    /// Which rows it needs.
+    /// The rows that it needs.
     public var watch: PushLedger.Watch { .init(account: account, kind: kind) }
 
-    /// Names a token where people read it, and gives nobody a way to use it: 8 digits of its digest.
+    /// A name for a token that is safe to show: 8 digits of its digest.
     public static func name(ofToken token: String, _ cryptography: PushCryptography) -> String {
         Encodings.hex(cryptography.sha256(Array(token.utf8)).prefix(4))
     }
 
     // MARK: JSON
 
-    /// Why a text is no registration: which member, and what it takes.
+    /// Why an object is not a registration: the member, and what it accepts.
     public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String
     }
@@ -178,10 +178,10 @@ public struct PushRegistration: Hashable, Sendable {
         }
     }
 
-    /// As it was handed in, the token included.
+    /// As it was registered, token included.
     public var json: JSON { .object(object(token: token)) }
 
-    /// The same with the token's name in its place.
+    /// The same, with the token's name in place of the token.
     public func publicJSON(_ cryptography: PushCryptography) -> JSON {
         .object(object(token: Self.name(ofToken: token, cryptography)))
     }

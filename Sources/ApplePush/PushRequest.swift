@@ -1,13 +1,13 @@
 internal import TelltaleModel
 
-/// A request as it came: nothing of it has been looked at.
+/// A request as received, before any check.
 public struct PushRequest: Sendable {
     public var method: String
     /// Without the query.
     public var path: String
     /// In their order, names in lower case, without the pseudo-fields.
     public var headers: [(name: String, value: String)]
-    /// At most one byte more than the largest body that is taken: what is behind it was not kept.
+    /// Cut at one byte more than the largest accepted body.
     public var body: [UInt8]
 
     public init(method: String, path: String, headers: [(name: String, value: String)], body: [UInt8]) {
@@ -20,18 +20,18 @@ public struct PushRequest: Sendable {
     /// The first value of a field.
     public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// The first `apns-` field that stands more than once.
+    /// The first `apns-` field that occurs more than once.
     var duplicate: String? {
         var seen: Set<String> = []
         return headers.first { $0.name.hasPrefix("apns-") && !seen.insert($0.name).inserted }?.name
     }
 }
 
-/// The types of pushes that Apple's service takes.
+/// The types of pushes that Apple's service accepts.
 public enum PushType: String, CaseIterable, Hashable, Sendable {
     case alert, background, liveactivity, controls, widgets, complication, fileprovider, location, pushtotalk, voip, mdm
 
-    /// The topic is the bundle id and this.
+    /// What follows the bundle id in the topic.
     public var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -55,7 +55,7 @@ public struct PushRules: Sendable {
     public var policy: ProviderToken.Policy
     /// The team of each known key.
     public var teams: [String: String]
-    /// The apps of each known key that is not for all of its team's.
+    /// The apps of each known key that is restricted to some of its team's.
     public var apps: [String: Set<String>]
 
     public init(
@@ -66,15 +66,15 @@ public struct PushRules: Sendable {
         self.apps = apps
     }
 
-    /// Whether the key of a token speaks for an app.
+    /// Whether the key of a token may push to an app.
     func covers(_ bundle: String, by token: ProviderToken?) -> Bool {
         guard policy == .verify, let token, let own = apps[token.keyID] else { return true }
         return own.contains(bundle)
     }
 
-    /// Looks at the provider token, first by itself and then beside those before it.
+    /// Checks the provider token, first by itself and then against the earlier ones.
     ///
-    /// - Returns: `nil` where no token is needed.
+    /// - Returns: `nil` if no token is needed.
     func token(
         of request: PushRequest, on connection: inout ProviderConnection, now: Int64, _ cryptography: PushCryptography
     ) throws(PushRefusal) -> ProviderToken? {
@@ -86,7 +86,7 @@ public struct PushRules: Sendable {
     }
 }
 
-/// A push to a device whose head and size are good.
+/// A push to a device with a valid head and size.
 public struct DevicePush: Sendable {
     public var token: DeviceToken
     /// The token as it stood in the path, in lower case.
@@ -94,9 +94,9 @@ public struct DevicePush: Sendable {
     public var type: PushType
     public var bundle: String
     public var priority: Int
-    /// The sender's own; `nil` where it sent none.
+    /// The sender's id; `nil` if it sent none.
     public var id: String?
-    /// The sender's team; `nil` where no provider token is needed.
+    /// The sender's team; `nil` if no provider token is needed.
     public var team: String?
 
     public static let pathPrefix = "/3/device/"

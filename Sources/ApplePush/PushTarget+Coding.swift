@@ -1,9 +1,9 @@
 public import TelltaleModel
 
-// The kept form of a target, which a performer writes before it acts.
+// The stored form of a target, which a performer writes before it acts.
 extension PushTarget {
     private static let version: UInt8 = 1
-    /// The largest count, rev and time in seconds that is read: with it no sum of the machine overflows.
+    /// The largest count, rev and time in seconds that is accepted, so that no sum of the machine overflows.
     private static let limit: Int64 = 1 << 53
 
     /// The whole value; ``init(encoded:)`` reads it.
@@ -13,7 +13,7 @@ extension PushTarget {
         return writer.take()
     }
 
-    /// - Throws: For all bytes that ``encoded`` does not give; no bytes trap.
+    /// - Throws: For bytes that ``encoded`` cannot produce. No input traps.
     public init(encoded bytes: [UInt8]) throws(BinaryError) {
         var reader = BinaryReader(bytes)
         self = try PushTarget(from: &reader)

@@ -1,12 +1,12 @@
 public import TelltaleModel
 
-/// The newest state of one activity, as its device is to show it.
+/// The newest state of one activity, as its device should show it.
 public struct PushedState: Hashable, Sendable {
     /// Of the row.
     public var rev: Int64
     /// Whether the activity has ended.
     public var isEnd: Bool
-    /// The rev of its newest alert; 0 where it has none.
+    /// The rev of its newest alert; 0 for none.
     public var alert: Int64
 
     public init(rev: Int64, isEnd: Bool = false, alert: Int64 = 0) {
@@ -16,27 +16,27 @@ public struct PushedState: Hashable, Sendable {
     }
 }
 
-/// The answer to one push, as far as a target is concerned.
+/// The answer to one push, as far as a target needs it.
 public enum PushAnswerClass: Hashable, Sendable {
     case accepted
-    /// 410: the token is no longer good, since this time.
+    /// 410: the token has been invalid since this time.
     case unregistered(since: Timestamp)
-    /// 400 `BadDeviceToken` or `DeviceTokenNotForTopic`: the token never was. For a channel: it is gone.
+    /// 400 `BadDeviceToken` or `DeviceTokenNotForTopic`: the token was never valid. For a channel: it is gone.
     case badToken
-    /// 429 `TooManyRequests`, with the delay that was asked for, if one was.
+    /// 429 `TooManyRequests`, with the requested delay, if any.
     case throttled(Milliseconds?)
     /// 500 and 503.
     case failed
-    /// The provider token needs renewal or another connection: nothing is wrong with the push.
+    /// The provider token needs renewal or another connection. The push itself is fine.
     case unauthorized
-    /// This payload will never be taken.
+    /// This payload will never be accepted.
     case refused
-    /// No answer: it may have been taken.
+    /// No answer: the push may have been accepted.
     case unknown
-    /// There was no connection, or not all of it left: it was not taken.
+    /// There was no connection, or not all bytes were sent: the push was not accepted.
     case unsent
 
-    /// For other programs, as `Protocols/HTTP/push.md` lists them.
+    /// The name for other programs, as `Protocols/HTTP/push.md` lists it.
     public var name: String {
         switch self {
         case .accepted: "accepted"
@@ -66,39 +66,39 @@ public enum PushAnswerClass: Hashable, Sendable {
         case (429, "TooManyProviderTokenUpdates"), (403, "ExpiredProviderToken"), (403, "UnrelatedKeyIdInToken"):
             self = .unauthorized
         case (429, _): self = .throttled(retryAfter.map { .seconds(min(max(0, $0), 86_400)) })
-        // A wrong key or team is for the operator to mend; it is tried again as seldom as a failing service.
+        // The operator has to correct a wrong key or team. Retries are as rare as for a failing service.
         case (403, _), (500..., _): self = .failed
         default: self = .refused
         }
     }
 }
 
-/// The way of one activity's state to one device token: a pure state machine (Protocols/Machines/push-target.table).
+/// Delivers one activity's state to one device token: a pure state machine (Protocols/Machines/push-target.table).
 ///
-/// At most one push is under way, and it is the newest state; nothing is queued. What it asks its performer to do follows
-/// from the value alone, so that a performer that keeps the value before it acts may be killed at any moment: the device
-/// ends on the daemon's state, is never shown an older one after a newer, and is alerted at most once for each alert.
+/// At most one push is in flight, with the newest state; nothing is queued. Its actions follow from the value alone. A
+/// performer that stores the value before it acts may therefore be killed at any moment: the device ends up with the
+/// daemon's state, never shows an older state after a newer one, and alerts at most once for each alert.
 public struct PushTarget: Hashable, Sendable {
-    /// The push that a token takes.
+    /// The pushes that a token is for.
     public enum Role: UInt8, CaseIterable, Hashable, Sendable {
         /// Updates of an activity, and its end.
         case update
-        /// The start of an activity, once. A start that may have been taken is not sent again: a second one would be a
-        /// second card, with a second alert.
+        /// The start of an activity, once. A start that may have been accepted is not repeated, because that would make
+        /// a second card with a second alert.
         case start
     }
 
     public enum Phase: Hashable, Sendable {
-        /// There is no token.
+        /// No token is registered.
         case absent
         case valid
-        /// Nothing is sent before that time.
+        /// Sends nothing before that time.
         case backingOff(until: Timestamp)
-        /// The token is of no use any more.
+        /// The token is no longer useful.
         case dead
     }
 
-    /// One push that is under way.
+    /// One push in flight.
     public struct Attempt: Hashable, Sendable {
         public var number: Int64
         public var token: String
@@ -106,7 +106,8 @@ public struct PushTarget: Hashable, Sendable {
         public var role: Role
         /// Whether it carries the alert. A start always does.
         public var alerts: Bool
-        /// 10 for a start, an alert and an end, which are to be seen now; 5 for all others, which no device counts.
+        /// 10 for a start, an alert and an end, which should show immediately; 5 for all others, which do not count
+        /// against the budget.
         public var priority: Int
         /// Whether the priority is 10 beyond the device's budget, so that the device may hold the push back.
         public var isThrottled: Bool
@@ -118,18 +119,18 @@ public struct PushTarget: Hashable, Sendable {
     public enum Input: Hashable, Sendable {
         /// The app handed in a token, or another one.
         case registered(String)
-        /// The newest state; nothing happens for one that is known. Its alert may be told later than itself.
+        /// The newest state; one that is known already has no effect. Its alert may follow later.
         case changed(PushedState)
-        /// The activity has left the daemon: the device is told that it ends now.
+        /// The activity has left the daemon, so a push ends it on the device.
         case gone
-        /// The daemon has another history: what is known of its states means nothing any more.
+        /// The daemon has another history, so what is known of its states is void.
         case newHistory
-        /// The target is of no use any more.
+        /// The target is no longer needed.
         case dismissed
         /// The person changed a switch of the app: all of its activities ended on the device.
         case permissionChanged
         case answered(Int64, PushAnswerClass)
-        /// The performer was killed, and begins again from what it had kept.
+        /// The performer was killed, and restarts from what it had stored.
         case restarted
         /// Time passed.
         case woke
@@ -142,11 +143,11 @@ public struct PushTarget: Hashable, Sendable {
 
     /// The shortest time between two pushes of a target.
     public static let pace = Milliseconds(1_000)
-    /// After an answer that was not heard, and when the provider token needs renewal.
+    /// The delay after a lost answer, and when the provider token needs renewal.
     public static let shortDelay = Milliseconds(1_000)
-    /// After 429; doubled each time.
+    /// The delay after 429; doubled each time.
     public static let throttleDelay = Milliseconds(60_000)
-    /// After 500 and 503; doubled each time.
+    /// The delay after 500 and 503; doubled each time.
     public static let failureDelay = Milliseconds(900_000)
     public static let longestDelay = Milliseconds(3_600_000)
 
@@ -155,11 +156,11 @@ public struct PushTarget: Hashable, Sendable {
     public internal(set) var token: String?
     var registered = Timestamp.distantPast
     public internal(set) var wanted: PushedState?
-    /// The newest state that was accepted, or will never be taken; 0 for none.
+    /// The newest state that was accepted or will never be; 0 for none.
     public internal(set) var settled: Int64 = 0
     /// The newest alert that was sent, or may have been.
     var alerted: Int64 = 0
-    /// Whether the newest state's alert was told when the state was on its way already.
+    /// Whether the newest state's alert arrived when the state had already been sent.
     var isAlertLate = false
     var attempts: Int64 = 0
     var failures = 0
@@ -174,13 +175,13 @@ public struct PushTarget: Hashable, Sendable {
 
     /// Takes one input.
     ///
-    /// - Returns: What is to be done, once this value is kept.
+    /// - Returns: The actions to perform once this value is stored.
     public mutating func take(_ input: Input, at now: Timestamp) -> [Action] {
         absorb(input, at: now)
         return next(at: now)
     }
 
-    /// Takes one input whose consequence the next one brings.
+    /// Takes one input without deciding what is next; the next input does.
     mutating func absorb(_ input: Input, at now: Timestamp) {
         switch input {
         case .registered(let token): register(token, at: now)
@@ -191,7 +192,7 @@ public struct PushTarget: Hashable, Sendable {
             settled = 0
             alerted = 0
             isAlertLate = false
-            // A push that is under way says nothing about the states to come.
+            // A push in flight says nothing about the states of the new history.
             underWay?.state.rev = 0
             underWay?.alertedBefore = 0
         case .dismissed, .permissionChanged: die()
@@ -200,7 +201,7 @@ public struct PushTarget: Hashable, Sendable {
             underWay = nil
             settle(attempt, answer, at: now)
         case .restarted:
-            // It may have been taken. The state goes out again; the alert does not, and neither does a start.
+            // The push may have been accepted. The state is sent again; an alert and a start are not.
             if underWay != nil { role == .start ? die() : delay(Self.shortDelay, at: now) }
             underWay = nil
         case .woke: break
@@ -217,12 +218,12 @@ public struct PushTarget: Hashable, Sendable {
             wanted?.alert = alert
             isAlertLate = true
         }
-        // An activity that has ended is not begun.
+        // An activity that has ended is not started.
         if role == .start, wanted?.isEnd == true, underWay == nil { die() }
     }
 
     private mutating func register(_ token: String, at now: Timestamp) {
-        // A token that comes back after its end belongs to a device that shows nothing yet.
+        // A token that is registered again after it was dead belongs to a device that shows nothing yet.
         if phase == .dead { settled = 0 }
         registered = now
         if token != self.token || phase == .dead || phase == .absent {
@@ -246,14 +247,14 @@ public struct PushTarget: Hashable, Sendable {
             if isCurrent, attempt.state.isEnd || role == .start { die() }
         case .refused where role == .start: die()
         case .refused:
-            // Before it counts as settled: this alert is refused with its state, and not told late.
+            // Before the state counts as settled: this alert is refused with its state, and is not sent later.
             if attempt.alerts { alerted = attempt.alertedBefore }
             settled = max(settled, attempt.state.rev)
             failures = 0
         case .unregistered(let since):
             giveAlertBack(attempt)
             guard isCurrent else { break }
-            // The answer is about a time before the app handed the token in again.
+            // Otherwise the answer is about a time before the app registered the token again.
             if since >= registered { die() } else { backOff(Self.throttleDelay, at: now) }
         case .badToken:
             giveAlertBack(attempt)
@@ -266,7 +267,7 @@ public struct PushTarget: Hashable, Sendable {
             backOff(Self.failureDelay, at: now)
         case .unauthorized:
             giveAlertBack(attempt)
-            // Of a clock that is wrong no new token helps, and each device has a way of its own.
+            // With a wrong clock no new token helps, so each target backs off by itself.
             backOff(Self.shortDelay, at: now)
         case .unknown where role == .start: die()
         case .unknown: delay(Self.shortDelay, at: now)
@@ -281,7 +282,7 @@ public struct PushTarget: Hashable, Sendable {
     private mutating func giveAlertBack(_ attempt: Attempt) {
         guard attempt.alerts else { return }
         alerted = attempt.alertedBefore
-        // A state that had arrived without its alert is still to bring it.
+        // A state that was delivered without its alert still has to bring it.
         if attempt.state.rev <= settled, attempt.state.rev == wanted?.rev { isAlertLate = true }
     }
 
@@ -308,7 +309,7 @@ public struct PushTarget: Hashable, Sendable {
         case .valid: break
         }
         let second = now.milliseconds / 1_000
-        // Two pushes of one second could not be told apart by a device that receives them in another order.
+        // A device that receives two pushes of the same second in the wrong order could not tell.
         guard second > timestamp else {
             return [.wake(at: Timestamp(milliseconds: Milliseconds.seconds(timestamp + 1).count))]
         }

@@ -4,7 +4,7 @@ public import TelltaleModel
 public enum RetryAfter {
     /// Reads a field. A date may have any of the three forms of HTTP (5.6.7).
     ///
-    /// - Returns: Seconds from `now`, 0 for a date that is over; `nil` if the field is neither.
+    /// - Returns: Seconds from `now`, 0 for a date in the past; `nil` if the field is neither.
     public static func seconds(_ field: String, at now: Timestamp) -> Int64? {
         let words = field.split { " ,-".contains($0) }
         if words.count == 1, let word = words.first, field.utf8.first != UInt8(ascii: "-"), isNumber(word) {
@@ -15,7 +15,8 @@ public enum RetryAfter {
         return max(0, CivilDate.floorDivide(date - now.milliseconds + 999, 1_000))
     }
 
-    /// Of `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`, in Unix ms.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov 6 08:49:37 1994`, in Unix
+    /// ms.
     private static func date(_ words: [Substring], at now: Timestamp) -> Int64? {
         let (day, month, year, time): (Substring, Substring, Substring, Substring)
         switch words.count {
@@ -27,7 +28,7 @@ public enum RetryAfter {
         guard let month = months.firstIndex(of: String(month)), clock.count == 3,
             let day = number(day, upTo: 31), let year = fullYear(year, at: now),
             let hour = number(clock[0], upTo: 23), let minute = number(clock[1], upTo: 59),
-            // A leap second has the number 60.
+            // 60 for a leap second.
             let second = number(clock[2], upTo: 60)
         else { return nil }
         let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
@@ -37,7 +38,7 @@ public enum RetryAfter {
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// A year of two digits is at most 50 years ahead.
+    /// A two-digit year is at most 50 years in the future.
     private static func fullYear(_ text: Substring, at now: Timestamp) -> Int64? {
         guard let year = number(text, upTo: 9_999) else { return nil }
         guard text.utf8.count == 2 else { return text.utf8.count == 4 ? year : nil }

@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// Where a browser, or a distributor of UnifiedPush, takes pushes: RFC 8030, with the keys of RFC 8291.
+/// The place where a browser, or a distributor of UnifiedPush, accepts pushes: RFC 8030, with the keys of RFC 8291.
 public struct WebSubscription: Hashable, Sendable {
     /// An https URL: a secret.
     public var endpoint: String
@@ -52,7 +52,7 @@ public struct WebSubscription: Hashable, Sendable {
         let rest = endpoint.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let tail = rest.dropFirst(authority.count)
-        // A user's name would be sent to whoever the host is.
+        // A user name would be sent to the host, whoever that is.
         guard !authority.isEmpty, !authority.contains("@"), !authority.contains("[") else { return nil }
         let path = tail.hasPrefix("/") ? String(tail) : "/" + tail
         let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
@@ -70,7 +70,7 @@ public struct WebSubscription: Hashable, Sendable {
         hosts.contains { $0 == host || $0.hasPrefix("*.") && host.hasSuffix($0.dropFirst()) }
     }
 
-    /// `https://HOST`, with its port where that is not 443.
+    /// `https://HOST`, with the port unless it is 443.
     public var origin: String { port == 443 ? "https://\(host)" : "https://\(host):\(port)" }
 
     var json: JSON {
@@ -82,9 +82,9 @@ public struct WebSubscription: Hashable, Sendable {
 }
 
 extension OutgoingPush {
-    /// The largest payload of a Web Push, in bytes, so that it is 4,096 when it is encrypted.
+    /// The largest payload of a Web Push, in bytes; encrypted it has 4,096.
     public static let webPayloadLimit = 3_993
-    /// How long a push service keeps what cannot be delivered, where the row tells no stale date: in seconds.
+    /// How long a push service stores an undeliverable push if the row has no stale date, in seconds.
     static let webKeeping: Int64 = 14_400
 
     /// A Web Push: the path and the header fields of RFC 8030, and the payload before it is encrypted.
@@ -114,7 +114,7 @@ extension OutgoingPush {
         body = writer.take()
         guard body.count <= Self.webPayloadLimit else { throw TooLarge(count: body.count) }
         let stale = row?["staleAt"]?.integer.map { max(60, $0 / 1_000 - attempt.timestamp) }
-        // A push service keeps the newest of a topic alone; the topic does not tell it the key.
+        // A push service stores only the newest push of a topic. The topic does not reveal the key.
         let topic = Base64.text(Array(cryptography.sha256(Array(key.text.utf8)).prefix(24)), .url)
         headers = [
             ("ttl", String(min(stale ?? Self.webKeeping, 2_419_200))), ("topic", topic),
@@ -130,7 +130,7 @@ extension PushAnswerClass {
         case 200..<300: self = .accepted
         case 404, 410: self = .badToken
         case 429: self = .throttled(retryAfter.map { .seconds(min(max(0, $0), 86_400)) })
-        // A wrong key is for the operator to mend.
+        // The operator has to correct a wrong key.
         case 401, 403, 500...: self = .failed
         default: self = .refused
         }
