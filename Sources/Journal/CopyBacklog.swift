@@ -1,30 +1,31 @@
 private import Synchronization
 
-/// The records on their way to the local copy, in bytes: what a disk that is slow, or hangs, makes a node hold in memory.
+/// The bytes of records that wait to be written to the local journal. Bounds the memory that a slow or hanging disk
+/// costs a node.
 public final class CopyBacklog: Sendable {
-    /// A node that owes its copy more reads no further.
+    /// Above this, the node stops reading the log.
     public static let byteLimit = 64 << 20
-    /// So much less is owed when it reads on, for reading begins with a request to the engine.
+    /// Reading resumes only at this lower mark, because it starts with a request to the engine.
     public static let resumeByteLimit = byteLimit / 2
 
     private let bytes = Atomic(0)
 
     public init() {}
 
-    /// About as much as the records take.
+    /// The approximate size of the records.
     public static func byteCount(of records: [JournalRecord]) -> Int {
         records.reduce(0) { $0 + $1.body.count + $1.entity.utf8.count + 40 }
     }
 
-    /// - Returns: Whether the copy has fallen behind by this.
+    /// - Returns: Whether this exceeds the limit, so that the node must stop reading.
     public func add(_ count: Int) -> Bool {
         let (old, new) = bytes.add(count, ordering: .relaxed)
         return old <= Self.byteLimit && new > Self.byteLimit
     }
 
-    /// The copy has so much more. From any thread.
+    /// Counts bytes that were written. May be called from any thread.
     ///
-    /// - Returns: Whether it may be given more, and was perhaps behind before.
+    /// - Returns: Whether the count has fallen to the resume mark, so that the node may read again.
     public func remove(_ count: Int) -> Bool {
         let (old, new) = bytes.subtract(count, ordering: .relaxed)
         return old > Self.resumeByteLimit && new <= Self.resumeByteLimit

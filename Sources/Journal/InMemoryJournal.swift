@@ -14,7 +14,8 @@ public final class InMemoryJournal: Journal {
         public var pruning = Pruning()
         public var mark: [UInt8]?
         public var formerMark: [UInt8]?
-        /// Of the record that a base or the newest snapshot ended with, where one was installed or records were pruned.
+        /// The checksum of the last record in a base or the newest snapshot, if a base was installed or records were
+        /// pruned.
         public var baseLink = BaseLink()
         public var isClosed = false
 

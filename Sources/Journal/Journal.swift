@@ -36,14 +36,14 @@ public protocol Journal: AnyObject {
     /// Reads one record; `nil` if it was pruned or never existed.
     func record(at sequence: Int64) throws(JournalError) -> JournalRecord?
 
-    /// The checksum of a record, which the next one continues; `nil` for a record of which it is not known any more. That of the
-    /// newest record, and of those since ``snapshot``, is known.
+    /// The checksum of a record, which the next one continues; `nil` if it is no longer known. It is known for the
+    /// newest record, and for those since ``snapshot``.
     func link(at sequence: Int64) throws(JournalError) -> UInt64?
 
     /// Writes the next part of a batch. It is neither durable nor readable until ``commit()``.
     ///
-    /// So the beginning of a long batch is written while its end is still being decided. Until the commit no other call
-    /// is allowed. If this throws, the whole batch is discarded and the next part begins another one.
+    /// This lets the beginning of a long batch be written while its end is still being decided. Until the commit no
+    /// other call is allowed. If this throws, the whole batch is discarded and the next part begins another one.
     ///
     /// - Precondition: Sequences have no gaps, from the record after ``lastSequence`` on.
     func write(_ part: [JournalRecord]) throws(JournalError)
@@ -51,21 +51,22 @@ public protocol Journal: AnyObject {
     /// Syncs the written batch: all of it or nothing. Does nothing without a batch.
     func commit() throws(JournalError)
 
-    /// How much of a replicated log is here, as its node keeps it: ``write(mark:epoch:)``; `nil` for a journal that is no copy
-    /// of a log, and by default.
+    /// How much of a replicated log this journal holds, in the node's encoding: ``write(mark:epoch:)``. `nil` for a
+    /// journal that is not a copy of a log, and by default.
     var mark: [UInt8]? { get }
 
     /// Writes ``mark`` as a part of the batch; a batch may hold nothing else. It becomes durable with the records of the batch.
     ///
-    /// - Parameter epoch: ``epoch``, unless the journal has no record, or an operator begins its history anew in another log:
-    /// then the history gets it.
+    /// - Parameter epoch: The present ``epoch``. Only a journal without records, or one whose history an operator moves
+    ///   to another log, may get a new one.
     func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
 
-    /// The last ``mark`` of a journal that is no copy of a log any more; `nil` for one that never was, and by default. Another log
-    /// that is to have this history begins behind the terms of that one.
+    /// The last ``mark`` of a journal that is no longer a copy of a log; `nil` if it never was one, and by default. A
+    /// new log for this history begins after the terms of the old log.
     var formerMark: [UInt8]? { get }
 
-    /// Makes ``mark`` the ``formerMark``: the journal is no copy of a log any more, and its history goes on here. It is durable.
+    /// Makes ``mark`` the ``formerMark``, durably: the journal is no longer a copy of a log, and its history continues
+    /// here.
     ///
     /// - Precondition: No batch is being written.
     func release() throws(JournalError)
@@ -95,13 +96,15 @@ public protocol Journal: AnyObject {
     /// Discards the begun snapshot, if there is one.
     func abandonSnapshot() throws(JournalError)
 
-    /// Begins a snapshot that another node has made of the same history, and that replaces everything here: its chunks follow, then
-    /// ``finishBase(link:mark:epoch:)``. It discards an unfinished snapshot. No batch is written in between.
+    /// Begins a base: a snapshot of the same history from another node, which replaces everything here. Its chunks
+    /// follow, then ``finishBase(link:mark:epoch:)``. An unfinished snapshot is discarded. No batch is written in
+    /// between.
     ///
     /// - Precondition: `sequence` is ``lastSequence`` or more.
     func beginBase(at sequence: Int64) throws(JournalError)
 
-    /// Makes the begun base the ``snapshot``, its record the ``lastSequence``, and the records before it pruned ones: all of it or nothing.
+    /// Makes the begun base the ``snapshot`` and its record the ``lastSequence``, and counts the records before it as
+    /// pruned: all of it or nothing.
     ///
     /// - Parameter link: The checksum of the base's record, which the next record continues.
     /// - Precondition: A base was begun, and that of ``write(mark:epoch:)``.

@@ -1,6 +1,6 @@
-// The copy of a log begins with a base.
+// Loading the base with which a copy of a log begins.
 extension JournalWriter {
-    /// Reads anything, behind the steps of snapshots and bases that were submitted before.
+    /// Reads anything, after the steps of snapshots and bases that were submitted before.
     public func readLater(_ body: @escaping @Sendable (any Journal) -> Void) {
         submit(body)
     }
@@ -28,6 +28,6 @@ public enum BaseStep: Hashable, Sendable {
     case begin(at: Int64)
     case chunk([UInt8])
     case finish(link: UInt64, mark: [UInt8], epoch: UInt64)
-    /// The begun base is given up: the journal is as it was, and may be written again.
+    /// Abandons the begun base. The journal is as before, and may be written again.
     case abandon
 }

@@ -1,6 +1,6 @@
 private import Synchronization
 
-/// Runs a journal on a thread of its own, so that a sync blocks only the requests that wait for it.
+/// Runs a journal on its own thread, so that a sync blocks only the requests that wait for it.
 ///
 /// Batches have priority. Between two batches the thread does one piece of other work: a read of a history, a chunk of
 /// a snapshot, or a step of tidying. Completions are called on that thread, each exactly once; they must be quick and
@@ -52,7 +52,7 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Writes records that a replicated log has, and how far the log is here: ``Journal/write(mark:epoch:)``.
+    /// Writes records that a replicated log holds, and how much of the log they are: ``Journal/write(mark:epoch:)``.
     ///
     /// - Precondition: That of ``Journal/write(_:)``, counted over everything that was submitted, and that of the mark.
     public func keep(
@@ -87,7 +87,7 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Reads anything, behind the batches that were submitted before. It may take long: batches that are submitted meanwhile wait.
+    /// Reads anything, after the batches that were submitted before. If it takes long, later batches wait.
     public func read(_ body: @escaping @Sendable (any Journal) -> Void) {
         queue.post { $0.reads.append(body) }
     }
@@ -102,7 +102,8 @@ public final class JournalWriter: Sendable {
                     Result { () throws(JournalError) in
                         switch step {
                         case .begin(let sequence, let pruning):
-                            // The snapshot of a copy of a log is asked for before it is known whether its records were kept.
+                            // For a copy of a log, a snapshot is requested before it is known whether its records were
+                            // stored.
                             guard sequence <= journal.lastSequence else {
                                 throw .unusable(
                                     what: "could not begin a snapshot",
@@ -121,7 +122,7 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Does other work, behind that which was submitted before.
+    /// Does other work, after that which was submitted before.
     func submit(_ chore: @escaping @Sendable (any Journal) -> Void) { queue.post { $0.chores.append(chore) } }
 
     /// Completes everything that was submitted before, closes the journal cleanly and ends the thread.
@@ -154,7 +155,8 @@ public enum SnapshotStep: Hashable, Sendable {
     /// is finished, while it has no other work. If the pruning cannot be recorded, there is no snapshot either, because
     /// the pruning would not be requested again.
     ///
-    /// Throws ``JournalError/unusable(what:cause:advice:)`` where the record is not durable, because it could not be kept.
+    /// Throws ``JournalError/unusable(what:cause:advice:)`` if the record is not durable, because it could not be
+    /// stored.
     case begin(at: Int64, pruning: Pruning = Pruning())
     case chunk([UInt8])
     case blocks([SnapshotBlock])

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A value behind a lock, with a way to wait for a state of it.
+/// A value protected by a lock, with a way to wait for a state of it.
 ///
 /// The lock and the condition have stable addresses from `init` to `deinit`, which the unsafe calls below require.
 @safe package final class Monitor<Value: Sendable>: @unchecked Sendable {

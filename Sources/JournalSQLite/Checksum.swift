@@ -17,7 +17,7 @@ enum Checksum {
         return hash.finalize()
     }
 
-    /// The same for the chunks of a snapshot. The first one's link is its snapshot's sequence.
+    /// The same for the chunks of a snapshot. The first chunk's link is its snapshot's sequence.
     static func chunk(link: UInt64, number: Int64, body: UnsafeRawBufferPointer) -> UInt64 {
         var hash = StableHash(seed: link)
         hash.combine(UInt64(bitPattern: number))

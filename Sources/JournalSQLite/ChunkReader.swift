@@ -4,7 +4,7 @@ internal import Journal
 struct ChunkReader {
     struct Chunk {
         var bytes: [UInt8]
-        /// As it is stored.
+        /// The stored checksum.
         var checksum: UInt64
         /// Whether the chunk, and its block if it has one, match their checksums.
         var isWhole: Bool
@@ -20,7 +20,7 @@ struct ChunkReader {
     }
 
     /// - Parameters:
-    ///   - number: Of the chunk in its snapshot.
+    ///   - number: The chunk's number in its snapshot.
     ///   - link: The checksum of the chunk before it.
     /// - Returns: `nil` for a chunk that is missing, or whose block is.
     func chunk(_ number: Int64, ofSnapshot snapshot: Int64, link: UInt64) throws(JournalError) -> Chunk? {

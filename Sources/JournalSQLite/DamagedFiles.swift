@@ -9,7 +9,7 @@ struct DamagedFiles {
         self.folder = folder
     }
 
-    /// Moves the damaged files into a folder of their own and the repaired journal into their place.
+    /// Moves the damaged files into a separate folder and the repaired journal into their place.
     ///
     /// The database is moved first: without it no daemon starts here, and it must not be separated from its log in any
     /// other order.

@@ -21,7 +21,7 @@ public final class JournalInspector {
         public var lastTime: Int64
         public var prunedThrough: Int64
         public var snapshot: JournalSnapshot?
-        /// As ``Journal/mark``: how much of a cluster's log a node's copy has.
+        /// As ``Journal/mark``: how much of a cluster's log this node's journal holds.
         public var mark: [UInt8]?
         /// The size of the file and of its write-ahead log, in bytes.
         public var fileByteCount: Int

@@ -19,14 +19,14 @@ enum JournalSchema {
         CREATE TABLE record(sequence INTEGER PRIMARY KEY, time INTEGER, entity TEXT, previous INTEGER, body BLOB, \
         link INTEGER, checksum INTEGER)
         """,
-        // Complete is the snapshot that the head names; its checksum is that of its last chunk.
+        // The complete snapshot is the one that the head names. Its checksum is that of its last chunk.
         """
         CREATE TABLE snapshot(id INTEGER PRIMARY KEY, sequence INTEGER, chunks INTEGER, bytes INTEGER, \
         checksum INTEGER, seal INTEGER)
         """,
         // id: that of the snapshot times 2^20, plus the chunk's number from 0. The body may be the id of a block.
         "CREATE TABLE chunk(id INTEGER PRIMARY KEY, body BLOB, checksum INTEGER)",
-        // The last records of histories that are to be pruned.
+        // The last records of histories to prune.
         "CREATE TABLE doomed(sequence INTEGER PRIMARY KEY)",
     ]
 
@@ -35,9 +35,9 @@ enum JournalSchema {
     /// A chunk whose body is an integer is the block of that id, and its checksum covers that of the block.
     static let blockTable = "CREATE TABLE block(id INTEGER PRIMARY KEY, name TEXT, checksum INTEGER, body BLOB)"
 
-    /// Version 3 has this table as well. A journal gets it with the first mark that it stores: it is then a node's copy of a
-    /// replicated log, and the mark says of how much of it. Row 1 is about the record of that sequence; row 2 is the last mark of a
-    /// journal that left its log.
+    /// Version 3 has this table as well. A journal gets it with the first mark that it stores: it then holds a node's
+    /// copy of a replicated log, and the mark says how much of it. Row 1 is about the record of that sequence; row 2 is
+    /// the last mark of a journal that left its log.
     static let replicaTable =
         "CREATE TABLE replica(id INTEGER PRIMARY KEY, mark BLOB, sequence INTEGER, checksum INTEGER)"
 
@@ -48,7 +48,7 @@ enum JournalSchema {
         return Set(rest).count == rest.count && rest.allSatisfy { [blockTable, replicaTable].contains($0) }
     }
 
-    /// Makes ``blockTable`` where it is missing, within a transaction.
+    /// Creates ``blockTable`` if it is missing, within a transaction.
     static func addBlocks(to connection: SQLiteConnection, _ what: String) throws(JournalError) {
         guard try !hasBlocks(connection) else { return }
         try connection.execute(blockTable, what)
@@ -56,7 +56,7 @@ enum JournalSchema {
         try connection.execute("PRAGMA user_version = \(max(version, 2))", what)
     }
 
-    /// Makes ``replicaTable`` where it is missing, within a transaction.
+    /// Creates ``replicaTable`` if it is missing, within a transaction.
     static func addReplica(to connection: SQLiteConnection, _ what: String) throws(JournalError) {
         guard try !hasReplica(connection) else { return }
         try connection.execute(replicaTable, what)
@@ -82,7 +82,7 @@ struct Head: Hashable {
     /// The id of the newest complete snapshot; 0 for none.
     var snapshot: Int64 = 0
     var prunedThrough: Int64 = 0
-    /// Records up to this one are to be pruned.
+    /// Records up to this one should be pruned.
     var pruning: Int64 = 0
     var isClean = true
     /// The durability that the daemon uses, or last used.

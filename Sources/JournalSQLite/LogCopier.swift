@@ -8,7 +8,7 @@ struct LogCopy: Sendable {
     var isWhole = false
 }
 
-/// Copies the write-ahead log into the file while batches are written, with a thread and a connection of its own.
+/// Copies the write-ahead log into the file while batches are written, on its own thread and connection.
 ///
 /// It copies the pages that were committed when it started. The log restarts only after all pages are copied, so the
 /// writer copies the last few pages between two batches.

@@ -3,10 +3,10 @@ internal import Journal
 
 /// The identities of the two files that a journal writes to.
 ///
-/// The operating system goes on writing to files that have no name any more: without this check a journal would
+/// The operating system continues to write to files that have no name any more. Without this check a journal would
 /// acknowledge records that the next start cannot find, after an `rm -rf` of its folder or a copy moved into its place.
 struct OpenFiles {
-    /// A file system gives no other file the inode number of an open one, so that these two numbers suffice here.
+    /// No other file can get the inode number of an open file, so these two numbers suffice.
     private struct Place: Hashable {
         var device: UInt64 = 0
         var inode: UInt64 = 0
@@ -29,7 +29,7 @@ struct OpenFiles {
         places = paths.map { Place(of: $0) }
     }
 
-    /// Throws where one of the files has another name now, or none.
+    /// Throws if one of the files was renamed or removed.
     func checkPlace(_ what: @autoclosure () -> String) throws(JournalError) {
         for (path, place) in zip(paths, places) {
             let found = Place(of: path)

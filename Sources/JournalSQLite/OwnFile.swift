@@ -8,7 +8,7 @@ internal import Journal
 enum OwnFile {
     private static let ownerAlone: mode_t = 0o600
 
-    /// Opens a regular file for reading and writing, and makes it where it is missing.
+    /// Opens a regular file for reading and writing, and creates it if it is missing.
     ///
     /// - Returns: Its descriptor, which the caller closes.
     static func open(_ path: String) throws(JournalError) -> CInt {
@@ -38,13 +38,13 @@ enum OwnFile {
         Glibc.close(descriptor)
     }
 
-    /// Whether it is a plain file that not its owner alone may read or write.
+    /// Whether it is a plain file that others than its owner may read or write.
     static func isOpenToOthers(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 != 0
     }
 
-    /// Leaves a file to its owner alone. A failure leaves it as it was.
+    /// Restricts a file to its owner. A failure leaves it as it was.
     static func restrict(_ path: String) {
         if isOpenToOthers(path) { _ = unsafe chmod(path, ownerAlone) }
     }

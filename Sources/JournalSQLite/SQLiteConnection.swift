@@ -28,14 +28,14 @@ internal import TelltaleModel
     private let raw: OpaquePointer
     /// The number of pages in the write-ahead log, which SQLite reports after each commit.
     private let logPageCount: UnsafeMutablePointer<CInt>
-    /// Known after ``takeCheckpoints()``.
+    /// Set by ``takeCheckpoints()``.
     private var pageByteCount: Int64 = 0
 
     /// The time to wait for a lock of another program. Only programs that should not open the file hold one, and not
     /// for long.
     private static let busyTimeout = Milliseconds.seconds(10)
 
-    /// Once in a process, before its first connection. Another user of SQLite may have come before; then it changes nothing.
+    /// Evaluated once in a process, before its first connection. Has no effect if other code has used SQLite before.
     private static let isUncounted: Bool = clibsqlite_count_no_memory() == SQLITE_OK
 
     /// - Parameter fileSystem: The name of an SQLite VFS; `nil` for the operating system's.

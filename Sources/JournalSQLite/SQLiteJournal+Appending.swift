@@ -6,7 +6,8 @@ internal import TelltaleModel
 ///
 /// The pointer is valid from `init` to `deinit`.
 @safe final class RowBuffer {
-    /// So many rows are one statement. A row costs a fifth less than by itself; more than sixteen gain nothing.
+    /// The number of rows in one statement. A row then costs a fifth less than alone; more than sixteen rows gain
+    /// nothing.
     static let rowCount = 16
     /// Rows with more bytes are appended one by one.
     static let byteCount = 1 << 16
@@ -18,7 +19,8 @@ internal import TelltaleModel
         unsafe bytes.deallocate()
     }
 
-    /// The statement for so many rows. A failure rolls the whole batch back, so the statement keeps no way back of its own.
+    /// The statement for `count` rows. A failure rolls the whole batch back, so the statement needs no rollback of its
+    /// own.
     static func insertion(ofRows count: Int) -> String {
         "INSERT OR FAIL INTO record VALUES"
             + Array(repeating: "(?, ?, ?, ?, ?, ?, ?)", count: count).joined(separator: ", ")
@@ -44,7 +46,7 @@ internal import TelltaleModel
 }
 
 extension SQLiteJournal {
-    /// Appends records, and moves the head behind them.
+    /// Appends records, and moves the head past them.
     ///
     /// - Precondition: They follow `head` without a gap.
     func append(_ part: [JournalRecord], to head: inout Head, _ what: String) throws(JournalError) {
@@ -54,7 +56,7 @@ extension SQLiteJournal {
             if many.count == RowBuffer.rowCount, RowBuffer.holds(many) {
                 try insert(many, with: statements.appendMany, to: &head, what)
             } else {
-                // Each by itself: the last of a part, and long ones.
+                // One at a time: the last records of a part, and long ones.
                 for index in many.indices { try insert(many[index...index], with: statements.append, to: &head, what) }
             }
             rest = rest.dropFirst(many.count)
@@ -91,7 +93,7 @@ extension SQLiteJournal {
         }
     }
 
-    /// Moves the head behind a record. Returns the checksum of the record before it.
+    /// Moves the head past a record. Returns the checksum of the record before it.
     private func moved(_ head: inout Head, behind record: JournalRecord) -> UInt64 {
         precondition(record.sequence == head.sequence + 1, "a gap before record \(record.sequence)")
         let link = head.checksum

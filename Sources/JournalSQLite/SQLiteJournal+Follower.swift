@@ -1,6 +1,6 @@
 public import Journal
 
-// A journal that is a node's copy of a replicated log.
+// A journal that holds a node's copy of a replicated log.
 extension SQLiteJournal {
     public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
         let what = "could not write how far the log is here"
@@ -63,7 +63,7 @@ extension SQLiteJournal {
         released()
     }
 
-    /// - Returns: `nil` for a journal that is no copy of a log.
+    /// - Returns: `nil` for a journal that is not a copy of a log.
     static func readMark(
         of connection: SQLiteConnection, _ folder: JournalFolder, _ head: Head
     ) throws(JournalError) -> [UInt8]? {

@@ -220,7 +220,7 @@ extension SQLiteJournal {
             if let offset = log.damageOffset {
                 throw .corrupt(place: "\(folder.log), from byte \(offset) on", advice: folder.repairAdvice)
             }
-            // Both gone: nothing is left that could tell how far was acknowledged.
+            // If both are gone, nothing shows how much was acknowledged.
             guard log.validFrameCount > 0 || !SyncMarker.isDamaged(folder) else {
                 throw .corrupt(
                     place: "\(folder.syncMarker), and \(folder.log) is empty or missing: whether records after "

@@ -9,8 +9,8 @@ extension SQLiteJournal {
         case normal
         /// Survives a kill; a power failure may lose everything.
         case off
-        /// As ``normal``, of a copy of a log that has what is lost here. So the epoch stays after an unclean stop, and in a
-        /// copy of the folder.
+        /// As ``normal``, for a copy of a replicated log, which still has what is lost here. So the epoch stays the
+        /// same after an unclean stop, and in a copy of the folder.
         case follower
     }
 
@@ -27,7 +27,7 @@ extension SQLiteJournal {
         /// not extend the file. A commit that does also syncs the file system's metadata, which takes about as long
         /// again. 0 for none.
         public var logReserveByteCount = 1 << 20
-        /// Whether a thread of its own copies most of the log while batches are written, so that no batch waits for it
+        /// Whether a separate thread copies most of the log while batches are written, so that no batch waits for it
         /// before the log has 16 times the length of ``logByteCount``.
         public var copiesLogAside = false
         /// Called at each step by the writing or the copying thread, for tests that kill the process there.

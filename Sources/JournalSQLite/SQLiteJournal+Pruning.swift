@@ -127,7 +127,7 @@ extension SQLiteJournal {
         return true
     }
 
-    /// Removes blocks that no snapshot has any more, once the chunks of old snapshots are gone.
+    /// Removes blocks that no snapshot uses any more, once the chunks of old snapshots are gone.
     private func dropOldBlocks() throws(JournalError) -> Bool {
         // A snapshot that is being written may take up any block.
         guard hasOldBlocks, draft == nil else { return false }

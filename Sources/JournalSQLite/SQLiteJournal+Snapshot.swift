@@ -7,7 +7,7 @@ extension SQLiteJournal {
         var sequence: Int64
         var chunkCount: Int64 = 0
         var byteCount: Int64 = 0
-        /// Of its last chunk.
+        /// The checksum of its last chunk.
         var checksum: UInt64
     }
 

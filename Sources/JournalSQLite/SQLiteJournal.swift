@@ -25,7 +25,7 @@ public final class SQLiteJournal: Journal {
     var batch: Head?
     public internal(set) var mark: [UInt8]?
     public private(set) var formerMark: [UInt8]?
-    /// That of the batch being written.
+    /// The mark of the batch being written.
     var batchMark: [UInt8]?
     var hasReplicaTable: Bool
     var markStatement: SQLiteStatement?
@@ -34,7 +34,7 @@ public final class SQLiteJournal: Journal {
     /// The blocks in the file by their names, as long as a snapshot is being written that has some.
     var knownBlocks: [String: Block]?
     var chunkReader: ChunkReader?
-    /// Whether there may be blocks that no snapshot has.
+    /// Whether there may be blocks that no snapshot uses.
     var hasOldBlocks = true
     /// Whether ``tidy()`` may have work.
     var hasChores = true
@@ -68,7 +68,7 @@ public final class SQLiteJournal: Journal {
     var lastRead: (sequence: Int64, checksum: UInt64)?
 
     struct Statements {
-        // Of a batch: prepared once, because each batch would otherwise compile them again.
+        // The statements of a batch, prepared once so that not every batch compiles them.
         let begin: SQLiteStatement
         let commit: SQLiteStatement
         let append: SQLiteStatement
@@ -140,7 +140,7 @@ public final class SQLiteJournal: Journal {
         do throws(JournalError) {
             try statements.begin.run(what)
         } catch {
-            // A program that should not has written meanwhile: what the hold reads is out of date.
+            // Another program has written meanwhile, although it should not: what the hold reads is out of date.
             guard readHold.isHeld else { throw error }
             readHold.end()
             try statements.begin.run(what)
@@ -152,8 +152,8 @@ public final class SQLiteJournal: Journal {
         guard let next = batch else { return }
         let what = "could not write \(next.sequence - head.sequence) records"
         try attempt { () throws(JournalError) in
-            // The second page of every transaction. Without it the log of a lone record is one frame, and a damaged frame
-            // before the last one could not be told from an unfinished transaction.
+            // The second page of every transaction. Without it the log of a lone record is one frame, and a damaged
+            // frame before the last one could not be distinguished from an unfinished transaction.
             try next.write(with: statements.writeHead, what)
             options.observer?(.batchWritten)
             try statements.commit.run(what)
@@ -174,7 +174,7 @@ public final class SQLiteJournal: Journal {
         options.observer?(.batchSynced)
     }
 
-    /// The journal is no copy of a log any more.
+    /// The journal is no longer a copy of a log.
     func released() { (mark, formerMark) = (nil, mark) }
 
     /// Runs one transaction and handles its failure.
@@ -189,7 +189,7 @@ public final class SQLiteJournal: Journal {
         if let failure { throw failure }
         do throws(JournalError) {
             // Not within a batch, because SQLite copies no log during a transaction. A permanent reader prevents the
-            // restart, and the batch goes on without it.
+            // restart, and the batch continues without it.
             if needsFreshLog, batch == nil, ContinuousClock.now >= nextFreshLog {
                 // Otherwise a crash could leave the remains of the failed transaction after the next one, where they
                 // look like damage. The restart also frees the log's space.
