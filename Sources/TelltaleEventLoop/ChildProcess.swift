@@ -5,7 +5,7 @@ internal import Glibc
 /// reports its end.
 ///
 /// It keeps itself and its loop alive until it ends, because the loop must collect its exit status. Processes that it
-/// has started and left behind may go on; they are not awaited.
+/// has started may outlive it; they are not awaited.
 @safe public final class ChildProcess {
     public enum Stream: Sendable {
         case output, error

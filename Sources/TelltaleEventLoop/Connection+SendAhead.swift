@@ -7,19 +7,19 @@ internal import Glibc
 /// seconds of old rows for a reader on a slow link. The buffer is therefore limited to the amount that the path carries in
 /// one round trip, and the connection counts as writable only while few of its bytes are unsent.
 extension Connection {
-    /// Bytes not yet sent, from which on the system takes no more (`TCP_NOTSENT_LOWAT`).
+    /// The number of unsent bytes above which the system accepts no more (`TCP_NOTSENT_LOWAT`).
     private static let unsentByteLimit: CInt = 16_384
-    /// The smallest send buffer, in bytes of content; the system doubles it for its own books. 0.3 s on 1 Mbit/s.
+    /// The smallest send buffer, in bytes of content; the system doubles it for its overhead. 0.3 s on 1 Mbit/s.
     private static let smallestSendBuffer: CInt = 32_768
-    /// A receiver acknowledges every second segment at once, and a single one after 40 ms. On loopback a segment has up to
-    /// 64 KiB, so a buffer of less than some of them would make a connection wait for that.
+    /// A receiver acknowledges every second segment immediately, and a single one after 40 ms. On loopback a segment
+    /// has up to 64 KiB, so a buffer of less than some of them would make a connection wait for that.
     private static let smallestSegmentCount: CInt = 4
     /// The send buffer of a Unix socket. It holds all unread bytes, and each write counts with the system's overhead.
     private static let unixSendBuffer: CInt = 65_536
     /// The largest. The system may allow less (`net.core.wmem_max`).
     private static let largestSendBuffer: CInt = 4_194_304
 
-    /// Begins to bound it, for a connection that was just accepted.
+    /// Starts to limit it, for a connection that was just accepted.
     func boundSendAhead() {
         // A Unix socket has no such option.
         guard set(TCP_NOTSENT_LOWAT, Self.unsentByteLimit) else { return setSendBuffer(Self.unixSendBuffer) }
@@ -37,7 +37,7 @@ extension Connection {
         guard sendBuffer > 0, let path = PathMeasure(of: descriptor) else { return }
         let fitting = min(
             max(path.byteCountPerRoundTrip, UInt64(smallestSendBuffer)), UInt64(Self.largestSendBuffer))
-        // Little steps are not worth a call of the system.
+        // Small changes are not worth a system call.
         guard fitting > UInt64(sendBuffer) / 4 * 5 || fitting < UInt64(sendBuffer) / 2 else { return }
         setSendBuffer(CInt(fitting))
     }
@@ -62,7 +62,7 @@ extension Connection {
         return unsafe setsockopt(descriptor, CInt(IPPROTO_TCP), option, &value, size) == 0
     }
 
-    /// Of questions without an answer: after ``keepAliveSeconds`` and five of these a peer without power is gone.
+    /// The interval between unanswered probes: after ``keepAliveSeconds`` and five of these, a dead peer is detected.
     private static let keepAliveIntervalSeconds: CInt = 15
     private static let keepAliveProbeCount: CInt = 5
 }
@@ -72,7 +72,7 @@ private struct PathMeasure {
     /// The rate of delivery over the shortest round trip.
     let byteCountPerRoundTrip: UInt64
 
-    /// `nil` where there is nothing yet, or no TCP.
+    /// `nil` if nothing was measured yet, or this is not TCP.
     init?(of descriptor: CInt) {
         var info = [UInt8](repeating: 0, count: Self.byteCount)
         var length = socklen_t(Self.byteCount)
@@ -92,7 +92,8 @@ private struct PathMeasure {
             ? rate * UInt64(microseconds) / 1_000_000 : .max
     }
 
-    // Of `struct tcp_info` in <linux/tcp.h>, which never changes but at its end. The C library's own has not all of it.
+    // Offsets in `struct tcp_info` of <linux/tcp.h>, which only grows at its end. The C library's version lacks some
+    // members.
     private static let shortestRoundTripOffset = 148
     private static let deliveryRateOffset = 160
     private static let byteCount = 168

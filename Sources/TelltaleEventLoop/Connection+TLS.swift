@@ -3,10 +3,10 @@ internal import Glibc
 
 // A connection with TLS: received bytes are decrypted, sent bytes are encrypted.
 extension Connection {
-    /// Delivers what the ciphertext holds that has arrived.
+    /// Decrypts and delivers the ciphertext that has arrived.
     func deliverPlaintext() {
         guard let tls else { return }
-        // Its ciphertext was copied, so the loop's buffer is free.
+        // The ciphertext was copied, so the loop's buffer is free.
         let buffer = unsafe UnsafeMutableRawBufferPointer(loop.readBuffer).bindMemory(to: UInt8.self)
         while isOpen, !hasEnded, !isLingering {
             switch unsafe tls.read(into: buffer) {
@@ -20,7 +20,8 @@ extension Connection {
         }
     }
 
-    /// Sends what TLS has to say by itself: handshakes, tickets, alerts. While a write is outstanding it waits for that.
+    /// Sends what TLS produces by itself: handshakes, tickets, alerts. During an outstanding write, it is sent after
+    /// that.
     func sendWaitingCiphertext() {
         guard let tls, isOpen, pendingWrite == nil, !isWriteShut, tls.hasOutput else { return }
         _ = send(tls.takeOutput().span)
@@ -28,7 +29,7 @@ extension Connection {
 
     /// Encrypts and sends.
     func writeEncrypted(_ bytes: Span<UInt8>, _ tls: TLSSession) -> WriteOutcome {
-        // The bytes leave from one buffer, which stays in the processor's caches from one connection to the next.
+        // All connections share one buffer, which stays in the processor's caches.
         let room = unsafe loop.cipherBuffer
         guard let count = unsafe tls.encrypt(bytes, into: room) else {
             fail(UV_EPROTO.rawValue, attempting: "encrypt for a connection")
@@ -39,7 +40,7 @@ extension Connection {
         return unsafe send(ciphertext.span)
     }
 
-    /// Says the end of this side behind the outstanding write.
+    /// Ends this side's TLS stream after the outstanding write.
     func sendEndOfTLS(_ tls: TLSSession) {
         guard let stream = unsafe stream else { return }
         tls.shutdown()
@@ -48,7 +49,7 @@ extension Connection {
         if pendingWrite == nil {
             _ = send(bytes.span)
         } else {
-            // libuv writes in order, and what fails here fails for the outstanding write too.
+            // libuv writes in order, and a failure here also fails the outstanding write.
             _ = unsafe PendingWrite(bytes.span).submit(to: stream) { _ in }
         }
     }

@@ -77,11 +77,11 @@ public final class ConnectionHandlers {
     public var readsLittle = false
     var isWriteShut = false
     private var knownDescriptor: CInt = -1
-    /// Bytes that the system's send buffer was set to; 0 = it is as the system makes it.
+    /// The size that the system's send buffer was set to, in bytes; 0 = the system's default.
     var sendBuffer: CInt = 0
     private var shortTag: Int32 = 0
 
-    /// Of one read, where ``readsLittle``.
+    /// The most bytes of one read if ``readsLittle``.
     public static let smallReadByteCount = 2_048
 
     enum Family { case tcp, unix }

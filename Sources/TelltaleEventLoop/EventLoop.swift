@@ -9,12 +9,12 @@ internal import Glibc
     let raw: UnsafeMutablePointer<uv_loop_t>
     /// The read buffer of all connections of this loop. Each callback uses it exclusively and retains nothing of it.
     let readBuffer: UnsafeMutableBufferPointer<CChar>
-    /// Ciphertext on its way out, for the length of one write.
+    /// Ciphertext to send, used during one write.
     let cipherBuffer: UnsafeMutableBufferPointer<UInt8>
 
     /// The largest number of bytes of one data callback.
     public static let readBufferByteCount = 65_536
-    /// Of ``cipherBuffer``: a flush of 64 KiB, and what TLS adds to each record of it.
+    /// The size of ``cipherBuffer``: a flush of 64 KiB, and the overhead of its TLS records.
     private static let cipherBufferByteCount = 65_536 + 1_024
 
     /// Makes a loop, and makes the process ignore SIGPIPE, so that a write to a closed peer returns an error.

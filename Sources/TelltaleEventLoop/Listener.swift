@@ -34,10 +34,10 @@ internal import Glibc
     private var handshakes: TLSHandshakes?
     /// Connections that were accepted in this turn.
     private var acceptedCount = 0
-    /// Whether libuv holds a connection that is to be accepted in the next turn. It looks for no other until then.
+    /// Whether libuv holds a connection to accept in the next turn. It does not look for others until then.
     private var isAcceptDue = false
     private var idle: IdleHandle?
-    /// About a millisecond: a crowd of new connections does not hold up those that are there.
+    /// Takes about a millisecond, so that many new connections do not delay the existing ones.
     package static let acceptsPerTurn = 32
     /// A reserved descriptor, which is closed to accept and refuse one connection when the process has no other left.
     private var spareDescriptor: CInt
@@ -141,16 +141,16 @@ internal import Glibc
         }
     }
 
-    /// A connection is refused.
+    /// Handles a refused connection.
     ///
-    /// - Returns: What it is told; empty on an encrypted listener, where nothing can be said before a handshake.
+    /// - Returns: The bytes to send it; empty on an encrypted listener, where nothing can be sent before a handshake.
     private func refuse() -> [UInt8] {
         refusedCount += 1
         let farewell = options.farewell()
         return handshakes == nil ? farewell : []
     }
 
-    /// libuv reserves a descriptor of its own to refuse waiting connections with. If another thread has taken that
+    /// libuv reserves its own descriptor, with which it refuses waiting connections. If another thread has taken that
     /// number, this does the same; otherwise the loop would spin on a socket that it cannot accept from.
     private func acceptWithSpareDescriptor() {
         var listening: uv_os_fd_t = -1
@@ -187,7 +187,7 @@ public enum DescriptorLimit {
         return current
     }
 
-    /// The first descriptor number that connections may not use. Of a small limit only a part is reserved.
+    /// The first descriptor number that connections may not use. If the limit is small, only a part of it is reserved.
     static func current(less reservedCount: Int) -> CInt {
         CInt(clamping: current - min(max(0, reservedCount), current / 2))
     }

@@ -2,17 +2,19 @@ internal import CTelltaleLibuv
 internal import Glibc
 internal import Synchronization
 
-/// The service manager that started the process, as `sd_notify` reaches it: a datagram to the socket of `NOTIFY_SOCKET`.
+/// The service manager that started the process, notified as by `sd_notify`: a datagram to the socket of
+/// `NOTIFY_SOCKET`.
 ///
-/// Without the variable nothing is told. A socket that is full or gone is no failure: the manager's own limits judge silence.
+/// Without the variable nothing is sent. A full or missing socket is not a failure: the manager has its own timeout for
+/// silence.
 public final class ServiceManager: Sendable {
     private let address: ServiceManagerAddress?
     private let descriptor: CInt
     private let isStopping = Atomic(false)
-    /// How often the loop says that it turns: half of what the manager waits. `nil` where nobody waits for it.
+    /// The interval of watchdog notifications: half of the manager's timeout. `nil` if the manager expects none.
     public let watchdogMilliseconds: Int64?
 
-    /// Takes the variables out of the environment, so that no child speaks for this process.
+    /// Removes the variables from the environment, so that no child notifies in this process's name.
     public convenience init() {
         var environment: [String: String] = [:]
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
@@ -33,14 +35,14 @@ public final class ServiceManager: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// `WATCHDOG_PID`, where it is set, names the one process that is meant.
+    /// `WATCHDOG_PID`, if set, is the only process that must notify.
     static func watchdogInterval(_ environment: [String: String], process: pid_t) -> Int64? {
         if let meant = environment["WATCHDOG_PID"], meant != String(process) { return nil }
         guard let limit = environment["WATCHDOG_USEC"].flatMap({ Int64($0) }), limit > 0 else { return nil }
         return max(1, limit / 2_000)
     }
 
-    /// The timer by which the loop says that it turns; none where nobody waits for it. A loop that hangs says nothing.
+    /// The timer that sends watchdog notifications; `nil` if none are expected. A loop that hangs sends none.
     public func watchdog(on loop: EventLoop) throws(UVError) -> TimerHandle? {
         guard let watchdogMilliseconds else { return nil }
         let timer = try TimerHandle(on: loop) { [self] _ in tell("WATCHDOG=1") }
@@ -50,14 +52,14 @@ public final class ServiceManager: Sendable {
 
     public func ready() { tell("READY=1", "STATUS=serving") }
 
-    /// Once: a process that stops is asked to stop again at times.
+    /// Sent once, because a stopping process may be asked to stop again.
     public func stopping() {
         if !isStopping.exchange(true, ordering: .relaxed) { tell("STOPPING=1", "STATUS=stopping") }
     }
 
-    /// A reload begins. Say ``reloaded()`` behind it.
+    /// Reports that a reload begins. Call ``reloaded()`` after it.
     ///
-    /// - Returns: `false` for a process that stops, which reloads nothing: it would be taken for one that is ready again.
+    /// - Returns: `false` for a process that is stopping, which must not reload: it would be taken for ready again.
     public func reloading() -> Bool {
         guard !isStopping.load(ordering: .relaxed) else { return false }
         tell("RELOADING=1")
@@ -79,11 +81,11 @@ public final class ServiceManager: Sendable {
     }
 }
 
-/// The address in `NOTIFY_SOCKET`: a path, or a name after `@` that is in no folder.
+/// The address in `NOTIFY_SOCKET`: a path, or an abstract name after `@`.
 struct ServiceManagerAddress: Sendable {
     private let bytes: [UInt8]
 
-    /// `nil` for what is neither, or too long for a socket's address.
+    /// `nil` if it is neither, or too long for a socket's address.
     init?(_ text: String) {
         var bytes = Array(text.utf8)
         guard bytes.count > 1, bytes.count < 108, bytes[0] == UInt8(ascii: "/") || bytes[0] == UInt8(ascii: "@") else {
@@ -97,7 +99,7 @@ struct ServiceManagerAddress: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { path in unsafe path.copyBytes(from: bytes) }
-        // The name after `@` has no end of its own: the length is its end.
+        // An abstract name is not terminated: the length marks its end.
         let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
         unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }

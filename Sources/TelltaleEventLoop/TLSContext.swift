@@ -2,7 +2,7 @@ internal import CTelltaleTLS
 
 /// Certificates and settings of TLS, by OpenSSL: TLS 1.2 and 1.3, forward secrecy, no renegotiation, no compression.
 ///
-/// Connections keep the one with which they began.
+/// Connections keep the context with which they began.
 @safe public final class TLSContext {
     /// Why a certificate, a key or a file of authorities cannot be used.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -14,7 +14,7 @@ internal import CTelltaleTLS
     }
 
     private let raw: OpaquePointer
-    /// When a server's certificate ends, in seconds since 1970; 0 where it is not known.
+    /// When a server's certificate expires, in seconds since 1970; 0 if unknown.
     public let expirySeconds: Int64
 
     /// For a server.
@@ -33,7 +33,7 @@ internal import CTelltaleTLS
 
     /// For a client.
     ///
-    /// - Parameter authorities: The path of a PEM file of the authorities that are trusted; `nil` = the system's.
+    /// - Parameter authorities: The path of a PEM file of the trusted authorities; `nil` = the system's.
     public init(authorities: String?) throws(Failure) {
         var text = [CChar](repeating: 0, count: 256)
         guard let raw = unsafe telltale_tls_client(authorities, &text, text.count) else { throw Self.failure(text) }
@@ -47,7 +47,7 @@ internal import CTelltaleTLS
 
     private static func failure(_ text: [CChar]) -> Failure { Failure(description: TLSSession.text(text)) }
 
-    /// - Parameter host: The name or address that a client expects in the certificate; `nil` for a server.
+    /// - Parameter host: The name or address that a client requires in the certificate; `nil` for a server.
     func session(expecting host: String?) -> TLSSession? {
         unsafe telltale_tls_new(raw, host).map { unsafe TLSSession($0) }
     }
@@ -75,7 +75,7 @@ internal import CTelltaleTLS
         unsafe telltale_tls_free(raw)
     }
 
-    /// Takes ciphertext of the peer.
+    /// Takes ciphertext from the peer.
     func feed(_ bytes: Span<UInt8>) -> Bool {
         unsafe bytes.withUnsafeBufferPointer { unsafe telltale_tls_feed(raw, $0.baseAddress, $0.count) == 1 }
     }
@@ -100,8 +100,8 @@ internal import CTelltaleTLS
 
     /// Encrypts all of `bytes` into `room`.
     ///
-    /// - Returns: How much ciphertext that is; 0 = it waits, because it does not fit, or other ciphertext waited before it;
-    ///   `nil` = it cannot be encrypted.
+    /// - Returns: The number of bytes of ciphertext; 0 = the ciphertext waits, because it does not fit or other
+    ///   ciphertext waits before it; `nil` = it cannot be encrypted.
     func encrypt(_ bytes: Span<UInt8>, into room: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         let count = unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe telltale_tls_encrypt(raw, bytes.baseAddress, bytes.count, room.baseAddress, room.count)
@@ -109,7 +109,7 @@ internal import CTelltaleTLS
         return count < 0 ? nil : count
     }
 
-    /// Asks the peer for new keys, as TLS 1.3 may at any time.
+    /// Requests new keys from the peer, as TLS 1.3 allows at any time.
     func updateKeys() -> Bool { unsafe telltale_tls_update_keys(raw) == 1 }
 
     func shutdown() { unsafe telltale_tls_shutdown(raw) }

@@ -1,14 +1,14 @@
 internal import DequeModule
 
-/// An eighth of the loop's time, for work of which each turn does one piece at least.
+/// Limits some work to an eighth of the loop's time, but each turn does at least one piece of it.
 ///
-/// Turns that are long for another reason would otherwise leave a crowd of new connections outside.
+/// With one piece a turn alone, turns that are long for another reason would let new connections starve.
 struct TurnShare {
     private static let part: Int64 = 8
     private var turnStart: Int64 = 0
     private var end: Int64 = 0
 
-    /// - Parameter now: Nanoseconds of a monotonic clock. There was no work before it.
+    /// - Parameter now: Nanoseconds of a monotonic clock, when the first work arrives.
     mutating func beginWork(at now: Int64) {
         turnStart = now
     }
@@ -22,7 +22,7 @@ struct TurnShare {
     func hasTime(at now: Int64) -> Bool { now < end }
 }
 
-/// The first bytes of a peer, as far as its first TLS record has come.
+/// The first bytes of a peer, until its first TLS record is complete.
 struct TLSOpening {
     private(set) var bytes: [UInt8] = []
 
@@ -30,7 +30,7 @@ struct TLSOpening {
         unsafe part.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// Whether they hold the first record, or can be none, which OpenSSL then says.
+    /// Whether they contain the first record, or cannot be one, which OpenSSL then reports.
     var isWhole: Bool {
         let handshake: UInt8 = 22
         guard let first = bytes.first else { return false }
@@ -43,12 +43,12 @@ struct TLSOpening {
 
 /// The handshake of one accepted connection, from its first byte until it is finished or the connection closes.
 ///
-/// The connection holds it meanwhile. At its end it lets go of the connection, so that a place in the queue of steps keeps
-/// neither a closed connection nor its session.
+/// The connection retains it meanwhile. At its end it releases the connection, so that its entry in the queue of steps
+/// keeps neither a closed connection nor its session alive.
 final class TLSHandshake {
     fileprivate let deadline: Int64
     private let owner: TLSHandshakes
-    /// `nil` behind the end.
+    /// `nil` after the end.
     private var connection: Connection?
     private var receivedByteCount = 0
     private var opening = TLSOpening()
@@ -64,7 +64,7 @@ final class TLSHandshake {
 
     fileprivate var hasEnded: Bool { connection == nil }
 
-    /// Takes what the connection has read. It costs a copy of the bytes; all else is a step.
+    /// Takes what the connection has read. This only copies the bytes; everything else is a step.
     ///
     /// - Parameter bytes: Empty = the peer has ended its side.
     func received(_ bytes: Span<UInt8>) {
@@ -77,12 +77,13 @@ final class TLSHandshake {
             opening.append(bytes)
             guard opening.isWhole else { return }
         }
-        // A client may send its first lines behind the handshake. They do not count to its bytes: they wait in the socket.
+        // A client may send its first lines right after the handshake. They wait in the socket, and do not count
+        // against the limit.
         connection.pauseReading()
         owner.enqueue(self)
     }
 
-    /// - Parameter context: That of a new session.
+    /// - Parameter context: The context of a new session.
     fileprivate func step(with context: () -> TLSContext) {
         guard let connection else { return }
         if connection.tls == nil {
@@ -103,7 +104,7 @@ final class TLSHandshake {
         }
     }
 
-    /// The connection is closed: nothing here may keep it.
+    /// The connection is closed, so it is released.
     func connectionClosed() { end() }
 
     fileprivate func close() { connection?.close() }
@@ -115,11 +116,11 @@ final class TLSHandshake {
     }
 }
 
-/// The handshakes of a listener, one step in a turn, or an eighth of the time of long turns: a storm of them does not
-/// hold up the connections that are there.
+/// The handshakes of a listener, one step in a turn, or an eighth of the time of long turns: many of them do not delay
+/// established connections.
 ///
-/// A connection costs no memory of TLS before its first record is whole: a peer that stops within it holds its own bytes
-/// only. Behind its end nothing of it is held, however long others wait for their steps.
+/// A connection uses no TLS memory before its first record is complete: a peer that stops within it costs only its
+/// bytes. After its end nothing of it is retained, however long others wait for their steps.
 @safe final class TLSHandshakes {
     private let loop: EventLoop
     private let context: () -> TLSContext
@@ -132,7 +133,7 @@ final class TLSHandshake {
 
     private static let patienceMilliseconds: Int64 = 10_000
 
-    /// - Parameter context: That of new connections.
+    /// - Parameter context: The context of new connections.
     init(
         on loop: EventLoop, context: @escaping () -> TLSContext, onFinished: @escaping (Connection) -> Void
     ) throws(UVError) {
@@ -186,7 +187,7 @@ final class TLSHandshake {
         for handshake in unfinished.values where handshake.deadline <= now { handshake.close() }
     }
 
-    /// Ends those that are not finished: nothing is listening any more.
+    /// Ends the unfinished handshakes, when the listener is closed.
     func endAll() {
         for handshake in unfinished.values { handshake.close() }
         idle?.stop()
