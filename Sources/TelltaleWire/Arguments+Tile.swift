@@ -1,6 +1,6 @@
 import TelltaleModel
 
-// TILE: the words about a tile of a board, or about a stack.
+// TILE: arranges a tile of a board, or a stack.
 extension Arguments {
     func tile(_ line: Span<UInt8>) throws(WireError) -> TileCommand {
         let key = try key(line)

@@ -37,7 +37,7 @@ struct Arguments {
         case .tile: .tile(try tile(line))
         case .serve: .serve(kind: try kind(line))
         case .done:
-            // Any other tail means nothing, as it always has.
+            // Any other tail is ignored, as in earlier releases.
             if let tail, tail["entries"] != nil, words[.value] == nil {
                 .supply(op: try required(.op, text(.op, line)), timeline: tail)
             } else {
@@ -199,7 +199,7 @@ extension Arguments {
 
     func integer(_ name: AttributeName, _ line: Span<UInt8>) throws(WireError) -> Int64? {
         guard let range = words[name] else { return nil }
-        // Rows, errors and histories write the number in JSON.
+        // Limited, because rows, errors and histories write the number in JSON.
         guard let integer = line.decimal(range), integer <= JSON.integerLimit else {
             throw value(name, range, line, "a whole number: digits alone, at most \(JSON.integerLimit)")
         }

@@ -36,7 +36,7 @@ extension Span<UInt8> {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The offset behind the last byte that is no blank.
+    /// The offset after the last byte that is not a blank.
     var endWithoutBlanks: Int {
         var end = count
         while end > 0, self[end - 1] == UInt8(ascii: " ") { end -= 1 }

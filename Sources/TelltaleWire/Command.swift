@@ -48,9 +48,9 @@ public enum Command: Sendable {
     case report(Key, value: Bool?, at: Timestamp?)
     /// `DONE` with the timeline that a provider was asked for.
     case supply(op: String, timeline: JSONObject)
-    /// The provider of a widget, or of all widgets of a pattern, is to be asked anew.
+    /// Refreshes a widget, or all widgets of a pattern, from their provider.
     case reload(Pattern)
-    /// The leader of a cluster is to lead no more, and the node of this name, else any, instead.
+    /// Hands leadership of the cluster over to the node of this name, or to any other.
     case handover(node: String?)
     /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
@@ -71,13 +71,13 @@ public struct Hello: Hashable, Sendable {
     public var surface: Surface?
     public var account: String?
     public var device: String?
-    /// The secret of a server with authentication. Written by clients; where it is longer than a value, into the tail.
+    /// The secret for a server with authentication. A client writes it into the tail if it is longer than a value.
     public var token: String?
     public var capabilities: [String] = []
     /// The silence after which this client expects a `MARK`, in milliseconds. After twice that time the server closes
     /// the connection.
     public var heartbeat: Int?
-    /// The device of which this is a connection: rows of widgets are counted by it while its screen is off.
+    /// The device of this connection. Its widget rows are counted against a budget while its screen is off.
     public var unit: String?
 
     public init() {}
@@ -85,8 +85,8 @@ public struct Hello: Hashable, Sendable {
 
 /// `EVT key type=…` with its tail.
 public struct EventCommand: Hashable, Sendable {
-    /// The source of the events that buttons raise. A client's `src=` has no blank, so that the event ids of the two are never
-    /// confused. Journals of earlier releases have `telltaled` here.
+    /// The source of the events that buttons raise. A client's `src=` cannot contain a blank, so that their event ids
+    /// never collide. Journals of earlier releases have `telltaled` here.
     public static let buttonSource = "a button"
 
     public var key: Key

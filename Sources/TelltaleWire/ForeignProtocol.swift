@@ -17,7 +17,7 @@ enum ForeignProtocol: String, CaseIterable {
         ]
     private static let get = PackedName("GET")
 
-    /// Which one a line belongs to, by its first word; `GET` is ours too, so there the second decides.
+    /// The protocol of a line, by its first word; for `GET`, which is ours too, the second word decides.
     static func of(_ line: Span<UInt8>, verbEnd: Int) -> ForeignProtocol? {
         // An event is by far the most frequent line, and no foreign word begins like it.
         guard 3...7 ~= verbEnd, line[0] & 0xDF != UInt8(ascii: "E") || line[1] & 0xDF != UInt8(ascii: "V"),
@@ -27,7 +27,7 @@ enum ForeignProtocol: String, CaseIterable {
         return words.first { $0.name == name }?.protocol
     }
 
-    /// Whether a word is a path or a URL: a key has a kind before its slash, and an id behind it.
+    /// Whether a word is a path or a URL. A key has a kind before its slash and an id after it.
     private static func isRequestTarget(_ line: Span<UInt8>, from start: Int) -> Bool {
         var index = start
         while index < line.count, line[index] != UInt8(ascii: " ") {

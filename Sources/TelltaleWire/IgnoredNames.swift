@@ -1,4 +1,4 @@
-/// The names of a request that the server has no meaning for: what the `ignored=` of a reply lists.
+/// The names in a request that the server does not know, for `ignored=` in the reply.
 ///
 /// Invariant: joined by commas, ``names`` fit in one value (``WireLimits/valueLength``), and each is visible ASCII.
 public struct IgnoredNames: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct IgnoredNames: Hashable, Sendable {
     /// Appends a name that is visible ASCII without a comma. A name that stands in the list, or for which the list has no
     /// room, is dropped.
     public mutating func append(_ name: String) {
-        // The length is looked at first: a line may hold thousands of names, and a full list ends the comparison.
+        // The length is checked first: a line may hold thousands of names, and a full list saves comparing them.
         guard length + name.utf8.count + 1 <= WireLimits.valueLength, !names.contains(name) else { return }
         length += name.utf8.count + 1
         names.append(name)

@@ -16,7 +16,7 @@ public struct Greeting: Hashable, Sendable {
     public var authentication = "none"
     /// The version of the server.
     public var server: String
-    /// Where the server stands in its cluster; `nil` without one.
+    /// The server's role in its cluster; `nil` without one.
     public var node: NodeStanding?
 
     public init(epoch: UInt64, sequence: Int64, now: Timestamp, heartbeat: Int, server: String) {
@@ -28,20 +28,20 @@ public struct Greeting: Hashable, Sendable {
     }
 }
 
-/// A server of a cluster, as its greeting tells it.
+/// A server's role in a cluster, from its greeting.
 public struct NodeStanding: Hashable, Sendable {
     public enum Role: Hashable, Sendable {
         /// Decides.
         ///
-        /// - Parameter term: Counts the leaders of the cluster.
+        /// - Parameter term: The number of the leadership, which increases with each new leader.
         case leader(term: Int64)
-        /// Answers `HELLO PING HELP STATS BYE` alone.
+        /// Answers only `HELLO PING HELP STATS BYE`.
         ///
         /// - Parameter leader: The address of the leader, without `tls://`; `nil` while no node is known to lead.
         case standby(leader: String?)
     }
 
-    /// Of the node, within its cluster.
+    /// The name of the node within its cluster.
     public var name: String
     public var role: Role
 
@@ -171,7 +171,7 @@ extension LineWriter {
 
     /// - Parameters:
     ///   - wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
-    ///   - leader: The address of the server that leads; where the code is ``ByeCode/notLeader`` and it is known.
+    ///   - leader: The address of the server that leads; if the code is ``ByeCode/notLeader`` and the leader is known.
     public mutating func bye(_ code: ByeCode, wait: ClosedRange<Int>? = nil, leader: String? = nil) {
         append("BYE")
         attribute("code", code.rawValue)

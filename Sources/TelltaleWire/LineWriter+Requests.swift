@@ -156,7 +156,7 @@ extension LineWriter {
         if let ahead = look.ahead { attribute("ahead", ahead) }
     }
 
-    /// The names are given by the caller, so they are no `StaticString`s.
+    /// The caller chooses the names, so they are not `StaticString`s.
     private mutating func write(_ traits: [Attribute]) {
         begin(.trait)
         for trait in traits { word("\(trait.name)=\(trait.value)") }

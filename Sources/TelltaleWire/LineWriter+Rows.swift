@@ -11,7 +11,7 @@ public struct RowHead: Sendable {
         case rate
         /// The reader was disconnected.
         case resume
-        /// The device's screen was off, and it had been sent as many rows of that widget as it may.
+        /// The device's screen was off, and its budget of rows for that widget was used up.
         case budget
     }
 
@@ -172,7 +172,7 @@ extension LineWriter {
     /// - Parameters:
     ///   - value: The value to set on a toggle; `nil` presses a button.
     ///   - deadline: The time at which the operation is abandoned.
-    ///   - term: Of the leader of a cluster; `nil` for a server by itself.
+    ///   - term: The term of a cluster's leader; `nil` for a single server.
     public mutating func action(operation: String, key: Key, value: Bool?, deadline: Timestamp, term: Int64? = nil) {
         append("DO")
         attribute("op", operation)
@@ -187,7 +187,7 @@ extension LineWriter {
         end()
     }
 
-    /// `DO` of a widget: `reason` is why it asks.
+    /// Writes a `DO` that refreshes a widget. `reason` says why.
     public mutating func ask(operation: String, key: Key, reason: String, deadline: Timestamp, term: Int64? = nil) {
         append("DO")
         attribute("op", operation)

@@ -3,7 +3,7 @@ public import TelltaleModel
 /// Writes lines of the protocol into ``bytes``, without intermediate strings.
 ///
 /// The parts of a line are written in order: ``begin(_:)``, words and attributes, a JSON tail, ``end()``. Every reply
-/// and row has a method of its own in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; requests are in
+/// and row has its own method in `LineWriter+Replies.swift` and `LineWriter+Rows.swift`; requests are in
 /// `LineWriter+Requests.swift`.
 public struct LineWriter: ~Copyable, Sendable {
     var buffer = ByteBuffer()

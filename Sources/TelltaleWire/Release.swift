@@ -1,7 +1,7 @@
-/// The release that this package is.
+/// The release of this package.
 ///
-/// The version stands here and nowhere else: the greeting tells it as `server=`, and each program as `--version`.
+/// This is the only place of the version. The greeting reports it as `server=`, and each program with `--version`.
 public enum Release {
-    /// As Semantic Versioning has it. It is the newest version in CHANGELOG.md.
+    /// Follows Semantic Versioning. Equals the newest version in CHANGELOG.md.
     public static let version = "0.1.0"
 }
