@@ -25,7 +25,7 @@ public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01. A day that its month does not have counts on into the next one.
+    /// Days since 1970-01-01. A day beyond the end of its month continues into the next one.
     public var daysSinceEpoch: Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = Self.floorDivide(shifted, 400)

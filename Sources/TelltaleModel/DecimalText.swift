@@ -16,10 +16,10 @@ public enum DecimalText {
     /// - Returns: `nil` for any other text too.
     public static func rounded(_ text: String, timesTenTo shift: Int = 0, decimals: Int) -> String? {
         guard var number = Parts(text.utf8) else { return nil }
-        // From now on the digits are of a whole number of the smallest decimals.
+        // From here on the digits are those of a whole number of the smallest decimals.
         number.pointIndex += shift + decimals
         guard number.pointIndex <= 18 else {
-            // Only a zero has a short result then.
+            // Then only zero has a short result.
             return number.digits.isEmpty ? fixed(0, isNegative: false, decimals) : nil
         }
         var scaled: Int64 = 0
@@ -32,7 +32,7 @@ public enum DecimalText {
         return fixed(scaled, isNegative: number.isNegative, decimals)
     }
 
-    /// How many hundredths a share has, rounded as its decimal text; 0 to 100.
+    /// A share in percent, rounded as its decimal text; 0 to 100.
     public static func percent(of share: Double) -> Int? {
         guard share.isFinite else { return nil }
         return rounded(min(max(share, 0), 1), timesTenTo: 2, decimals: 0).flatMap { Int($0) }

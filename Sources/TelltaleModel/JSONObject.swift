@@ -62,8 +62,8 @@ public struct JSONObject: Sendable {
     /// The memory that the object retains, in bytes: the whole buffer that it is a part of.
     var keptByteCount: Int { form.count }
 
-    /// The same object in a buffer of its own, if it is a part of a much larger one. An object that is stored for long
-    /// must not retain the whole line that it was parsed from.
+    /// A copy in its own buffer, if the object is a part of a much larger one. An object that is stored for long must
+    /// not retain the whole line that it was parsed from.
     public var compacted: JSONObject {
         guard keptByteCount > 2 * range.count + 64 else { return self }
         return JSONObject(form: Array(form[range]), 0..<range.count)
@@ -239,7 +239,7 @@ extension JSONObject: Sequence {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Of two members of one name the last stays.
+    /// If two members have the same name, the last one counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self.init()
         for (name, value) in elements { self[name] = value }

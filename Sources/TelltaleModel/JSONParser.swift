@@ -4,7 +4,7 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(String)
     /// Two members of one object have the same name. The path leads to the object.
     case duplicateName(path: String)
-    /// More members than the caller takes, in all objects of the text together. Told before any other fault by I-JSON.
+    /// More members than the caller takes, in all objects of the text together. Reported before any other I-JSON fault.
     case tooManyNames(limit: Int)
     /// A whole number outside ±(2^53 − 1).
     case integerTooLarge(path: String)
@@ -21,8 +21,8 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Parses JSON text and enforces I-JSON (RFC 7493): no duplicate names, no inexact integers.
 ///
-/// Without a ``JSONTapeWriter`` it depends on nothing but Swift. With one it accepts and refuses the same texts, with the
-/// same values and errors, in less time; the daemon uses one for the tails of requests.
+/// Without a ``JSONTapeWriter`` it depends only on Swift. With one it is faster, but accepts the same texts with the
+/// same values and errors; the daemon uses one for the tails of requests.
 ///
 /// Keeps its buffers from one parse to the next. Not thread-safe: use one parser per thread.
 @safe public final class JSONParser {
@@ -64,7 +64,7 @@ public enum JSONError: Error, Hashable, Sendable, CustomStringConvertible {
             isWritten = unsafe reader.write(to: &writer)
             if !isWritten { writer.removeAll(from: 0) }
         }
-        // A text that the library refuses is read again, to tell where the fault is.
+        // A text that the library refuses is parsed again, to find the place of the fault.
         if !isWritten {
             var reader = JSONReader(writingInto: writer, nameLimit: nameLimit)
             let result = reader.result(of: bytes)

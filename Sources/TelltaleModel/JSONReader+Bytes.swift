@@ -1,7 +1,7 @@
-// Of bytes and counts, for the reader of JSON.
+// Helpers for JSON readers: bytes and counts.
 
 extension BinaryWriter {
-    /// Leaves room for a count that is not known yet.
+    /// Reserves space for a count that is not known yet.
     ///
     /// - Returns: Its place, for ``fill(count:at:)``.
     mutating func reserveCount() -> Int {
@@ -11,7 +11,7 @@ extension BinaryWriter {
 
     /// Writes a count where ``reserveCount()`` left room for it.
     mutating func fill(count: Int, at place: Int) {
-        // Nearly every count fits the byte that was left.
+        // Nearly every count fits the reserved byte.
         if count < 0x80 { return replaceByte(at: place, with: UInt8(count)) }
         let behind = bytes(from: place + 1)
         removeAll(from: place)

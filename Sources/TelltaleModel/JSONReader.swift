@@ -1,9 +1,9 @@
 /// Reads a JSON text in one pass, without a dependency: from UTF-8 to the journal's own encoding.
 ///
-/// Takes exactly what RFC 8259 allows, restricted by I-JSON and ``JSON/depthLimit``. A fault that JSON allows and I-JSON
-/// forbids is remembered, and told only if the rest of the text is JSON.
+/// Takes exactly what RFC 8259 allows, restricted by I-JSON and ``JSON/depthLimit``. A fault that JSON allows and
+/// I-JSON forbids is remembered, and reported only if the rest of the text is JSON.
 struct JSONReader: ~Copyable {
-    /// A text that is no JSON, at `offset` bytes from its start.
+    /// The text is not JSON, at `offset` bytes from its start.
     private struct Malformed: Error {
         var offset: Int
         var reason: String
@@ -103,7 +103,7 @@ struct JSONReader: ~Copyable {
         form.write(JSONTag.object)
         let start = form.reserveCount()
         var count = 0
-        // Names in the text, where none of the two has an escape: comparing them saves most objects the sorting.
+        // Compares neighbouring names in the text if neither has an escape, because most objects are sorted already.
         var isInOrder = true
         var last: Range<Int>?
         if !end(with: UInt8(ascii: "}"), text) {
@@ -115,7 +115,7 @@ struct JSONReader: ~Copyable {
                 steps[steps.count - 1] = .member(form.count)
                 let name = try readString(text)
                 nameCount += 1
-                // Behind a fault nothing is sorted.
+                // After a fault nothing is sorted.
                 if nameCount > nameLimit { fault = .tooManyNames(limit: nameLimit) }
                 if isInOrder, count > 0 {
                     if let last, let name {
@@ -137,7 +137,7 @@ struct JSONReader: ~Copyable {
             steps.removeLast()
         }
         depth -= 1
-        // Behind a fault the encoding is not whole.
+        // After a fault the encoding is incomplete.
         guard fault == nil else { return }
         if !isInOrder, !form.sortMembers(count, from: start + 1) {
             fault = .duplicateName(path: path)
@@ -160,7 +160,7 @@ struct JSONReader: ~Copyable {
         return true
     }
 
-    /// Passes the comma behind an element, or the closing bracket.
+    /// Passes the comma after an element, or the closing bracket.
     private mutating func hasMore(before bracket: UInt8, _ text: Span<UInt8>) throws(Malformed) -> Bool {
         skipBlanks(text)
         guard offset < text.count else {

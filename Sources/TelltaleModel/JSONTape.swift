@@ -27,7 +27,7 @@ package protocol JSONTapeWriter: AnyObject {
             case UInt8(ascii: "{"):
                 count += unsafe self.count(at: index)
                 if count > limit { return true }
-            // Their value is a word of its own.
+            // Their value is a separate word.
             case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): index += 1
             case _: break
             }

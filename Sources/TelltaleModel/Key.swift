@@ -84,7 +84,7 @@ public enum Pattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// It is one key.
+    /// Whether it is a single key.
     public var isKey: Bool { if case .key = self { true } else { false } }
 
     public var description: String {

@@ -13,9 +13,9 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         nanoseconds = Self.product(milliseconds, 1_000_000)
     }
 
-    /// The last moment that can be told.
+    /// The last moment that can be represented.
     public static let distantFuture = MonotonicTime(nanoseconds: .max)
-    /// The first moment that can be told.
+    /// The first moment that can be represented.
     public static let distantPast = MonotonicTime(nanoseconds: .min)
 
     /// Whole milliseconds, rounded down.
