@@ -22,7 +22,7 @@ public enum ClientFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A client for programs that send requests, wait and end. It runs a loop of its own on the calling thread.
+/// A client for programs that send requests, wait and end. It runs its own loop on the calling thread.
 ///
 /// It blocks, so it must not be used on a thread of the cooperative pool. It does not reconnect.
 public final class BlockingClient {
@@ -40,7 +40,7 @@ public final class BlockingClient {
     /// Connects and returns after `HELLO` is answered.
     ///
     /// - Parameters:
-    ///   - endpoints: Of several, each is tried until one serves.
+    ///   - endpoints: Tried in order until one serves.
     ///   - timeout: The limit for this and for each request.
     public init(
         to endpoints: EndpointList, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
@@ -127,9 +127,9 @@ public final class BlockingClient {
         return reply
     }
 
-    /// Asks many things at once, and waits for all replies.
+    /// Sends many requests at once, and waits for all replies.
     ///
-    /// - Parameter onReply: Is given each reply with the place of its command, in the order in which they come.
+    /// - Parameter onReply: Called with each reply and the index of its command, in the order of arrival.
     /// - Throws: As ``request(_:onItem:)``; earlier replies were given to `onReply`.
     public func request(
         all commands: [Command], onReply: (Int, Reply) -> Void

@@ -15,7 +15,7 @@ public final class Client {
     private var random: any RandomNumberGenerator
     private let onEvent: OnEvent
 
-    /// By their text, as the protocol chooses among them.
+    /// By their text, by which the protocol chooses among them.
     private let endpoints: [String: Endpoint]
     private let firstEndpoint: Endpoint
     private let tls: ClientTLS?
@@ -26,11 +26,11 @@ public final class Client {
     private var turnEnd: PrepareHandle?
     private var isPumping = false
 
-    /// The largest number of bytes that are prepared ahead of the socket.
+    /// The most bytes that are buffered before the socket takes them.
     private static let outputByteCount = 262_144
 
     /// - Parameters:
-    ///   - endpoints: Of several, the one that serves is found as ``ServerList`` says.
+    ///   - endpoints: The servers. ``ServerList`` finds the one that serves.
     ///   - random: The source of random numbers for ``Backoff``.
     ///   - onEvent: Called with the client, so that it need not capture it. It may send requests, close, or stop the
     ///     loop.
@@ -87,8 +87,8 @@ public final class Client {
 
     // MARK: Asking
 
-    /// The server of this connection, or the next one to connect to; the first one of the list where a server named something
-    /// that is no address.
+    /// The server of this connection, or the next one to connect to; the first one of the list if a server named a
+    /// leader by something other than an address.
     public var endpoint: Endpoint { currentEndpoint ?? firstEndpoint }
 
     private var currentEndpoint: Endpoint? { core.address.flatMap { endpoints[$0] ?? Endpoint($0) } }
@@ -116,7 +116,8 @@ public final class Client {
 
     public var isReady: Bool { core.isReady }
 
-    /// Whether each server was asked in vain since one last served: before that, a lost connection is no reason to give up.
+    /// Whether each server was tried in vain since one last served. Until then a lost connection is no reason to give
+    /// up.
     public var hasAskedAll: Bool { core.hasAskedAll }
 
     /// Whether the client has ended, so that no event follows.
@@ -167,11 +168,11 @@ public final class Client {
     private func connect() {
         core.connecting(at: now)
         guard let endpoint = currentEndpoint else {
-            // A server named it.
+            // This leader was named by a server.
             return lost("\(core.address ?? "") is no address of a server")
         }
         do throws(TLSContext.Failure) {
-            // Made once: reconnecting must not read the authorities again.
+            // Made once, so that a reconnect does not read the authorities again.
             if let tls, tlsContext == nil { tlsContext = try TLSContext(authorities: tls.authorities) }
         } catch {
             return lost("cannot connect to \(endpoint) with TLS: \(error)")

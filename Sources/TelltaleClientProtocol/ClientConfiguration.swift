@@ -5,14 +5,14 @@ public import TelltaleWire
 public struct ClientConfiguration: Sendable {
     /// `HELLO client=`: the program and its version, as `head-unit/2.1`.
     public var name: String
-    /// The addresses of the servers, of which any may answer: see ``ServerList``. Empty for an owner that knows one server and
-    /// does not ask for ``ClientProtocol/address``.
+    /// The addresses of the servers, any of which may answer: see ``ServerList``. Empty if the owner knows its one
+    /// server and does not use ``ClientProtocol/address``.
     public var servers: [String] = []
     /// The surface for which rows are projected by default; `nil` for the whole state.
     public var surface: Surface?
     public var account: String?
     public var device: String?
-    /// Proves the client's identity to a server whose greeting asks for it; never sent to one that does not.
+    /// Proves the client's identity. Sent only to a server whose greeting requests it.
     public var token: String?
     /// Encrypts the connection, and checks the server's certificate; `nil` for a plain connection.
     public var tls: ClientTLS?
@@ -27,17 +27,17 @@ public struct ClientConfiguration: Sendable {
     public var eventIDPrefix: String
     /// The largest number of unanswered requests. The server stops reading beyond 1,024.
     public var windowCount = 1024
-    /// Whether the client reconnects and repeats the requests that may be repeated. One that does not asks each of its
+    /// Whether the client reconnects and repeats the requests that may be repeated. Otherwise it tries each of its
     /// servers once before it gives up.
     public var reconnects = true
-    /// Whether a server that does not lead its cluster is left for the one that does. A tool that looks at each node stays.
+    /// Whether the client leaves a standby for the leader. A tool that inspects each node sets `false`.
     public var goesToLeader = true
     /// The delays between attempts, which restart after a connection that has served for a second.
     public var backoff = Backoff()
-    /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`. Where there are several servers,
-    /// connecting to each is limited by ``ServerList/dialSpan(limit:)`` too.
+    /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`. With several servers,
+    /// connecting to each is also limited by ``ServerList/dialSpan(limit:)``.
     public var greetingTimeout = Milliseconds.seconds(10)
-    /// Whether ``ClientProtocol/rows(of:)`` is kept, which a client that only forwards rows does not need.
+    /// Whether to keep the rows for ``ClientProtocol/rows(of:)``. A client that only forwards rows does not need them.
     public var keepsRows = true
 
     public init(name: String, eventIDPrefix: String) {
@@ -46,7 +46,7 @@ public struct ClientConfiguration: Sendable {
     }
 }
 
-/// Whom a client trusts to name a server.
+/// The certificate authorities that a client trusts.
 public struct ClientTLS: Hashable, Sendable {
     /// The path of a PEM file of authorities; `nil` for those of the system.
     public var authorities: String?
@@ -60,7 +60,7 @@ public struct ClientTLS: Hashable, Sendable {
 /// same instant.
 public struct Backoff: Hashable, Sendable {
     public var shortest = Milliseconds(100)
-    /// Also the bound of the pause before the next of several servers.
+    /// Also limits the pause before the next of several servers.
     public var longest = Milliseconds.seconds(10)
 
     public init() {}

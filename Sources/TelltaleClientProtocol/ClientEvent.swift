@@ -55,8 +55,8 @@ public enum SubscriptionEvent: Sendable {
     case deletion(Key, rev: Int64, why: String)
     case milestone(Key, rev: Int64, state: String, at: Timestamp)
     case alert(Key, rev: Int64, JSONObject)
-    /// With `deliver=notice`: something changed. It is told again when this client has read it by `LIST` or `GET`. `count` is how
-    /// many keys did; `nil` = more than the server counts.
+    /// With `deliver=notice`: something changed. Reported again only after this client has read with `LIST` or `GET`.
+    /// `count` is the number of changed keys; `nil` = more than the server counts.
     case changed(rev: Int64, count: Int?)
     /// The snapshot is complete and current. Keys that the server no longer has were reported as deletions with `why`
     /// `reset`.
@@ -87,7 +87,7 @@ public struct Row: Hashable, Sendable {
 /// The server's final answer to a request: `OK`, `ERR` or `PONG`.
 public struct Reply: Hashable, Sendable {
     public var line: ServerLine
-    /// Whether the server said it. A request that is longer than the server's limit is refused by the client.
+    /// Whether the server sent it. The client itself refuses a request that exceeds the server's length limit.
     public internal(set) var isFromServer = true
 
     public init(_ line: ServerLine) {
@@ -106,13 +106,13 @@ public struct ProviderAction: Hashable, Sendable {
     public var isPress: Bool
     /// The value to set on a toggle; `nil` for a press.
     public var value: Bool?
-    /// Why a widget asks for a timeline: `first`, `atEnd`, `after`, `asked`, `configured` or `tapped`; `nil` for a
+    /// Why a widget needs a timeline: `first`, `atEnd`, `after`, `asked`, `configured` or `tapped`; `nil` for a
     /// control. Answer with ``TelltaleWire/Command/supply(op:timeline:)``.
     public var timelineReason: String?
     /// The time at which the server stops waiting, on the server's clock.
     public var deadline: Timestamp
-    /// The term of the leader of a cluster; `nil` of a server by itself. One that is below another that was seen is of a leader
-    /// that was deposed, whatever connection it came by: do not act on it.
+    /// The term of the cluster's leader; `nil` for a single server. Ignore an action whose term is lower than one seen
+    /// before, on whatever connection: its leader was deposed.
     public var term: Int64?
 
     init?(_ line: ServerLine) {
@@ -144,14 +144,14 @@ public struct ServerGreeting: Hashable, Sendable {
     public var server: String
     /// The name of this server within its cluster; `nil` without one, as are the next three.
     public var node: String?
-    /// `leader`, `standby`, or another role. A server of any other role than `leader` answers hardly anything.
+    /// `leader`, `standby`, or another role. A server with any other role than `leader` answers only a few requests.
     public var role: String?
-    /// Of a leader: counts the leaders of the cluster.
+    /// For a leader: its term, which increases with each new leader.
     public var term: Int64?
-    /// Of another: the address of the leader, if it is known.
+    /// For another role: the address of the leader, if known.
     public var leader: String?
 
-    /// Whether requests are answered here.
+    /// Whether this server answers all requests.
     public var isServing: Bool { role == nil || role == "leader" }
 
     /// The heartbeat of a server that does not name its own.

@@ -40,7 +40,7 @@ extension ClientProtocol {
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
         }
         if line.verb == "ERR", line.errorCode == .notLeader, configuration.reconnects, configuration.goesToLeader {
-            // Another server is asked what may be repeated.
+            // Requests that may be repeated go to another server.
             if request.kind == .once {
                 events.append(.reply(RequestID(number: request.number), Reply(line)))
             } else {
@@ -129,7 +129,7 @@ extension ClientProtocol {
             }
             push(id, key, rev, line)
         }
-        // A line that ends the connection is none to resume behind.
+        // Does not resume after a line that ends the connection.
         if !wantsClose { advance(line) }
     }
 

@@ -32,7 +32,7 @@ extension ClientProtocol {
             kind = .repeatable
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
-        // Sent again it would ask the next leader.
+        // Repeating a handover would apply it to the next leader.
         case .done, .supply, .fail, .report, .handover: kind = .once
         case .ping, .help, .get, .list, .kinds, .kind, .gallery, .history, .stats, .dismiss, .seen, .open, .reload:
             kind = .repeatable
@@ -128,7 +128,7 @@ extension ClientProtocol {
     }
 
     mutating func ping(at now: Timestamp) {
-        // Recorded now, although the socket may not have accepted the line: a second ping would only wait behind it.
+        // Recorded now, although the socket may not have accepted the line: a second ping would only queue after it.
         lastSent = now
         if output.isEmpty { sendNow(.ping, .ownPing) }
     }

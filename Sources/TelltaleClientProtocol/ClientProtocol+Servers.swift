@@ -1,13 +1,13 @@
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// The choice of the next server.
+/// Chooses the next server.
 extension ClientProtocol {
-    /// A server's word that another one leads.
+    /// A server's notice that another one leads.
     struct NotLeader {
         /// The address of the leader, if it is known.
         var leader: String?
-        /// It was said in a `BYE`, whose `wait=` holds.
+        /// Whether it came in a `BYE`, whose `wait=` then applies.
         var isFarewell = false
     }
 
@@ -32,7 +32,7 @@ extension ClientProtocol {
         if let newest = newestTerm, newest.epoch == greeting.epoch, term < newest.term,
             !isTermStill(lowerSince: now)
         {
-            // It was cut off, and has not noticed yet that another one leads.
+            // The server was cut off, and has not noticed yet that another one leads.
             leaveForLeader(
                 nil, "\(name) leads no more: it has term \(term), and there is a leader of term \(newest.term)")
             return false
@@ -41,12 +41,12 @@ extension ClientProtocol {
         return true
     }
 
-    /// A leader that was deposed is gone long before: a lower term that is still the answer then is that of a log that was set back.
+    /// A deposed leader is gone long before this time. If the answer is still a lower term then, the log was reset.
     private static let lowerTermPatience = Milliseconds.seconds(60)
 
-    /// A leader of a lower term was met.
+    /// Handles a leader with a lower term.
     ///
-    /// - Returns: Whether no other one was for so long that it counts.
+    /// - Returns: Whether only lower terms were seen for so long that this one is accepted.
     private mutating func isTermStill(lowerSince now: Timestamp) -> Bool {
         guard let since = lowerTermSince, since <= now else {
             lowerTermSince = now
@@ -78,7 +78,7 @@ extension ClientProtocol {
             step = servers.failed()
         }
         guard configuration.reconnects else {
-            // It asks each server once, and keeps the one that has served.
+            // Without reconnects it tries each server once, and stays with the one that has served.
             return wasServed || (step != .atOnce && servers.isExhausted) ? nil : .zero
         }
         defer { failures += step == .atOnce ? 0 : 1 }

@@ -34,7 +34,7 @@ public struct ClientProtocol {
     public internal(set) var wantsClose = false
     /// The greeting of this connection, or of the last one.
     public internal(set) var greeting: ServerGreeting?
-    /// The interval of this connection's heartbeats, as the answer to `HELLO` tells it.
+    /// The interval of this connection's heartbeats, from the answer to `HELLO`.
     private var grantedHeartbeat: Milliseconds?
 
     var subscriptions: [Subscription] = []
@@ -61,9 +61,9 @@ public struct ClientProtocol {
     /// The random wait before a reconnect that the server's `BYE` requested.
     var reconnectWait: ClosedRange<Milliseconds>?
     var servers: ServerList
-    /// The server of this connection said that it does not lead.
+    /// Set if the server of this connection does not lead.
     var notLeader: NotLeader?
-    /// The newest leader that was met, with the history that it leads.
+    /// The newest term seen, with its history.
     var newestTerm: (epoch: String, term: Int64)?
     var lowerTermSince: Timestamp?  // Since when only leaders of lower terms were met.
     private var lastReceived = Timestamp.distantPast
@@ -89,7 +89,7 @@ public struct ClientProtocol {
     /// Replaces the token that the next connections prove themselves with.
     public mutating func renew(token: String?) { configuration.token = token }
 
-    /// Tells that the owner does not read what the server sends, so that the silence is its own.
+    /// Reports that the owner is not reading, so that silence does not count against the server.
     public mutating func notReading(at now: Timestamp) { lastReceived = now }
 
     /// Starts the client: it wants a connection from now on.
@@ -203,11 +203,11 @@ public struct ClientProtocol {
 
     // MARK: Outputs
 
-    /// The address to connect to, of ``ClientConfiguration/servers`` or the leader that one of those named; `nil` if there are
-    /// none.
+    /// The address to connect to: one of ``ClientConfiguration/servers``, or the leader that one of those named; `nil`
+    /// if there is none.
     public var address: String? { servers.address }
 
-    /// Whether each server was asked in vain since one last served.
+    /// Whether each server was tried in vain since one last served.
     public var hasAskedAll: Bool { servers.isExhausted }
 
     /// Whether the owner must connect now.
@@ -272,7 +272,7 @@ public struct ClientProtocol {
 
     private mutating func greeted(_ line: ServerLine, at now: Timestamp) {
         if line.verb == "#" { return }
-        // The server stood down before it came to greet.
+        // The server stepped down before it greeted.
         if line.verb == "BYE" { return handle(line, at: now) }
         guard let greeting = ServerGreeting(line) else {
             // An error before the greeting: the server has no room for this connection.
@@ -310,7 +310,7 @@ public struct ClientProtocol {
             let reason = line.message ?? "the daemon refused HELLO"
             return comesBack(after: line) ? giveUp(reason) : refuse(reason, line)
         }
-        // The server caps what `HELLO` asked for.
+        // The server may shorten the interval requested by `HELLO`.
         grantedHeartbeat = line.integer("hb").map { Milliseconds($0) }
         readySince = now
         servers.served()

@@ -1,28 +1,28 @@
 public import TelltaleModel
 
-/// Which of its servers a client connects to next.
+/// Decides which server a client connects to next.
 ///
-/// A client knows one address or several. It stays with a server that serves it. A server of a cluster that does not lead
-/// names the leader, and the client goes there at once, whether it knows that address or not. Where no leader is named, where
-/// the leaders that are named go in a circle, and where a server does not answer, the client goes to the next address of its
-/// list, behind a random pause.
+/// A client knows one address or several. It stays with a server that serves it. A standby names the leader, and the
+/// client connects there immediately, whether or not the address is in its list. If no leader is named, if the named
+/// leaders form a circle, or if a server does not answer, the client tries the next address in its list after a random
+/// pause.
 ///
 /// `Protocols/Clients/servers.table` is executed by the tests.
 public struct ServerList: Hashable, Sendable {
-    /// How to go to the next server.
+    /// When to connect to the next server.
     public enum Step: Hashable, Sendable {
         case atOnce
-        /// Behind a random span of ``ServerList/pause``.
+        /// After a random span of ``ServerList/pause``.
         case behindPause
-        /// Behind the ``Backoff`` of the client.
+        /// After the ``Backoff`` of the client.
         case behindBackoff
     }
 
     /// The delay before an attempt at the next address.
     public static let pause = Milliseconds(100)...Milliseconds(2_000)
-    /// The most addresses of a list, as programs take it.
+    /// The most addresses in a list.
     public static let countLimit = 16
-    /// Leaders that are gone to without a pause in between.
+    /// The most redirects to a leader without a pause in between.
     private static let hopLimit = 4
     private static let addressLength = 1...256
 
@@ -30,7 +30,7 @@ public struct ServerList: Hashable, Sendable {
     private var index = 0
     /// A leader that is not in the list.
     private var named: String?
-    /// The servers that were asked since the last pause.
+    /// The servers that were tried since the last pause.
     private var asked: Set<String> = []
     private var hops = 0
     /// Attempts since a server last served.
@@ -40,16 +40,16 @@ public struct ServerList: Hashable, Sendable {
         own = addresses
     }
 
-    /// Where to connect; `nil` for an empty list.
+    /// The address to connect to; `nil` for an empty list.
     public var address: String? { named ?? (own.isEmpty ? nil : own[index]) }
 
     /// Whether each address was tried since a server last served.
     public var isExhausted: Bool { attempts >= max(1, own.count) }
 
-    /// How long an attempt to connect to ``address`` may take, where a single server would get `limit`.
+    /// The time limit for connecting to ``address``, where a single server would get `limit`.
     ///
-    /// A machine that is gone answers nothing, so a client of several servers goes on after 2 s, or `limit` where that is less. Each round
-    /// through its list gives every server twice as long, up to `limit`: a network that is slow needs it.
+    /// A dead machine does not answer, so a client with several servers moves on after 2 s, or `limit` if that is less.
+    /// Each round through the list doubles the time, up to `limit`, for the sake of slow networks.
     public func dialSpan(limit: Milliseconds) -> Milliseconds {
         guard own.count > 1 || named != nil else { return limit }
         let doublings = min(attempts / max(1, own.count), Self.doublingLimit)
@@ -79,7 +79,7 @@ public struct ServerList: Hashable, Sendable {
 
     /// The server does not lead.
     ///
-    /// - Parameter leader: As it names it.
+    /// - Parameter leader: The leader's address as the server named it.
     public mutating func isNotLeader(leader: String?) -> Step {
         if let address { asked.insert(address) }
         if let target = leader.flatMap(address(ofLeader:)), !asked.contains(target), hops < Self.hopLimit {
@@ -92,9 +92,9 @@ public struct ServerList: Hashable, Sendable {
         return .behindPause
     }
 
-    /// The server ends the connection because it does not lead any more: the next one, behind the wait that it asks for.
+    /// The server ends the connection because it no longer leads. The next attempt follows after the requested wait.
     ///
-    /// - Parameter leader: As it names it.
+    /// - Parameter leader: The leader's address as the server named it.
     public mutating func resigned(leader: String?) {
         if let target = leader.flatMap(address(ofLeader:)) { go(to: target) } else { moveOn() }
         (asked, hops) = ([], 0)
@@ -114,7 +114,7 @@ public struct ServerList: Hashable, Sendable {
         (asked, hops) = ([], 0)
     }
 
-    /// The way to a leader is encrypted as that to the others is, whatever a server says.
+    /// The connection to a leader uses TLS exactly if those to the listed servers do, whatever a server says.
     private func address(ofLeader leader: String) -> String? {
         guard let first = own.first, Self.addressLength.contains(leader.utf8.count), !leader.hasPrefix("unix:"),
             !leader.hasPrefix("tls://")
