@@ -243,7 +243,7 @@ extension Compiler {
 
     // MARK: Regions that surprise each other
 
-    /// An event that one region defers and a state around all of them handles.
+    /// Warns of an event that one region defers and an ancestor of all regions handles.
     private mutating func lintDeferral(in state: Int) {
         let deferred = descriptions[state].deferred
         guard !deferred.isEmpty else { return }
@@ -264,7 +264,7 @@ extension Compiler {
         }
     }
 
-    /// A transition from a parallel state into some of its regions: it leaves all of them.
+    /// Warns of a transition from a parallel state into some of its regions, because it exits all of them.
     private mutating func lintResets(by state: Int) {
         guard tree.nodes[state].kind == .parallel else { return }
         let regions = states.indices.filter { tree.nodes[$0].parent == state && !isHistory($0) }

@@ -1,11 +1,11 @@
 internal import TelltaleModel
 
-/// The state of a machine, as a guard outside of it reads it.
+/// The state of a machine for a guard outside it.
 public struct GuardSubject: Sendable {
     var values: MachineValues
-    /// The life-cycle state of the activity; `nil` where there is no activity.
+    /// The life-cycle state of the activity; `nil` without an activity.
     var lifecycle: String?
-    /// Its machine; `nil` where there is none.
+    /// Its machine; `nil` if there is none.
     var machine: (instance: MachineInstance, statechart: Statechart)?
 }
 
@@ -26,17 +26,17 @@ extension GuardSubject {
 }
 
 extension Guard {
-    /// Whether it holds where there is no machine, so that no state is active: of a delivery, say, rather than of an activity.
+    /// Whether it holds without a machine, for example for a delivery. No state is active then.
     ///
-    /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, what cannot be ordered is compared, or it asks
-    ///   for a state.
+    /// - Returns: `nil` if it is undecided: a path leads nowhere, values without an order are compared, or it tests a
+    ///   state.
     public func holds(for values: MachineValues) -> Bool? {
         Self.holds(expression, GuardSubject(values: values, lifecycle: nil, machine: nil))
     }
 
     /// Whether it holds for an activity.
     ///
-    /// - Returns: `nil` where it can be told to be neither: a path leads nowhere, or what cannot be ordered is compared.
+    /// - Returns: `nil` if it is undecided: a path leads nowhere, or values without an order are compared.
     public func holds(for subject: GuardSubject) -> Bool? { Self.holds(expression, subject) }
 
     private static func holds(_ expression: GuardExpression, _ subject: GuardSubject) -> Bool? {

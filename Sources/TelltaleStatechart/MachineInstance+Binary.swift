@@ -43,8 +43,8 @@ extension MachineInstance {
         }
     }
 
-    /// Decodes an instance in one of ``Statechart/plainConfigurations`` that remembers and awaits nothing, as nearly every
-    /// instance is. It does without the tables: to hand them over counts two dozen references.
+    /// Decodes an instance in one of ``Statechart/plainConfigurations`` that remembers and awaits nothing, as nearly
+    /// every instance is. It avoids the tables, because passing them retains two dozen references.
     ///
     /// - Returns: `nil`, and `reader` stays where it is, for any other.
     private static func readPlain(

@@ -144,10 +144,11 @@ public final class GuardErrors: Hashable, Sendable {
 
 /// Whether an event is deferred that one active state defers and a transition of another state would take.
 public enum Deferral: Hashable, Sendable {
-    /// A state that defers an event keeps it from each transition whose source is around that state. One of the same state, of a
-    /// state inside it or of another region takes the event.
+    /// A state that defers an event hides it from the transitions of its ancestors. A transition of the same state, of
+    /// a descendant or of another region takes the event.
     case overOuterTransitions
-    /// Any transition that a region lets the event bubble to takes it: the rule of earlier releases, for replays of their records.
+    /// Any transition that the event bubbles to in a region takes it. This is the rule of earlier releases, needed to
+    /// replay their records.
     case behindAnyTransition
 }
 
