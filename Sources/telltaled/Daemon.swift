@@ -230,7 +230,7 @@ final class Daemon {
         if cluster?.end() != true { server.stopRequested(at: clock.now) }
     }
 
-    // MARK: What is to be done
+    // MARK: Actions
 
     /// Performs the server's actions if this node may write. A leader that cannot be sure that it still leads is
     /// silent.

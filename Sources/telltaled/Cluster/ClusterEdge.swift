@@ -215,7 +215,7 @@ final class ClusterEdge {
         }
     }
 
-    // MARK: What is told
+    // MARK: Reports
 
     private func tellStanding() {
         let standing = standing
