@@ -7,7 +7,7 @@ import ToolSupport
 /// Prints the outcome: the attributes of the reply, or one JSON object of them.
 func show(_ line: ServerLine, key: Key, json: Bool) { show(line, subject: .key(key), json: json) }
 
-/// - Parameter subject: What it is about.
+/// - Parameter subject: The key or pattern that the reply is about.
 func show(_ line: ServerLine, subject: TelltaleModel.Pattern, json: Bool) {
     let attributes = line.attributes.filter { $0.name != "id" && $0.name != "key" }
     guard json else {

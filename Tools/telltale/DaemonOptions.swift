@@ -6,7 +6,7 @@ public import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
-/// The daemon of a command, and the questions that one request answers.
+/// The daemon of a command, and requests with a single answer.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -22,11 +22,11 @@ struct DaemonOptions: ParsableArguments {
 
     func validate() throws { _ = try DaemonPlace.ofEnvironment() }
 
-    /// The daemon's address, and what a client of it says. The files of the context and of the token are read.
+    /// The daemon's address and the client's configuration. Reads the files of the context and of the token.
     func connection(account: String? = nil) throws -> (endpoint: EndpointList, configuration: ClientConfiguration) {
         // Another run of this program is another sender of events, so its ids must differ.
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
-        // The server remembers event ids under this name, so it stays as it is whatever the release.
+        // The server remembers event ids under this name, so it must stay the same in every release.
         var configuration = ClientConfiguration(name: "telltale/0.1", eventIDPrefix: "cli-\(run)")
         let target = try target()
         configuration.account = account ?? target.account
@@ -37,7 +37,7 @@ struct DaemonOptions: ParsableArguments {
 
     // MARK: Flags, environment, contexts
 
-    /// Where the daemon is, and what it is told of this user.
+    /// The daemon's address and this user's credentials.
     private struct Target {
         var place: DaemonPlace
         var token: String?
@@ -45,11 +45,11 @@ struct DaemonOptions: ParsableArguments {
         var account: String?
     }
 
-    /// A flag goes before the environment, and the environment before the context in use.
+    /// Flags take precedence over the environment, and the environment over the context in use.
     private func target() throws -> Target {
         let named = try context.map { try load($0) }
         let placeOfEnvironment = try DaemonPlace.ofEnvironment()
-        // The token of a context that was not asked for goes to the context's own daemon alone.
+        // The token of an implicit context is sent only to that context's own daemon.
         let ambient = connect == nil && named == nil && placeOfEnvironment == nil ? try contextInUse() : nil
         let place = try connect ?? named.map(Self.place) ?? placeOfEnvironment ?? ambient.map(Self.place) ?? .usual
         var target = Target(place: place)
@@ -101,7 +101,7 @@ struct DaemonOptions: ParsableArguments {
         try answer(to: command, account: account, onItem: onItem).line
     }
 
-    /// The same, with the daemon's greeting, which tells its clock.
+    /// The same, with the daemon's greeting, which contains its clock.
     func answer(
         to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
@@ -131,7 +131,7 @@ struct DaemonOptions: ParsableArguments {
         return "\(error["code"] ?? "error"): \(message)\(advice)".harmless
     }
 
-    /// Says on standard error why there is no answer, and gives the exit code for it.
+    /// Reports on standard error why there is no answer, and returns the exit code for it.
     static func exit(after failure: ClientFailure) -> ExitCode {
         switch failure {
         case .refused(let reason):
@@ -150,9 +150,9 @@ struct DaemonOptions: ParsableArguments {
         }
     }
 
-    /// The same, for a connection that went before it was of any use.
+    /// The same, for a connection that was lost before it was ready.
     ///
-    /// - Parameter farewell: The daemon's own word about it, if it had one: then it is there, and will not have us.
+    /// - Parameter farewell: The daemon's farewell, if any: then it is running, and refuses this client.
     static func exit(afterNoReady reason: String, _ farewell: ServerLine?) -> ExitCode {
         exit(after: farewell.map { .refused($0.message ?? reason) } ?? .unreachable(reason))
     }

@@ -9,8 +9,8 @@ import TelltaleWire
 /// Runs widgets that show activities, and the activities, without a daemon: `telltale kinds run` of kinds whose source is
 /// `one`, `each` or `over`.
 ///
-/// A server without a disk decides, and one screen follows each family of each kind: it is told what a screen of the daemon is
-/// told. The lines are `KEY EVENT` with the words and the tail of `EVT`, and `after` with a duration.
+/// A server without a disk decides, and one screen follows each family of each kind: it gets what a screen of the
+/// daemon gets. The lines are `KEY EVENT` with the words and the tail of `EVT`, and `after` with a duration.
 final class DerivedTrial {
     private var server: Server
     private let surface: Surface
@@ -43,9 +43,9 @@ final class DerivedTrial {
 
     /// - Parameters:
     ///   - kinds: All kinds in force.
-    ///   - shown: The names of those whose widgets are told.
+    ///   - shown: The names of the kinds whose widgets are shown.
     ///   - now: When the trial begins; `after` moves it.
-    /// - Throws: ``Fault`` where the surface shows none of them.
+    /// - Throws: ``Fault`` if the surface shows none of them.
     init(_ kinds: [Kind], showing shown: Set<String>, surface: Surface, json: Bool, at now: Timestamp) throws {
         (self.surface, self.json, start, self.now) = (surface, json, now, now)
         server = Server(
@@ -57,7 +57,7 @@ final class DerivedTrial {
         var count = 0
         for kind in kinds where shown.contains(kind.name) {
             guard case .widget(let definition) = kind.body else { continue }
-            // One that comes with a situation is seen in its first one.
+            // A widget with situations is shown in the first one.
             if let situation = definition.relevance?.situations.first {
                 say("TRAIT \(situation.trait)=\(situation.value)", from: screen)
             }
@@ -108,7 +108,7 @@ final class DerivedTrial {
         }
         say("EVT \(parts[0]) type=\(tail)", from: poster)
         turn()
-        // A sign of life may stand in front of it.
+        // A heartbeat may precede the reply.
         guard let reply = lines(for: poster).last(where: { $0.verb != "MARK" }) else {
             throw Fault(text: "it has no answer")
         }
@@ -125,7 +125,7 @@ final class DerivedTrial {
     }
 
     private func say(_ line: String, from session: SessionID) {
-        // Lines are said one by one, so none waits unread.
+        // Lines are sent one by one, so none waits unread.
         _ = server.received(Array((line + "\n").utf8).span, from: session, at: time)
     }
 
@@ -181,7 +181,7 @@ final class DerivedTrial {
 
     // MARK: What is shown
 
-    /// The rows that the screen was sent since the last line of the input, and those that turned by their dates.
+    /// The rows sent to the screen since the last input line, and those whose next entry has come due.
     private func shown(_ event: String, reply: ServerLine?) -> [String] {
         var told: Set<Place> = []
         var removed: [JSON] = []

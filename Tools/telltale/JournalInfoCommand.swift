@@ -78,7 +78,7 @@ struct JournalInfoCommand: ParsableCommand {
             """
     }
 
-    /// How much of a cluster's log a node's copy has; `nil` for a journal that is no copy.
+    /// How much of a cluster's log a node's journal holds; `nil` for a journal that is not a copy.
     private static func logReader(_ summary: JournalInspector.Summary) -> LogReader? {
         summary.mark.flatMap { try? LogReader(mark: $0) }
     }

@@ -39,7 +39,7 @@ struct KindsDrawCommand: ParsableCommand {
             case .mermaid: drawing.mermaid()
             case .svg: try svg(drawing)
             }
-        // Titles, and the names of states and events, are the kind author's.
+        // Titles and the names of states and events come from the kind's author.
         Output.write(Output.drawable(picture.harmlessLines))
     }
 

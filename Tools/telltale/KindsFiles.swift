@@ -36,13 +36,13 @@ enum KindFiles {
         return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// The kinds that are in force where widgets are tried that show activities.
+    /// The kinds in force for a trial of widgets that show activities.
     ///
     /// - Parameters:
-    ///   - kind: That of the file; `nil` where `path` is a folder, all of whose kinds are taken.
+    ///   - kind: The kind of the file; `nil` if `path` is a folder, whose kinds are all used.
     ///   - paths: Files and folders of further kinds; without any, the folder of the file. Kinds of widgets in them are
     ///     passed over.
-    /// - Throws: A fault that names what is missing, or an exit code after the diagnostics have been told.
+    /// - Throws: A fault that names what is missing, or an exit code after the diagnostics were printed.
     static func kinds(_ path: String, showing kind: Kind?, with paths: [String]) throws -> [Kind] {
         do {
             var files = try read(path)
@@ -62,7 +62,7 @@ enum KindFiles {
                 }
             }
             let (kinds, diagnostics) = KindSet.load(files: files)
-            // Warnings about the one file stand on standard error already.
+            // Warnings about a single file were printed on standard error already.
             for diagnostic in diagnostics where kind == nil || diagnostic.severity == .error {
                 complain("\(diagnostic)")
             }

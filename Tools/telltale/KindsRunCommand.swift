@@ -155,8 +155,8 @@ struct KindsRunCommand: ParsableCommand {
         }
     }
 
-    /// Writes the pending output before it waits for more input, so that the other end of a pipe sees each answer at
-    /// once.
+    /// Writes the pending output before it waits for more input, so that the other end of a pipe sees each answer
+    /// immediately.
     private func flush(_ trial: inout MachineTrial) {
         for complaint in trial.complaints { complain("telltale: \(complaint)") }
         trial.complaints = []

@@ -8,16 +8,17 @@ enum Pager {
     static func show(_ lines: [String]) -> Bool {
         let program = Output.environment("PAGER") ?? "less"
         guard !program.isEmpty else { return false }
-        // As git does: one screen is not held, and the lines stay when the pager ends.
+        // As git does: less quits if everything fits on one screen, and leaves the lines on the screen.
         unsafe setenv("LESS", "FRX", 0)
         guard let pipe = unsafe popen(program, "w") else { return false }
-        // Ctrl-C and ctrl-\ belong to the pager while it runs: less ends a search with ctrl-C. This process waits for it.
+        // Ctrl-C and ctrl-\ belong to the pager while it runs: less ends a search with ctrl-C. This process ignores
+        // them meanwhile.
         let keys: [2 of CInt] = [SIGINT, SIGQUIT]
         for index in keys.indices { signal(keys[index], SIG_IGN) }
         defer { for index in keys.indices { signal(keys[index], SIG_DFL) } }
         for line in lines where unsafe fputs(line + "\n", pipe) < 0 { break }
         let status = unsafe pclose(pipe)
-        // 127 is the shell's word for a program that is not there.
+        // The shell returns 127 for a missing program.
         return status >= 0 && (status >> 8) & 0xFF != 127
     }
 }

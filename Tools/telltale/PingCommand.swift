@@ -37,7 +37,7 @@ struct PingCommand: ParsableCommand {
                 if case .refused = error { throw DaemonOptions.exit(after: error) }
                 guard ContinuousClock.now < deadline else { throw DaemonOptions.exit(after: error) }
             }
-            // No loop and nothing else to wait for.
+            // There is no loop and nothing else to wait for.
             usleep(100_000)
         }
     }

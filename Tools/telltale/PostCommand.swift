@@ -140,7 +140,7 @@ enum EventHints {
                 "at=\(at.milliseconds) is a day of the year 1970 to 1973, in Unix milliseconds; "
                     + "seconds would be at=\(at.milliseconds * 1000)")
         }
-        // The tail of a widget's timeline has members of its own.
+        // The tail of a widget's timeline has its own members.
         let own = command.type == "timeline" ? ["entries", "policy"] : []
         let unknown = EventTail.unknownMembers(of: command.tail).filter { !own.contains($0) }
         if !unknown.isEmpty {
@@ -151,6 +151,6 @@ enum EventHints {
         return hints
     }
 
-    /// Whether the event came to nothing, though it was taken.
+    /// Whether the event was accepted but had no effect.
     static func isLost(_ reply: ServerLine) -> Bool { ["ignored", "stale"].contains(reply["verdict"]) }
 }

@@ -5,13 +5,13 @@ import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
-/// `telltale post -`: the events of standard input, many on their way at once.
+/// `telltale post -`: the events of standard input, many in flight at once.
 struct PostedLines {
     let isStrict: Bool
     let json: Bool
     let daemon: DaemonOptions
 
-    /// So that memory is bounded, and a slow pipe's lines are sent as they come.
+    /// Bounds memory, and lets a slow pipe's lines be sent as they arrive.
     private static let batchLimit = 512
 
     func run() throws {
@@ -69,7 +69,7 @@ struct PostedLines {
 
     private func complain(_ number: Int, _ text: String) { ToolSupport.complain("telltale: line \(number): \(text)") }
 
-    /// `KEY EVENT rest` as the protocol's `EVT KEY type=EVENT rest`; `nil` where it is not even two words.
+    /// `KEY EVENT rest` as the protocol's `EVT KEY type=EVENT rest`; `nil` if it has fewer than two words.
     private static func event(_ line: String, _ parser: RequestParser) -> Command? {
         let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
         guard words.count >= 2, !words[1].hasPrefix("{"), !words[1].contains("=") else { return nil }

@@ -81,7 +81,7 @@ struct TileCommand: ParsableCommand {
         show(try daemon.ask(.tile(command), account: who.account), key: key, json: output.json)
     }
 
-    /// `nil` = none were given.
+    /// `nil` = none was given.
     private func parameters() throws -> JSONObject? {
         if let configuration {
             guard values.isEmpty else { throw ValidationError("--set and --configuration exclude each other.") }

@@ -21,7 +21,7 @@ struct TokenCommand: ParsableCommand {
         subcommands: [TokenAddCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
 }
 
-/// The file that is edited.
+/// The file to edit.
 struct PrincipalFileOption: ParsableArguments {
     @Option(help: ArgumentHelp("The file of principals.", valueName: "FILE")) var auth: String
 
@@ -131,7 +131,7 @@ struct TokenListCommand: ParsableCommand {
         return names.isEmpty ? "-" : names.joined(separator: " ")
     }
 
-    /// A table, of which the first row is the head. The last column is not padded.
+    /// A table whose first row is the head. The last column is not padded.
     private static func show(_ rows: [[String]]) {
         let widths = rows[0].indices.map { column in rows.map { $0[column].harmless.count }.max() ?? 0 }
         for row in rows {

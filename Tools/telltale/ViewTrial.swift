@@ -21,7 +21,7 @@ struct ViewTrial {
     private(set) var hasFailed = false
 
     /// - Parameter now: The time at which the trial begins; `after` moves it.
-    /// - Returns: `nil` for a kind that a trial cannot run.
+    /// - Returns: `nil` for a kind that cannot be tried.
     init?(_ kind: Kind, _ definition: ActivityKind, view: ViewName, json: Bool, width: Int, at now: Timestamp) {
         guard let trial = KindTrial(kind, id: "1042", at: now) else { return nil }
         (self.definition, self.view, self.json, self.width, self.trial) = (definition, view, json, width, trial)
@@ -111,7 +111,7 @@ struct ViewTrial {
         return [head.harmless] + picture.text(color: Output.hasColor)
     }
 
-    /// `nil` where the surface does not show the activity.
+    /// `nil` if the surface does not show the activity.
     private func row() -> JSONObject? {
         let bytes: [UInt8]? =
             switch view {

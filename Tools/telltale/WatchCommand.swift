@@ -127,7 +127,7 @@ protocol WatchDisplay: AnyObject {
     func show(_ event: SubscriptionEvent, watch: Watch)
     func connected(_ greeting: ServerGreeting)
     func disconnected(_ reason: String, retryAfter: Milliseconds?)
-    /// Prints a warning: the command goes on without something that was asked for.
+    /// Prints a warning: the command continues without something that was requested.
     func warn(_ text: String)
     func end()
 }
@@ -144,7 +144,7 @@ final class Watch {
     private let subscribe: SubscribeCommand
     private let endsWhenLive: Bool
     private let countLimit: Int?
-    /// Whether a daemon that is not there yet is waited for.
+    /// Whether to wait for a daemon that is not running yet.
     private let isPatient: Bool
     private var shownCount = 0
 
@@ -196,7 +196,7 @@ final class Watch {
         return client.rows(of: subscription)
     }
 
-    /// The user has enough.
+    /// Ends the command at the user's request.
     func end() { if let loop { finish(.success, loop) } }
 
     private func finish(_ outcome: ExitCode, _ loop: EventLoop) {
@@ -236,15 +236,15 @@ final class Watch {
             }
             farewell = nil
             display.disconnected(reason, retryAfter: wait)
-            // A display that shows one picture has shown it.
+            // A display of a single picture is done.
             if isPatient, endsWhenLive { finish(.success, loop) }
         case .subscription(_, .refused(let line)):
             display.end()
             complain("telltale: \(DaemonOptions.describe(line))")
             finish(.failure, loop)
         case .subscription(_, let event) where endsWhenLive:
-            // All of it is received before anything is printed: a reader of the output may pause, and the daemon does
-            // not wait.
+            // Receives everything before it prints, because a reader of the output may pause, but the daemon does not
+            // wait.
             guard case .live = event else { return }
             for row in rows where outcome == nil { show(.snapshot(row), loop) }
             if outcome == nil { show(.live, loop) }

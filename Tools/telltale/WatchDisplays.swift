@@ -9,7 +9,7 @@ import ToolSupport
 final class ObjectDisplay: WatchDisplay {
     private let format: RowFormat?
 
-    /// - Parameter format: `nil` for JSON, which tells of connections too.
+    /// - Parameter format: `nil` for JSON, which includes connection events.
     init(format: RowFormat? = nil) { self.format = format }
 
     func start(on loop: EventLoop, watch: Watch) {}
@@ -37,7 +37,7 @@ final class ObjectDisplay: WatchDisplay {
             ])
         case .alert(let key, let rev, let body):
             print(["event": "alert", "key": .string(key.text), "rev": .integer(rev), "alert": .object(body)])
-        // It asks for none.
+        // This display does not subscribe to notices.
         case .changed: break
         case .live: if format == nil { print(["event": "live"]) }
         case .reset(let why): if format == nil { print(["event": "reset", "why": .string(why)]) }

@@ -17,13 +17,13 @@ final class TerminalDisplay: WatchDisplay {
     private var terminal: RawTerminal?
     private var input: StandardInput?
     private var decoder = KeyDecoder()
-    /// The first line of the picture that is shown, where it is higher than the terminal.
+    /// The first visible line of a picture that is higher than the terminal.
     private var offset = 0
     private var notices: [(notice: Notice, until: Int64)] = []
     private var status = ""
     private var hasBegun = false
 
-    /// Often enough that seconds fall when they should, seldom enough to cost nothing.
+    /// Often enough to count seconds on time, seldom enough to be cheap.
     private static let frameMilliseconds: Int64 = 100
     private static let noticeMilliseconds: Int64 = 8000
 
@@ -44,7 +44,7 @@ final class TerminalDisplay: WatchDisplay {
         Output.write(Painter.begin)
     }
 
-    /// Where standard input is a terminal, its keys scroll.
+    /// Makes keys scroll if standard input is a terminal.
     private func readKeys(on loop: EventLoop, _ watch: Watch) throws(UVError) {
         terminal = RawTerminal(keepsSignals: true)
         guard let terminal else { return }
@@ -70,7 +70,7 @@ final class TerminalDisplay: WatchDisplay {
         draw(watch)
     }
 
-    /// Ctrl-Z: the shell gets its screen, and its cursor, back for the meantime.
+    /// Ctrl-Z: restores the shell's screen and cursor until the program continues.
     private func suspend() {
         Output.write(Painter.end)
         terminal?.leave()

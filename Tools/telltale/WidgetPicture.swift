@@ -28,7 +28,7 @@ enum WidgetPicture {
         return text
     }
 
-    /// The first place of a surface that shows a family of a kind; `nil` where none does.
+    /// The first place of a surface that shows a family of a kind; `nil` if none does.
     static func scene(of definition: WidgetKind, _ family: WidgetFamily, on surface: Surface) -> WidgetScene? {
         var traits = Traits()
         if let situation = definition.relevance?.situations.first {

@@ -7,8 +7,8 @@ import TelltaleModel
 
 /// Runs one widget of a kind without a daemon: `telltale kinds run` of a kind of type widget.
 ///
-/// The lines are `timeline` with its tail, `reload`, `end`, and `after` with a duration. What is shown now and later is told
-/// before the first line and after each: as the views of one surface, with the widget's own configuration.
+/// The lines are `timeline` with its tail, `reload`, `end`, and `after` with a duration. The present and later views
+/// are printed before the first line and after each: those of one surface, with the widget's own configuration.
 struct WidgetTrial {
     private let kind: Kind
     private let definition: WidgetKind
@@ -24,7 +24,7 @@ struct WidgetTrial {
     var complaint: String?
 
     /// - Parameter now: The time at which the trial begins; `after` moves it.
-    /// - Returns: `nil` for a kind of which no configuration is recommended, although it has parameters.
+    /// - Returns: `nil` for a kind with parameters but without a recommended configuration.
     init?(_ kind: Kind, _ definition: WidgetKind, surface: Surface, json: Bool, at now: Timestamp) {
         guard let id = definition.instances.first, let key = Key(kind: kind.name, id: id),
             let configuration = definition.configuration(ofID: id)

@@ -6,15 +6,15 @@ import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
-/// A click on an item of a bar.
+/// Performs a click on an item of a bar.
 struct BarClick {
     let selection: BarSelection
     let opener: String
 
     static let usualOpener = "xdg-open"
 
-    /// - Parameter shown: The item that the click was for; without one it is the first that there is now.
-    /// - Throws: An exit code; the reason was told on standard error.
+    /// - Parameter shown: The clicked item; `nil` = the present first item.
+    /// - Throws: An exit code; the reason was printed on standard error.
     func perform(_ pattern: TelltaleModel.Pattern, shown: BarMemory.Item?) throws {
         let item = try shown ?? first(of: pattern)
         switch item.action {
@@ -23,7 +23,7 @@ struct BarClick {
         case .press?: _ = try selection.daemon.ask(.press(item.key, eid: nil), account: selection.who.account)
         case .set(let value)?:
             var command = TelltaleWire.SetCommand(key: item.key, value: value)
-            // The row that the click was for is still the current one, or nothing happens.
+            // Nothing happens unless the clicked row is still the current one.
             command.seenRev = item.rev
             _ = try selection.daemon.ask(.set(command), account: selection.who.account)
         }

@@ -58,7 +58,7 @@ struct BarSelection: ParsableArguments {
         return words
     }
 
-    /// The item that a bar of these options shows, for a click that cannot carry it.
+    /// The memory of the item shown by a bar with these options, for a click that cannot name it.
     ///
     /// - Parameter isOnce: Whether the bar starts the program for each block.
     func memory(of pattern: TelltaleModel.Pattern, isOnce: Bool) -> BarMemory? {
@@ -81,11 +81,11 @@ struct BarShowCommand: ParsableCommand {
 
     func run() throws {
         let isOnce = once || !bar.isStreaming
-        // Both are given no more than that there was a click.
+        // Both bars report only that there was a click.
         let memory =
             bar == .waybar && !isOnce || bar == .i3blocks && once ? selection.memory(of: pattern, isOnce: once) : nil
         if once, bar == .i3blocks, Output.environment("BLOCK_BUTTON") == "1" {
-            // A click without an effect is told on standard error, and the block is shown all the same.
+            // A failed click is reported on standard error, and the block is still shown.
             try? BarClick(selection: selection, opener: BarClick.usualOpener).perform(pattern, shown: memory?.item())
         }
         let display = BarDisplay(bar, isOnce: isOnce, click: selection.click, memory: memory)

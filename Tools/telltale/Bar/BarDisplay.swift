@@ -21,7 +21,7 @@ final class BarDisplay: WatchDisplay {
     private var items: [BarItem] = []
     private var last = ""
 
-    /// Seconds fall when they should, and a burst of changes is one block.
+    /// Short enough to count seconds on time, long enough to show a burst of changes as one block.
     private static let frameMilliseconds: Int64 = 200
 
     /// This program, for the commands of clicks.
@@ -29,7 +29,7 @@ final class BarDisplay: WatchDisplay {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }
 
-    /// - Parameter memory: Keeps the first item for a click that cannot carry it.
+    /// - Parameter memory: Stores the first item for a click that cannot name it.
     init(_ format: BarFormat, isOnce: Bool, click: BarFormat.Click, memory: BarMemory?) {
         (self.format, self.isOnce, self.click, self.memory) = (format, isOnce, click, memory)
     }
@@ -38,7 +38,7 @@ final class BarDisplay: WatchDisplay {
         guard !isOnce else { return }
         timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
         timer?.scheduleRepeating(everyMilliseconds: Self.frameMilliseconds)
-        // i3blocks gives its clicks there.
+        // i3blocks writes clicks to standard input.
         guard format == .i3blocks, isatty(STDIN_FILENO) == 0 else { return }
         input = try StandardInput(on: loop) { [unowned self] bytes in clicked(bytes) }
     }
@@ -66,7 +66,7 @@ final class BarDisplay: WatchDisplay {
     private func draw(_ watch: Watch) {
         guard isLive, isConnected else { return }
         items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }, at: watch.now)
-        // Before it is seen, so that no click comes first.
+        // Before the block is shown, so that no click comes first.
         memory?.remember(items.first)
         write()
     }
@@ -83,13 +83,13 @@ final class BarDisplay: WatchDisplay {
     private func clicked(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         typed += bytes
-        // A line of i3blocks is short.
+        // Lines of i3blocks are short.
         if typed.count > 65_536 { typed = [] }
         performClicks()
         input?.readOn()
     }
 
-    /// Each is for the item that is shown, so none is performed before there is one.
+    /// A click is for the item shown, so none is performed before there is one.
     private func performClicks() {
         while isLive, let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(typed[..<end])
@@ -104,7 +104,7 @@ final class BarDisplay: WatchDisplay {
         process.executableURL = URL(filePath: words[0])
         process.arguments = Array(words.dropFirst())
         process.standardInput = FileHandle.nullDevice
-        // Standard output is the bar's.
+        // Standard output belongs to the bar.
         process.standardOutput = FileHandle.nullDevice
         do { try process.run() } catch { complain("telltale: \(error.localizedDescription)".harmless) }
     }

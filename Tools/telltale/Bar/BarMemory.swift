@@ -5,10 +5,10 @@ import Glibc
 import TelltaleModel
 import ToolSupport
 
-/// The first item of a bar, as it is shown, for a click that another process performs: waybar starts a command of the user's
-/// configuration, which says nothing of the item.
+/// Stores the first item that a bar shows, for clicks performed by another process: waybar starts a command from the
+/// user's configuration, which does not name the item.
 ///
-/// A file in `$XDG_RUNTIME_DIR/telltale`, which belongs to the user alone and ends with the session.
+/// Uses a file in `$XDG_RUNTIME_DIR/telltale`, which only the user can read and which ends with the session.
 final class BarMemory {
     /// The item of a click.
     struct Item {
@@ -26,8 +26,8 @@ final class BarMemory {
     private static let byteCountLimit = 65_536
 
     /// - Parameters:
-    ///   - words: What tells this bar from others.
-    ///   - isOnce: Whether the program ends with each block, so that what it has shown outlives it.
+    ///   - words: Words that distinguish this bar from others.
+    ///   - isOnce: Whether the program ends after each block, so that the file must outlive it.
     /// - Returns: `nil` without a folder for such files.
     init?(_ words: [String], isOnce: Bool) {
         guard let folder = Output.variable("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
@@ -37,7 +37,7 @@ final class BarMemory {
         self.isOnce = isOnce
     }
 
-    /// A folder that cannot be written to leaves clicks to the current row.
+    /// If the folder cannot be written to, clicks apply to the current row.
     func remember(_ item: BarItem?) {
         guard
             !isWritten || !file.exists || item?.key != last?.key || item?.rev != last?.rev
@@ -60,7 +60,7 @@ final class BarMemory {
         try? file.replace(with: Array("\(JSON.object(object))\n".utf8), mode: 0o600)
     }
 
-    /// Another bar with the same words, of a second screen or after a reload, keeps what it has written.
+    /// Another bar with the same words, on a second screen or after a reload, keeps its own item.
     func forget() {
         guard let lock = try? file.lock() else { return }
         if content()?["pid"]?.integer == Int64(getpid()) { _ = try? file.remove() }
@@ -72,7 +72,7 @@ final class BarMemory {
         return try? JSONParser().parse(bytes.span)
     }
 
-    /// The item that the bar shows; `nil` where no bar runs, or it shows nothing.
+    /// The item that the bar shows; `nil` if no bar runs, or if it shows nothing.
     func item() -> Item? {
         guard let json = content(), isOnce || Self.isRunning(json["pid"]?.integer),
             let key = json["key"]?.string.flatMap({ Key($0) })

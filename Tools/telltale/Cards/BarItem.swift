@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-/// A row as an item of a status bar: a few words, and what is told when the pointer rests on it.
+/// A row as an item of a status bar: a few words, and a tooltip.
 public struct BarItem: Hashable, Sendable {
     /// The effect of a click.
     public enum Action: Hashable, Sendable {
@@ -8,24 +8,24 @@ public struct BarItem: Hashable, Sendable {
     }
 
     public var key: String
-    /// Symbols and words, without what a terminal would obey.
+    /// Symbols and words, without control characters.
     public var text: String
     public var detail: String
     /// `active`, `stale`, `ended` or `pending`; of a control `on`, `off`, `unknown`, `idle`, `performing` or
     /// `unavailable`.
     public var status: String
-    /// Of the progress, where it has one.
+    /// The progress in percent, if any.
     public var percentage: Int?
-    /// The deep link, where it has one that may be opened.
+    /// The deep link, if there is one that may be opened.
     public var url: String?
-    /// Of the row. A click names it, so that one on an old row does nothing.
+    /// The row's `rev`. A click sends it, so that a click on an old row does nothing.
     public var rev: Int64?
-    /// `nil` where a click has no meaning, as with a control that nobody serves.
+    /// `nil` if a click has no effect, as on a control that nobody serves.
     public var action: Action?
 
     public var isDim: Bool { ["stale", "ended", "unavailable", "unknown"].contains(status) }
 
-    /// The items of a bar, in the order in which the rows are to be drawn, controls behind.
+    /// The items of a bar, in the order of the rows, controls last.
     public static func items(_ cards: [Card], at now: Timestamp) -> [BarItem] {
         cards.sorted { ($0.isControl ? 1 : 0, $0.order, $0.key) < ($1.isControl ? 1 : 0, $1.order, $1.key) }
             .map { BarItem($0, at: now) }.filter { !$0.text.isEmpty }
@@ -69,8 +69,8 @@ public struct BarItem: Hashable, Sendable {
         action = url == nil ? nil : .open
     }
 
-    /// Whether the link begins with a scheme that opens a page, a call or a message: those of the board. A link is a text
-    /// of a kind's author and of producers, and other schemes start programs.
+    /// Whether the link has a scheme that the board allows too: one that opens a page, a call or a message. Other
+    /// schemes could start programs, and links come from kinds and producers.
     public static func mayBeOpened(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         return ["https", "http", "tel", "sms", "mailto"].contains(url[..<colon].lowercased())

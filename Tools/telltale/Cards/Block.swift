@@ -14,7 +14,7 @@ public struct Block: Hashable, Sendable {
         self.init(lines, width: lines.map(\.width).max() ?? 0)
     }
 
-    /// Blocks from left to right, their tops in one line.
+    /// Blocks from left to right, aligned at the top.
     public static func beside(_ blocks: [Block], gap: Int = 1) -> Block {
         let height = blocks.map(\.height).max() ?? 0
         var lines: [Line] = []
@@ -29,7 +29,7 @@ public struct Block: Hashable, Sendable {
         return Block(lines)
     }
 
-    /// Blocks from top to bottom, their left sides in one line.
+    /// Blocks from top to bottom, aligned at the left.
     public static func above(_ blocks: [Block], gap: Int = 0) -> Block {
         let width = blocks.map(\.width).max() ?? 0
         var lines: [Line] = []
@@ -40,7 +40,7 @@ public struct Block: Hashable, Sendable {
         return Block(lines, width: width)
     }
 
-    /// The blocks side by side, as many in a line as fit into `width`.
+    /// The blocks side by side, wrapped at `width`.
     static func flowing(_ blocks: [Block], width: Int, gap: Int = 1) -> Block {
         var rows: [[Block]] = []
         var used = 0
@@ -85,7 +85,7 @@ public struct Block: Hashable, Sendable {
         }
     }
 
-    /// With a line around it, which may carry a title, and below a foot and what stands in the corner.
+    /// Adds a frame, with an optional title above, and an optional foot and corner text below.
     func framed(
         _ frame: Frame, title: Line = Line(), ink: Ink = .dim, foot: Line = Line(), corner: Line = Line()
     ) -> Block {
@@ -123,19 +123,19 @@ public struct Block: Hashable, Sendable {
         return Block(framed, width: width + 2)
     }
 
-    /// At least so high, with empty lines below.
+    /// Pads it with empty lines below to at least this height.
     func filled(toHeight height: Int) -> Block {
         Block(lines + Array(repeating: Line(), count: max(0, height - lines.count)), width: width)
     }
 
-    /// The block cut to this height. The last line then says how much is missing.
+    /// Cuts the block to this height. The last line then says how much is missing.
     public func cut(toHeight height: Int) -> Block {
         guard lines.count > height, height > 0 else { return self }
         let hidden = lines.count - height + 1
         return Block(Array(lines.prefix(height - 1)) + [Line("… \(hidden) more lines", .dim)], width: width)
     }
 
-    /// As many lines as fit into a height, from an offset on; the offset is moved to where the last line fits.
+    /// The lines from `offset` on that fit into the height. `offset` is reduced if the block ends earlier.
     public func window(from offset: inout Int, height: Int) -> Block {
         offset = max(0, min(offset, lines.count - height))
         return Block(Array(lines[offset...].prefix(max(0, height))), width: width)

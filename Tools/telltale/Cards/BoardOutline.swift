@@ -1,6 +1,7 @@
 internal import TelltaleModel
 
-/// A board as operators see it, of rows of the full view: its places in their order, and the tiles of each stack below it.
+/// A board as operators see it, made of rows of the full view: its places in order, with the tiles of each stack below
+/// it.
 struct BoardOutline {
     private let name: String
     private let cards: [(card: Card, place: TilePlace)]
@@ -13,7 +14,7 @@ struct BoardOutline {
 
     private init(_ name: String, _ cards: [(card: Card, place: TilePlace)]) {
         self.name = name
-        // A stack, the tiles in it, and tiles of stacks that no row tells of at the end.
+        // Each stack with its tiles; at the end the tiles of stacks without a row.
         let orders = Dictionary(
             cards.filter(\.card.isStack).map { ($0.place.id, $0.place.order ?? .max) },
             uniquingKeysWith: { first, _ in first })

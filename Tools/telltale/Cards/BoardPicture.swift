@@ -1,16 +1,17 @@
 internal import TelltaleModel
 
-/// The board of a device: places in their order, of which each shows one tile.
+/// The board of a device: its places in order, each of which shows one tile.
 struct BoardPicture {
-    /// A tile by itself, or a stack, of which the tile on top is shown.
+    /// A single tile, or a stack, which shows its top tile.
     struct Place {
         var order: Int
-        /// By their positions.
+        /// Sorted by position.
         var tiles: [(card: Card, place: TilePlace)]
 
-        /// The tile that is shown, by its number in ``tiles``.
+        /// The index of the shown tile in ``tiles``.
         ///
-        /// Rows of one stack come one after another, so for a moment two say that they are on top: the newest one is right.
+        /// Rows of a stack arrive one after another, so for a moment two may claim to be on top. The newest one is
+        /// right.
         var top: Int {
             let claiming = tiles.indices.filter { tiles[$0].place.isTop }
             return claiming.max { (tiles[$0].card.rev ?? 0, $1) < (tiles[$1].card.rev ?? 0, $0) } ?? 0
@@ -20,15 +21,15 @@ struct BoardPicture {
     let name: String
     let places: [Place]
 
-    /// The boards that rows tell of, by name. Rows of other things are left out.
+    /// The boards in the rows, by name. Other rows are ignored.
     static func all(of cards: [Card], at now: Timestamp) -> [BoardPicture] {
         var boards: [String: [String: Place]] = [:]
         for card in cards {
             guard let tile = TilePlace(card, at: now), !card.isStack, let order = tile.order, order > 0,
-                // A suggestion is told ahead: until its time it has no picture, and no place.
+                // A suggestion is sent ahead: until its time it has no picture and no place.
                 !tile.isSuggested || card.hasPicture(at: now)
             else { continue }
-            // A `/` is in no id, so no tile has the name of a stack.
+            // Ids contain no `/`, so no tile can have the name of a stack.
             let name = tile.stack.map { "/\($0)" } ?? tile.id
             boards[tile.board, default: [:]][name, default: Place(order: order, tiles: [])].tiles.append((card, tile))
         }
@@ -65,7 +66,7 @@ struct BoardPicture {
         let cell: Int
         let height: Int
 
-        /// A small tile has at least so many columns; where they do not fit beside each other, they stand below.
+        /// The least columns of a small tile; tiles that do not fit side by side move to the next line.
         private static let narrowest = 14
 
         init(_ surface: Surface, width: Int) {
@@ -107,7 +108,7 @@ struct BoardPicture {
         return Block.placed(pieces)
     }
 
-    /// Where tiles stand that are laid line by line, each behind the one before it, at the first place with room.
+    /// The places of tiles that are laid out line by line, each after the one before it, at the first place with room.
     static func flow(_ spans: [(width: Int, height: Int)], columns: Int) -> [(column: Int, row: Int)] {
         var taken: Set<Int> = []
         var next = 0
@@ -133,7 +134,7 @@ struct BoardPicture {
             let card = place.tiles[place.top].card
             return card.inline(at: now)
         }
-        // A circle has at least eight columns; where four do not fit, fewer stand beside each other.
+        // A circle has at least eight columns. If four do not fit, fewer stand side by side.
         let columns = width < 17 ? 1 : width < 35 ? 2 : 4
         let cell = max(1, (width - (columns - 1)) / columns)
         let others = places.filter { family($0) != "accessoryInline" }
@@ -161,8 +162,8 @@ extension Card {
     /// A tile as its board shows it.
     ///
     /// - Parameters:
-    ///   - stack: The number of the shown tile in its stack, and how many there are; `nil` for a tile by itself.
-    ///   - height: In lines, with the frame; `nil` for as many as it takes.
+    ///   - stack: The number of the shown tile in its stack, and how many there are; `nil` for a single tile.
+    ///   - height: In lines, frame included; `nil` for as many as needed.
     fileprivate func tile(
         _ tile: TilePlace, stack: (shown: Int, count: Int)?, width: Int, height: Int?, at now: Timestamp
     ) -> Block {
@@ -191,7 +192,7 @@ extension Card {
         return isFaint(at: now) || tile.isUnavailable ? block.inked { $0.isDim = true } : block
     }
 
-    /// One dot for each tile of a stack; where they are many, numbers.
+    /// One dot for each tile of a stack; numbers if there are many.
     private static func dots(_ shown: Int, of count: Int, width: Int) -> Line {
         guard count + 6 <= width / 2 else { return Line("\(shown + 1)/\(count)", .dim) }
         var line = Line()

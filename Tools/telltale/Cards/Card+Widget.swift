@@ -1,6 +1,6 @@
 public import TelltaleModel
 
-// The row of a widget: a picture for now, and those that follow at their dates. No message brings the next one.
+// The row of a widget: the present picture, and later ones with their dates, which need no further message.
 extension Card {
     var isWidget: Bool { body["control"] == nil && (body["entries"]?.array != nil || body["source"]?.string != nil) }
 
@@ -11,7 +11,7 @@ extension Card {
 
     private func date(_ entry: JSON) -> Timestamp? { entry["date"]?.integer.map(Timestamp.init(milliseconds:)) }
 
-    /// The entry that is drawn: the last one whose date is not ahead.
+    /// The entry to draw: the last one whose date has come.
     private func shown(at now: Timestamp) -> JSON? {
         entries.last { date($0).map { $0 <= now } ?? false } ?? entries.first
     }
@@ -50,7 +50,7 @@ extension Card {
         return isFaint(at: now) ? line.inked { $0.isDim = true } : line
     }
 
-    /// The picture below each other, as a circle has room for it.
+    /// The parts of the picture below each other, as they fit into a circle.
     func roundLines(at now: Timestamp) -> [Line] { ViewParts(shown(at: now)?["view"], invalid: invalid).round(at: now) }
 
     /// The lines of the picture in `inner` columns.
@@ -64,7 +64,7 @@ extension Card {
             let texts = item.object?.compactMap(\.value.string) ?? [item.string ?? item.description]
             lines.append(Line("· " + texts.joined(separator: " "), parts.ink("list")))
         }
-        // W93: those that have no room here, and those that the row leaves out.
+        // W93: the entries without room here, and those that the row omits.
         let moreCount = max(0, list.count - Self.listLimit) + Int(clamping: max(0, view?["more"]?.integer ?? 0))
         if moreCount > 0 { lines.append(Line("and \(moreCount) more", .dim)) }
         if row["phase"] != nil { lines += content(of: entry) }

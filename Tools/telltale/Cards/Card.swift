@@ -1,10 +1,10 @@
 public import TelltaleModel
 
-/// A row to be drawn, as a subscription shows it.
+/// A row to draw, from a subscription.
 public struct Card: Hashable, Sendable {
     public var key: String
     public var body: JSONObject
-    /// Of the row; `nil` where it is not known.
+    /// The row's `rev`; `nil` if unknown.
     public var rev: Int64?
 
     public init(key: String, body: JSONObject, rev: Int64? = nil) {

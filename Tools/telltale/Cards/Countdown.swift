@@ -6,7 +6,7 @@ public enum Countdown {
     /// `4:07`, `1:02:09`, `3 d 4 h`; `0:00` when the date has passed.
     public static func text(until date: Timestamp, at now: Timestamp) -> String {
         let left = max(0, (date - now).count)
-        // The second that has begun counts whole, so that a timer of five minutes begins at 5:00.
+        // Rounds up to whole seconds, so that a timer of five minutes starts at 5:00.
         let seconds = left / 1000 + (left % 1000 > 0 ? 1 : 0)
         let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400)
         if days >= 2 { return "\(days) d \(hours % 24) h" }
@@ -19,7 +19,7 @@ public enum Countdown {
 
 /// A fraction as a bar, in eighths of a column.
 enum ProgressBar {
-    /// - Parameter segments: Parts that the bar is cut into; 1 for a plain one.
+    /// - Parameter segments: The number of segments; 1 for a plain bar.
     static func line(_ fraction: Double, width: Int, segments: Int = 1, ink: Ink = Ink(.green)) -> Line {
         let fraction = fraction.isFinite ? min(max(fraction, 0), 1) : 0
         let segments = min(max(1, segments), max(1, width / 3))

@@ -5,7 +5,7 @@ public enum Gallery {
     /// The previews beside each other, each under the name of its family.
     ///
     /// - Parameters:
-    ///   - previews: Rows as `GALLERY` tells them.
+    ///   - previews: Rows from `GALLERY`.
     ///   - width: The most columns to use.
     public static func draw(_ previews: [JSONObject], at now: Timestamp, width: Int) -> Block {
         let blocks = previews.map { preview -> Block in

@@ -12,7 +12,7 @@ public struct Ink: Hashable, Sendable {
         case cyan = 36
         case gray = 90
 
-        /// A `tint` of a view; `nil` for one that is not known.
+        /// Parses a view's `tint`; `nil` if it is unknown.
         init?(tint: String) {
             switch tint {
             case "red", "pink": self = .red
@@ -41,7 +41,7 @@ public struct Ink: Hashable, Sendable {
     public static let bold = Ink(bold: true)
     public static let dim = Ink(dim: true)
 
-    /// The terminal's code that begins it, or nothing.
+    /// The escape code that starts it, or an empty text.
     var code: String {
         var codes: [String] = []
         if isBold { codes.append("1") }
@@ -64,7 +64,7 @@ public struct Line: Hashable, Sendable {
 
     public init() {}
 
-    /// Text from elsewhere is made harmless: no control character of it reaches a terminal.
+    /// Removes control characters, because the text may come from outside.
     public init(_ text: String, _ ink: Ink = .plain) {
         append(text, ink)
     }
@@ -81,7 +81,7 @@ public struct Line: Hashable, Sendable {
         width += line.width
     }
 
-    /// Cut with an ellipsis where it is too long, filled with spaces where it is too short.
+    /// Cut with an ellipsis if it is too long, padded with spaces if it is too short.
     func fitted(to width: Int, centered: Bool = false) -> Line {
         if self.width > width { return cut(to: width) }
         let space = width - self.width
@@ -92,10 +92,10 @@ public struct Line: Hashable, Sendable {
         return line
     }
 
-    /// Its beginning, where it is longer.
+    /// Its beginning, if it is longer.
     public func cut(toWidth width: Int) -> Line { self.width > width ? cut(to: width) : self }
 
-    /// `self` at the left and `other` at the right; the left one is cut where both do not fit.
+    /// `self` at the left and `other` at the right; the left one is cut if both do not fit.
     func justified(with other: Line, to width: Int) -> Line {
         guard other.width > 0 else { return fitted(to: width) }
         let room = max(0, width - other.width - 1)

@@ -4,10 +4,10 @@ public struct Painter: Sendable {
 
     public init() {}
 
-    /// Takes over the screen; ``end`` gives it back.
+    /// Takes over the screen; ``end`` restores it.
     public static let begin = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     public static let end = "\(ending)"
-    /// The same for the handler of a signal, which may not make a text.
+    /// The same for a signal handler, which must not allocate.
     public static let ending: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
 
     /// The text that turns the last picture on the terminal into this one. Empty when nothing changed.
@@ -18,11 +18,11 @@ public struct Painter: Sendable {
         }
         if lines.count < shown.count { text += "\u{1B}[\(lines.count + 1);1H\u{1B}[J" }
         shown = lines
-        // A terminal that knows synchronised output shows the whole change at once; others ignore it.
+        // A terminal with synchronised output shows the whole change at once; others ignore the code.
         return text.isEmpty ? "" : "\u{1B}[?2026h\(text)\u{1B}[?2026l"
     }
 
-    /// The terminal was resized or written over: the next picture is drawn whole.
+    /// Call it after the terminal was resized or overwritten: the next picture is drawn completely.
     public mutating func forget() -> String {
         shown = []
         return "\u{1B}[2J"

@@ -1,8 +1,8 @@
 internal import TelltaleModel
 
 extension String {
-    /// The same for a terminal whose locale has no UTF-8, in as many columns: lines and marks are drawn with ASCII, symbols
-    /// are stars, and other characters of other people's texts are question marks.
+    /// The same for a terminal whose locale has no UTF-8, in as many columns: lines and marks become ASCII, symbols
+    /// become stars, and all other characters become question marks.
     public var inASCII: String {
         guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
         var text = ""
@@ -20,7 +20,7 @@ extension String {
         return text
     }
 
-    /// The same for JSON, which stays what it is: other characters are written as escapes.
+    /// The same for JSON text, which stays equivalent: other characters become escapes.
     public var escapedToASCII: String {
         guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
         var text = ""

@@ -7,14 +7,14 @@ public struct ScenarioWall: Hashable, Sendable {
         /// The account or the name of the screen.
         public var label: String
         public var cards: [Card]
-        /// Its connection is gone at the moment.
+        /// Whether its connection is lost at the moment.
         public var isAway: Bool
 
         public init(_ view: ViewName, label: String, cards: [Card], isAway: Bool) {
             (self.view, self.label, self.cards, self.isAway) = (view, label, cards, isAway)
         }
 
-        /// More than these find no room.
+        /// The most cards that have room.
         public static func cardLimit(_ view: ViewName) -> Int {
             switch view {
             case .full: 6

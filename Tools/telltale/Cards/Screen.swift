@@ -16,7 +16,7 @@ public struct Notice: Hashable, Sendable {
 /// Pure: the same rows at the same time are the same drawing.
 public enum Screen {
     /// - Parameters:
-    ///   - cards: In any order; they are drawn in the order that their rows tell, widgets and controls behind.
+    ///   - cards: In any order; they are drawn in the order of their rows, widgets and controls last.
     ///   - now: On the server's clock, which the dates in the rows are on.
     ///   - width: The most columns to use.
     ///   - label: At the top of the frame, beside the surface's name.
@@ -82,7 +82,7 @@ private struct Display {
     /// Activities and controls, and the boards below them.
     func content(of cards: [Card], _ boards: [BoardPicture], notices: [Notice], at now: Timestamp) -> Block {
         guard !boards.isEmpty else { return content(of: cards, notices: notices, at: now) }
-        // On a phone, a pad and a Mac something stands there without an activity too: an island, a menu bar.
+        // A phone, a tablet and a Mac show something without an activity too: an island, a menu bar.
         let isBare = cards.isEmpty && notices.isEmpty && ![.phone, .pad, .desktop].contains(surface)
         let pictures = boards.flatMap { board -> [Block] in
             let picture = board.draw(on: surface, width: width, at: now)
@@ -92,7 +92,7 @@ private struct Display {
         return Block([], width: width).joined(Block.above(others + pictures))
     }
 
-    /// - Parameter isWhole: Whether nothing stands below.
+    /// - Parameter isWhole: Whether nothing is drawn below.
     private func content(of cards: [Card], notices: [Notice], at now: Timestamp, isWhole: Bool = true) -> Block {
         let notes = notices.map(note)
         switch surface {
@@ -101,7 +101,7 @@ private struct Display {
             let below = widgets.isEmpty ? [] : [dashboard(widgets, at: now, columns: 3)]
             return Block.above([menuBar(cards.filter { !$0.isWidget }, at: now)] + notes + below)
         case .phone, .pad: return Block.above(island(cards, at: now) + notes + lockScreen(cards, at: now))
-        // The text of an alert stands at the bottom of a car's display, where it covers no card.
+        // A car's display shows the text of an alert at the bottom, where it covers no card.
         case .carplay:
             return Block.above([dashboard(cards, at: now, columns: 2).filled(toHeight: height - notes.count)] + notes)
         case .watch: return Block.above(notes + [dashboard(cards, at: now, columns: 1)])
@@ -123,7 +123,7 @@ private struct Display {
             Block.flowing(cards.map { $0.single(width: cardWidth, at: now) }, width: width))
     }
 
-    /// The menu bar's right end: compact for one app, minimal each for several; controls behind.
+    /// The menu bar's right end: compact for one app, minimal for several; controls last.
     private func menuBar(_ cards: [Card], at now: Timestamp) -> Block {
         var bar = Line()
         for card in cards {

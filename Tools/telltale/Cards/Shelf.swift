@@ -1,9 +1,9 @@
 public import TelltaleModel
 
-/// Which of very many activities a small display draws.
+/// Chooses which of many activities a small display draws.
 ///
-/// A card keeps its place, so that an eye can follow it, until it is gone or nothing has happened to it for long; then
-/// the newest that has no place yet takes it.
+/// A card keeps its place, so that the eye can follow it, until it is gone or has not changed for long. Then the newest
+/// card without a place takes it.
 public struct Shelf: Sendable {
     private struct Entry {
         var beganAt: Milliseconds
@@ -17,7 +17,7 @@ public struct Shelf: Sendable {
     private let patienceWhenOver: Milliseconds
 
     /// - Parameters:
-    ///   - patience: How long a card may stand still and keep its place.
+    ///   - patience: How long a card without changes keeps its place.
     ///   - patienceWhenOver: The same for one that has ended.
     public init(places: Int, patience: Milliseconds, patienceWhenOver: Milliseconds) {
         self.places = Array(repeating: nil, count: places)

@@ -1,7 +1,7 @@
-/// A character for the name of an SF Symbol, which terminals and web pages cannot draw.
+/// Characters in place of SF Symbols, which terminals and web pages cannot draw.
 public enum Symbols {
     public static func glyph(_ name: String) -> String {
-        // `cup.and.saucer.fill` and `cup.and.saucer` are one thing to us.
+        // `cup.and.saucer.fill` and `cup.and.saucer` are the same here.
         let base = name.replacing(".fill", with: "").replacing(".circle", with: "")
         return table[base] ?? table[base.split(separator: ".").first.map(String.init) ?? ""] ?? "●"
     }

@@ -1,29 +1,29 @@
 internal import TelltaleModel
 
-/// The place of a tile on its board at a moment, as its row tells it.
+/// The place of a tile on its board at a moment, computed from its row.
 ///
-/// The turns and the numbers whose date has come are taken in (Protocols/Widgets/boards.md): a screen turns its stacks without
-/// a message.
+/// Turns and order numbers whose date has come are applied (Protocols/Widgets/boards.md), because a screen turns its
+/// stacks without a message.
 struct TilePlace: Hashable, Sendable {
     let board: String
-    /// Of the tile, without its board.
+    /// The id of the tile, without its board.
     let id: String
-    /// The number of its place, from 1; 0 where a watch has no room for it now. `nil` where the row does not tell: of a tile
-    /// in a stack in the full view.
+    /// The number of its place, from 1; 0 if a watch has no room for it now. `nil` if the row does not say, as for a
+    /// tile in a stack in the full view.
     let order: Int?
     let family: String
     let stack: String?
     /// In its stack.
     let position: Int
-    /// Whether its stack shows it; `true` for a tile that is in none.
+    /// Whether its stack shows it; `true` for a tile outside a stack.
     let isTop: Bool
-    /// When another tile comes on top, or when this one does.
+    /// When this tile, or another one, comes on top next.
     let turnsAt: Timestamp?
     let pinned: Int?
     let isUnavailable: Bool
     let isSuggested: Bool
 
-    /// `nil` where the card is no tile. A stack has a row in the full view alone.
+    /// `nil` if the card is not a tile. A stack has a row only in the full view.
     init?(_ card: Card, at now: Timestamp) {
         guard card.key.utf8.first == UInt8(ascii: "@"), let slash = card.key.utf8.firstIndex(of: UInt8(ascii: "/")),
             card.row["widget"]?.string != nil || card.isStack
@@ -51,10 +51,10 @@ struct TilePlace: Hashable, Sendable {
 }
 
 extension Card {
-    /// The row of a stack, which the full view alone has.
+    /// Whether this is the row of a stack, which only the full view has.
     var isStack: Bool { row["state"]?.string == "stack" && row["smart"]?.bool != nil }
 
-    /// Where it stands on a board, in words: behind the picture of a tile in a line.
+    /// Its place on the board in words, which follow the picture of a tile in a line.
     func tileNote(_ place: TilePlace, at now: Timestamp) -> String {
         var words: [String] = []
         if let order = place.order { words.append(order == 0 ? "not shown now" : "place \(order)") }

@@ -49,7 +49,7 @@ struct ViewParts {
         guard let json else { return nil }
         switch json {
         case .null: return nil
-        // The room for a text of a widget that is not known yet.
+        // The space for a text of a widget that is not known yet.
         case .object(let object) where object["block"]?.integer != nil:
             return String(repeating: "░", count: Int(min(max(object["block"]?.integer ?? 0, 0), 24)))
         case .string(let text): return text.isEmpty ? nil : text
@@ -57,7 +57,7 @@ struct ViewParts {
         }
     }
 
-    /// `nil` where the room stays empty: the control does not exist, or the link leads nowhere.
+    /// `nil` if nothing is drawn: the control does not exist, or the link is empty.
     private static func button(_ json: JSON) -> Button? {
         if json["link"] != nil {
             let label = [json["symbol"]?.string.map { Symbols.glyph($0) }, text(json["title"])].compactMap(\.self)
@@ -78,7 +78,8 @@ struct ViewParts {
     /// Whether a part is drawn dimmed.
     func isDoubtful(_ part: String) -> Bool { doubtful.contains(part) }
 
-    /// How a part is drawn: dimmed, and not bold, which a terminal would show instead, while a tap is about to change it.
+    /// The style of a part. While a tap is about to change it, it is dimmed and not bold, because a terminal would show
+    /// bold instead.
     func ink(_ part: String, _ usual: Ink = .plain) -> Ink {
         isDoubtful(part) ? Ink(usual.color, dim: true) : usual
     }
@@ -136,7 +137,7 @@ struct ViewParts {
         return lines
     }
 
-    /// Beside each other as far as they fit, then below.
+    /// Side by side as far as they fit, then below.
     private func buttonRows(width: Int) -> [Line] {
         var rows: [Line] = []
         for button in buttons {

@@ -44,7 +44,7 @@ public struct Wall: Hashable, Sendable {
     }
 
     private static let watchWidth = 28
-    /// From here on all three stand in one row.
+    /// At this width, all three fit in one row.
     private static let wideWidth = 130
 
     /// At most `width` columns and `height` lines.

@@ -15,7 +15,7 @@ struct ClusterCommand: ParsableCommand {
         ])
 }
 
-/// `telltale cluster status`: each node by itself, whether it leads or not.
+/// `telltale cluster status`: each node, whether it leads or not.
 struct ClusterStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Roles, positions and lag of each node.",
@@ -27,12 +27,12 @@ struct ClusterStatusCommand: ParsableCommand {
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
-    /// A standby that is this many messages behind does not keep up.
+    /// A standby that lags by more messages than this does not keep up.
     private static let lagLimit: Int64 = 1_000
 
     private struct Node {
         var address: String
-        /// `nil` where it does not answer.
+        /// `nil` if it does not answer.
         var figures: JSONObject?
         var reason = ""
 
@@ -51,7 +51,7 @@ struct ClusterStatusCommand: ParsableCommand {
             let endpoint = waiting.removeFirst()
             guard asked.insert(endpoint).inserted else { continue }
             let node = ask(endpoint, configuration)
-            // --connect may name a node otherwise than it names itself.
+            // --connect may name a node by another address than its own.
             if node.cluster != nil, nodes.contains(where: { $0.cluster != nil && $0.name == node.name }) { continue }
             nodes.append(node)
             for peer in node.cluster?["nodes"]?.array ?? [] {
@@ -86,16 +86,16 @@ struct ClusterStatusCommand: ParsableCommand {
         return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
     }
 
-    /// What the engine does not let a node do.
+    /// The permissions that the engine denies a node.
     private static func denials(of node: Node) -> [String] {
         node.cluster?["engine"]?["denied"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Nodes that answer, and not at the address where they say that clients reach them.
+    /// Nodes that answer, but not at the address that they advertise to clients.
     private static func strays(_ nodes: [Node]) -> [(node: Node, advertised: String)] {
         let unreachable = Set(nodes.filter { $0.figures == nil }.map(\.address))
         var advertised: [String: String] = [:]
-        // The leader's word is the newest one.
+        // The leader's report is the newest one.
         for told in (nodes.filter { $0.role != "leader" } + nodes.filter { $0.role == "leader" }).compactMap(\.cluster)
         {
             for peer in (told["nodes"]?.array ?? []) + [told["leader"] ?? .null] {
@@ -137,7 +137,7 @@ struct ClusterStatusCommand: ParsableCommand {
         if let text = Self.mostAdvanced(nodes) { Output.text(text) }
     }
 
-    /// Where nobody leads: the folder that a restore should begin with, of the nodes that answer.
+    /// If nobody leads: the folder to restore from, among the nodes that answer.
     private static func mostAdvanced(_ nodes: [Node]) -> String? {
         guard !nodes.contains(where: { $0.role == "leader" }),
             let node = nodes.filter({ $0.number("position") != nil }).max(by: {

@@ -39,7 +39,7 @@ struct ClusterHandoverCommand: ParsableCommand {
             start = .now
             others = try nodes(client)
             var reply = try client.request(.handover(node: node))
-            // A standby that has just begun is heard within a lease.
+            // The leader hears of a standby that has just started within a lease.
             while reply.line["code"] == "unavailable", ContinuousClock.now - start < Self.lease {
                 usleep(100_000)
                 others = try nodes(client)

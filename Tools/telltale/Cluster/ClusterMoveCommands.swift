@@ -95,7 +95,7 @@ private enum ClusterMoveReport {
     ) throws {
         do {
             let engine = try engine.place()
-            // Opening would make the folder.
+            // Opening it would create the folder.
             _ = try JournalInspector(path)
             var options = SQLiteJournal.Options()
             options.sync = sync

@@ -26,7 +26,7 @@ final class ClusterMover {
             direction, of: journal, cluster: options.cluster, node: options.node, release: Release.version,
             instance: generator.next(), wall: .ofThisMachine, at: Self.now)
         loop = try EventLoop()
-        // Where the epochs differ, the move says so in its own words.
+        // If the epochs differ, the move reports that in its own words.
         log = try options.open(epoch: nil, on: loop)
         self.progress = progress
     }

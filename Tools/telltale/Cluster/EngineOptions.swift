@@ -48,7 +48,7 @@ struct EngineOptions: ParsableArguments {
         "\(option) is to be 1 to 32 letters, digits, - and _."
     }
 
-    /// The options, and what the configuration file has of those that are not given.
+    /// The options, completed from the configuration file.
     func place() throws(HistoryMove.Refusal) -> EnginePlace {
         let file = try config.map(ConfigurationFile.init(path:))
         func name(_ option: String, _ value: String?) throws(HistoryMove.Refusal) -> String {

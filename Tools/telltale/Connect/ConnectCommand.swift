@@ -21,7 +21,7 @@ struct ConnectCommand: ParsableCommand {
               echo 'LIST coffee-order/*' | telltale connect
             """)
 
-    /// A session by hand stays with one server: of several, the one that serves now.
+    /// An interactive session stays with one server: the one that serves now.
     private func serving(_ endpoints: EndpointList, _ configuration: ClientConfiguration) throws -> Endpoint {
         guard endpoints.endpoints.count > 1 else { return endpoints.first }
         do throws(ClientFailure) {

@@ -29,24 +29,24 @@ final class ConnectSession {
     /// The beginning of a line whose end has not come.
     private var incoming: [UInt8] = []
     private var isGreeted = false
-    /// Of what was piped in.
+    /// Whether the piped input ended in a line end.
     private var endsInLine = true
-    /// The daemon is expected to close: the input has ended, or said BYE.
+    /// Whether the daemon is expected to close, because the input has ended or contained BYE.
     private var isLeaving = false
     private var hasFailed = false
     private var outcome: ExitCode?
     /// Requests without a reply, in the order of their replies.
     private var pending: [Origin] = []
 
-    /// Where a request comes from. Answers to questions of this program are not shown.
+    /// The origin of a request. Answers to this program's own requests are not shown.
     private enum Origin {
         case user, hello, kinds, size, keys
     }
 
     private static let connectMilliseconds: Int64 = 10_000
-    /// A line of the daemon that is longer is none of the protocol.
+    /// The longest line accepted from the daemon.
     private static let lineByteCount = 1 << 20
-    /// More keys than this are not asked for, because the answer has all of their rows.
+    /// With more keys than this, they are not requested, because the answer contains all of their rows.
     private static let keyLimit = 10_000
 
     init(to endpoint: Endpoint, tls: ClientTLS?, hello: Hello?) throws(UVError) {
@@ -161,7 +161,7 @@ final class ConnectSession {
         }
     }
 
-    /// The line as it is printed, with its end; empty where it is not.
+    /// The line as printed, with its line end; empty if it is not printed.
     private func shown(_ bytes: [UInt8]) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         let line = try? ServerLine(bytes.span, parser: JSONParser())
@@ -178,7 +178,7 @@ final class ConnectSession {
     }
 
     private func printed(_ text: String, verb: String = "") -> String {
-        // Any terminal obeys its control characters, one without a prompt too.
+        // A terminal obeys control characters even without a prompt.
         guard Output.isTerminal else { return text + "\n" }
         let harmless = Output.shown(text)
         let code = verb == "ERR" ? "31" : verb == "OK" || verb == "PONG" ? "32" : "36"
@@ -207,7 +207,7 @@ final class ConnectSession {
             return false
         case .hello:
             if line.verb == "ERR" { hasFailed = true }
-            // On a terminal it tells for whom the connection speaks.
+            // On a terminal this answer is shown, because it names the principal.
             return prompt == nil && line.verb != "ERR"
         case .size:
             let entities = line.tail?["entities"]?.integer ?? .max
@@ -225,7 +225,7 @@ final class ConnectSession {
         isGreeted = true
         timer?.cancel()
         if var hello {
-            // A daemon that wants no token gets none.
+            // A daemon that requires no token gets none.
             if line["auth"] == "none" { hello.token = nil }
             ask(.hello(hello), .hello)
         }
@@ -261,7 +261,7 @@ final class ConnectSession {
         let words = line.split(separator: " ")
         guard let verb = words.first, !verb.hasPrefix("#") else { return }
         for word in words where Key(String(word)) != nil { prompt?.completion.keys.insert(String(word)) }
-        // Its answer is the end of the connection.
+        // The answer to BYE is the end of the connection.
         if verb.uppercased() == Verb.bye.rawValue { isLeaving = true } else { pending.append(.user) }
         send(Array((line + "\n").utf8))
     }

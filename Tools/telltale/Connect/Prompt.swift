@@ -4,7 +4,7 @@ import Glibc
 import TelltaleModel
 import ToolSupport
 
-/// The prompt of `telltale connect` on a terminal: an editor, its completion, and the lines that come above it.
+/// The prompt of `telltale connect` on a terminal: an editor, its completion, and the lines written above it.
 final class Prompt {
     enum Outcome {
         case entered(String)
@@ -14,15 +14,15 @@ final class Prompt {
     }
 
     var completion = LineCompletion()
-    /// Whether the daemon has so few keys that all of a kind may be asked for.
+    /// Whether the daemon has so few keys that those of a kind may be requested.
     var mayAskForKeys = false
 
     private let terminal = RawTerminal(keepsSignals: false)
     private var editor = LineEditor(prompt: "> ", history: PromptHistory.read())
     private var isOpen = false
-    /// Kinds whose keys were asked for.
+    /// Kinds whose keys were requested.
     private var askedKinds: Set<String> = []
-    /// The line for which keys were asked.
+    /// The line for which keys were requested.
     private var waiting: String?
 
     private static let candidateLimit = 60
@@ -57,7 +57,7 @@ final class Prompt {
             switch outcome {
             case .edited: break
             case .entered(let line):
-                // It stays above, as it was typed.
+                // The line stays above, as it was typed.
                 Output.write("\(LineEditor.erased)> \(line)\n")
                 outcomes.append(.entered(line))
             case .completionWanted: if let kind = complete(mayAsk: true) { outcomes.append(.keysWanted(kind: kind)) }
@@ -71,7 +71,7 @@ final class Prompt {
         return outcomes
     }
 
-    /// The keys that were asked for are in ``completion``.
+    /// Called when the requested keys are in ``completion``.
     func keysCame() {
         guard waiting == editor.beforeCursor else { return }
         waiting = nil

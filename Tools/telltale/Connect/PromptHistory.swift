@@ -11,7 +11,7 @@ enum PromptHistory {
         return Output.environment("HOME").map { $0 + "/.local/state/telltale/history" }
     }
 
-    /// Far more than the lines that are kept.
+    /// Far more than the kept lines need.
     private static let byteCountLimit = 16 << 20
 
     static func read() -> [String] {
@@ -19,7 +19,7 @@ enum PromptHistory {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0).harmless }
     }
 
-    /// Keeps the newest lines. A line with a token is not kept. Without a place to write to, nothing is.
+    /// Keeps the newest lines. A line with a token is dropped. If there is no place to write to, nothing is kept.
     static func write(_ lines: [String]) {
         guard let file else { return }
         let kept = lines.suffix(LineEditor.historyLimit).filter { !holdsSecret($0) }

@@ -1,24 +1,24 @@
 import Glibc
 
-/// The terminal of standard input, for reading single keys. It is given back by ``leave()``.
+/// The terminal of standard input, for reading single keys. Restored by ``leave()``.
 final class RawTerminal {
     private var before = termios()
     private let keepsSignals: Bool
     private var isEntered = false
 
     /// - Parameter keepsSignals: Whether ctrl-C and ctrl-Z stay signals; otherwise they are keys.
-    /// - Returns: `nil` where standard input is no terminal, or that of another job, which would be stopped by reading it.
+    /// - Returns: `nil` if standard input is not a terminal, or if this is a background job, which reading would stop.
     init?(keepsSignals: Bool) {
         self.keepsSignals = keepsSignals
         guard unsafe tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
-        // A terminal that does not control this process has no jobs.
+        // A terminal that is not the controlling one has no jobs.
         let job = tcgetpgrp(STDIN_FILENO)
         guard job < 0 || job == getpgrp() else { return nil }
     }
 
     deinit { leave() }
 
-    /// Each key at once, and unseen.
+    /// Delivers each key immediately, without echo.
     func enter() {
         guard !isEntered else { return }
         var own = before

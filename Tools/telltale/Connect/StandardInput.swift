@@ -4,16 +4,17 @@ import TelltaleEventLoop
 
 /// Standard input for a loop, whatever it is: a terminal, a pipe, a file.
 ///
-/// A thread of its own reads, because a file cannot be waited for. It reads on when the owner has taken a piece, so a large
-/// file is in memory by the piece.
+/// A separate thread reads, because a loop cannot wait for a file. It continues when the owner has taken a piece, so
+/// only one piece of a large file is in memory.
 final class StandardInput {
     private let mailbox: Mailbox<[UInt8]>
-    /// It begins at 0, because one that is freed below its first value ends the program.
+    /// Starts at 0, because releasing a semaphore below its first value crashes.
     private let permits = DispatchSemaphore(value: 0)
 
     private static let pieceByteCount = 65_536
 
-    /// - Parameter onPiece: Is given each piece, an empty one at the end. The next one comes after ``readOn()``.
+    /// - Parameter onPiece: Called with each piece, and with an empty one at the end. The next one comes after
+    ///   ``readOn()``.
     init(on loop: EventLoop, onPiece: @escaping ([UInt8]) -> Void) throws(UVError) {
         mailbox = try Mailbox(on: loop) { pieces in for piece in pieces { onPiece(piece) } }
         let (sender, permits) = (mailbox.sender, permits)

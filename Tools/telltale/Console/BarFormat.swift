@@ -21,9 +21,10 @@ public enum BarFormat: String, CaseIterable, Sendable {
             (self.program, self.view, self.options) = (program, view, options)
         }
 
-        /// A toggle's names the value and the row that were shown. A daemon with a newer row refuses it.
+        /// For a toggle it contains the value and the `rev` that were shown, so that a daemon with a newer row refuses
+        /// it.
         ///
-        /// - Returns: `nil` where a click does nothing.
+        /// - Returns: `nil` if a click does nothing.
         public func command(for item: BarItem) -> [String]? {
             switch item.action {
             case nil: nil
@@ -38,14 +39,14 @@ public enum BarFormat: String, CaseIterable, Sendable {
     private static let dim = "#888888"
     private static let separator = "  "
 
-    /// Whether the program runs on and writes a new block for each change; xbar starts it each time.
+    /// Whether the program keeps running and writes a block for each change; xbar starts it each time.
     public var isStreaming: Bool { self != .xbar }
 
     /// The block of the items, with its line end.
     ///
     /// - Parameters:
     ///   - isConnected: Whether the items are current; otherwise they are drawn dim.
-    ///   - once: The block is the only one: i3blocks then reads three lines.
+    ///   - once: Whether this is the only block: i3blocks then reads three lines.
     public func block(_ items: [BarItem], isConnected: Bool, once: Bool = false, click: Click) -> String {
         switch self {
         case .waybar: Self.waybar(items, isConnected) + "\n"
@@ -56,8 +57,8 @@ public enum BarFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Replaces scalars, and not characters: a mark that combines with a sign makes another character of it, and the same
-    /// sign to a bar.
+    /// Replaces scalars, not characters: with a combining mark, a sign is another character to Swift, but still the
+    /// same sign to a bar.
     private static func escaped(_ text: String, _ replacements: [Unicode.Scalar: String]) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -100,7 +101,7 @@ public enum BarFormat: String, CaseIterable, Sendable {
         object["full_text"] = .string(joined(items))
         object["short_text"] = .string(items.first?.text ?? "")
         if !isConnected || items.first?.isDim == true { object["color"] = .string(dim) }
-        // Whatever the block is configured for.
+        // Overrides the block's configuration.
         object["markup"] = "none"
         return JSON.object(object).description.harmlessJSON
     }
@@ -118,7 +119,7 @@ public enum BarFormat: String, CaseIterable, Sendable {
             var text = untagged(item.text)
             if !isConnected || item.isDim { text = "%{F\(dim)}\(text)%{F-}" }
             guard let words = click.command(for: item) else { return text }
-            // It ends at the first colon that is not escaped.
+            // The command ends at the first unescaped colon.
             let command = escaped(shell(words), ["\\": "\\\\", ":": "\\:"])
             return "%{A1:\(command):}\(text)%{A}"
         }.joined(separator: separator)
@@ -169,7 +170,7 @@ public enum BarFormat: String, CaseIterable, Sendable {
         return scalars.first == "-" ? "–" + String(scalars.dropFirst()) : String(scalars)
     }
 
-    /// `nil` where a word cannot be written as a parameter.
+    /// `nil` if a word cannot be written as a parameter.
     private static func parameters(of item: BarItem, _ click: Click, isSwiftBar: Bool) -> String? {
         if item.action == .open, let url = item.url { return "href=\"\(percentEncoded(url))\"" }
         guard let words = click.command(for: item),

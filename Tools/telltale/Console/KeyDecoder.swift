@@ -9,7 +9,7 @@ public struct KeyDecoder: Sendable {
 
     private enum State {
         case ground, escape, sequence, single
-        /// The bytes of a character whose rest is yet to come.
+        /// The beginning of a character whose rest has not arrived.
         case character(missing: Int)
     }
 
@@ -18,7 +18,7 @@ public struct KeyDecoder: Sendable {
 
     public init() {}
 
-    /// - Returns: `nil` where a key is not complete, or has no meaning.
+    /// - Returns: `nil` if the key is incomplete or unknown.
     public mutating func take(_ byte: UInt8) -> Key? {
         switch state {
         case .ground: return ground(byte)
@@ -43,7 +43,7 @@ public struct KeyDecoder: Sendable {
             // Parameters, then the byte that ends it.
             guard (0x40...0x7E).contains(byte) else {
                 bytes.append(byte)
-                // Longer than any that has a meaning.
+                // Longer than any known sequence.
                 if bytes.count > 16 { state = .ground }
                 return nil
             }

@@ -5,16 +5,16 @@ internal import TelltaleWire
 public struct LineCompletion: Sendable {
     /// The names of the kinds that the daemon has.
     public var kinds: [String] = []
-    /// Keys that are known.
+    /// The known keys.
     public var keys: Set<String> = []
 
     public init() {}
 
-    /// An answer: what may take the place of the text from ``start`` to the cursor.
+    /// The completions of the text from ``start`` to the cursor.
     public struct Answer: Hashable, Sendable {
         /// In characters from the beginning of the line.
         public var start: Int
-        /// Sorted, without doubles.
+        /// Sorted, without duplicates.
         public var words: [String]
 
         /// The longest beginning that all words share.
@@ -24,7 +24,7 @@ public struct LineCompletion: Sendable {
             return shared
         }
 
-        /// The text that completes the word, with a blank behind where nothing can follow in it.
+        /// The text that completes the word, with a blank after it if the word is finished.
         public var insertion: String {
             guard words.count == 1, let last = common.last, last != "=", last != "/" else { return common }
             return common + " "
@@ -37,7 +37,7 @@ public struct LineCompletion: Sendable {
         let word = words.last ?? ""
         let start = text.count - word.count
         let before = words.dropLast()
-        // Behind the beginning of a JSON tail there is nothing to complete.
+        // Inside a JSON tail there is nothing to complete.
         guard !before.contains(where: { $0.hasPrefix("{") }), !word.hasPrefix("{") else {
             return Answer(start: start, words: [])
         }
@@ -55,7 +55,7 @@ public struct LineCompletion: Sendable {
         return Answer(start: start, words: candidates(verb, word, behind: Array(before.dropFirst())))
     }
 
-    /// The kind whose keys would be of use at the cursor; `nil` where no key is due.
+    /// The kind whose keys could complete the line at the cursor; `nil` if no key is expected there.
     public func kindOfWantedKeys(in text: String) -> String? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count > 1, let word = words.last, let slash = word.firstIndex(of: "/"), !word.contains("="),
@@ -75,7 +75,7 @@ public struct LineCompletion: Sendable {
             case .pattern: candidates += keysOrKinds(word) + kinds.map { "\($0)/*" } + ["*"]
             }
         }
-        // The word without a name comes first, and a key is told from an attribute by its slash.
+        // The word without a name comes first, and a slash distinguishes a key from an attribute.
         if candidates.isEmpty || !word.isEmpty || verb.positional?.isRequired != true {
             let used = Set(words.compactMap { $0.split(separator: "=").first.map { String($0) } })
             let names = verb.verb == .trait ? TraitName.allCases.map(\.rawValue) : verb.attributes.map(\.text) + ["id"]

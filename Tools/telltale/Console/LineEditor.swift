@@ -2,8 +2,8 @@ internal import TelltaleModel
 
 /// A line that a person edits at a prompt: bytes of keys in, outcomes and a drawing out.
 ///
-/// Pure: the owner reads the terminal, which gives each key at once and unseen, and writes what ``drawn(width:)`` says.
-/// Keys are those of emacs, as in shells: ctrl-A, E, B, F, H, D, K, U, W, L, P, N, alt-B, alt-F, and the arrow keys.
+/// Pure: the owner reads the terminal in raw mode, and writes what ``drawn(width:)`` returns. Keys are those of emacs,
+/// as in shells: ctrl-A, E, B, F, H, D, K, U, W, L, P, N, alt-B, alt-F, and the arrow keys.
 public struct LineEditor: Sendable {
     public enum Outcome: Hashable, Sendable {
         /// The line or the cursor changed.
@@ -14,7 +14,7 @@ public struct LineEditor: Sendable {
         case completionWanted
         /// Ctrl-L.
         case redrawWanted
-        /// Ctrl-C: the line is empty again. `wasEmpty` tells whether it was before.
+        /// Ctrl-C: the line is empty again. `wasEmpty`: whether it was empty before.
         case interrupted(wasEmpty: Bool)
         /// Ctrl-D in an empty line.
         case ended
@@ -31,11 +31,11 @@ public struct LineEditor: Sendable {
 
     /// The place in the history that is shown; its count for the line that is being written.
     private var place: Int
-    /// The line that was being written before the history was looked at.
+    /// The line that was being edited before the history was opened.
     private var draft: [Character] = []
     private var decoder = KeyDecoder()
 
-    /// The newest lines are kept.
+    /// The number of newest lines to keep.
     public static let historyLimit = 1_000
 
     public init(prompt: String, history: [String] = []) {
@@ -105,7 +105,7 @@ public struct LineEditor: Sendable {
     }
 
     private mutating func enter() -> Outcome {
-        // A completed word has a blank behind it.
+        // A completed word has a blank after it.
         let line = String(text[..<(text.lastIndex { $0 != " " }.map { $0 + 1 } ?? 0)])
         clear()
         if !line.isEmpty, line != history.last {
@@ -131,7 +131,7 @@ public struct LineEditor: Sendable {
         cursor = range.lowerBound
     }
 
-    /// Shows the next line of the history, in a direction, that begins as the draft does.
+    /// Shows the next line of the history, in one direction, that begins like the draft.
     private mutating func recall(_ step: Int) {
         if place == history.count { draft = text }
         var next = place + step
@@ -188,6 +188,6 @@ public struct LineEditor: Sendable {
         return "\r\(prompt)\(shown)\u{1B}[K\r" + (place > 0 ? "\u{1B}[\(place)C" : "")
     }
 
-    /// Takes the line off the screen, so that something else can be written.
+    /// Erases the line, so that something else can be written.
     public static let erased = "\r\u{1B}[K"
 }

@@ -37,8 +37,8 @@ public struct RowFormat: Sendable {
         self.parts = parts
     }
 
-    /// The template with the members of an object. What is absent or null gives nothing; a text stands as it is, but for
-    /// control characters, which are blanks; anything else is JSON.
+    /// The template with the members of an object. An absent or null member becomes empty; a text is copied with
+    /// control characters replaced by blanks; anything else becomes JSON.
     public func filled(with object: JSON) -> String {
         var text = ""
         for part in parts {

@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// A daemon under a name of the user's: its address, and what it needs to know of this user.
+/// A daemon under a name chosen by the user: its address and this user's credentials.
 struct Context {
     /// As `--connect` takes it.
     var connect: String
@@ -47,7 +47,7 @@ struct Context {
         return .object(object)
     }
 
-    /// Without the token, of which it says that there is one.
+    /// Without the token; it only shows that there is one.
     func shown(_ name: String, isSelected: Bool) -> JSON {
         var object = JSONObject()
         object["name"] = .string(name)
@@ -61,7 +61,7 @@ struct Context {
     }
 }
 
-/// Why a context cannot be read or kept, for people.
+/// Why a context cannot be read or stored, for people.
 struct ContextFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -28,7 +28,7 @@ struct ContextCommand: ParsableCommand {
             ContextRemoveCommand.self,
         ])
 
-    /// Runs an action on the contexts. A failure is told on standard error, and ends the program.
+    /// Runs an action on the contexts. A failure is reported on standard error and ends the program.
     static func run<Value>(_ body: (ContextStore) throws(ContextFailure) -> Value) throws -> Value {
         do {
             return try body(ContextStore())
@@ -130,7 +130,7 @@ struct ContextListCommand: ParsableCommand {
                 do throws(ContextFailure) {
                     context = try store.read(name)
                 } catch {
-                    // The others are of use without it.
+                    // The other contexts are still useful.
                     complain("telltale: \(error.description)".harmless)
                     continue
                 }

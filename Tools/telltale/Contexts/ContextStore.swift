@@ -4,10 +4,10 @@ import Glibc
 import TelltaleModel
 import ToolSupport
 
-/// The contexts of this user: a file each in `$XDG_CONFIG_HOME/telltale/context`, and the name of the selected one beside
-/// that folder.
+/// The contexts of this user: one file each in `$XDG_CONFIG_HOME/telltale/context`, and the name of the selected one
+/// beside that folder.
 ///
-/// Files are of mode 0600, and are replaced as a whole, so that a reader sees the old or the new one.
+/// Files have mode 0600 and are replaced atomically, so that a reader sees the old or the new one.
 struct ContextStore {
     private let folder: String
 
@@ -19,7 +19,7 @@ struct ContextStore {
     init(_ environment: (String) -> String? = Output.environment) {
         let home = environment("HOME") ?? NSHomeDirectory()
         let named = environment("XDG_CONFIG_HOME") ?? ""
-        // A path that is not absolute is to be ignored (XDG Base Directory Specification).
+        // A relative path must be ignored (XDG Base Directory Specification).
         folder = (named.hasPrefix("/") ? named : home + "/.config") + "/telltale"
     }
 
@@ -79,7 +79,7 @@ struct ContextStore {
 
     // MARK: Writing
 
-    /// - Parameter replaces: Whether a context of the name may be there already.
+    /// - Parameter replaces: Whether to replace an existing context of that name.
     func write(_ context: Context, as name: String, replaces: Bool) throws(ContextFailure) {
         var lines: [String] = []
         for member in context.json.object ?? JSONObject() {

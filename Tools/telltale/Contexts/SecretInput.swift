@@ -8,13 +8,13 @@ import ToolSupport
 enum SecretInput {
     /// The longest token that a daemon takes.
     private static let byteCountLimit = 4_096
-    /// A terminal that reads by lines drops what is longer, without a word.
+    /// In line mode a terminal silently drops what is longer.
     private static let terminalLimit = 4_095
 
-    /// The first line of standard input. On a terminal it is asked for, and not shown.
+    /// The first line of standard input. On a terminal it prompts, without echo.
     static func read() throws -> String {
         let isTerminal = TerminalMode.begin { $0.c_lflag &= ~tcflag_t(ECHO) }
-        // Keys that were typed before the question are no answer to it. Behind it every key is, and none is shown.
+        // Keys typed before the prompt are not an answer to it. After it every key is, without echo.
         if isTerminal { tcflush(STDIN_FILENO, TCIFLUSH) }
         if isatty(STDIN_FILENO) == 1 { StandardStream.error.write("token: ") }
         let bytes = line()
@@ -38,7 +38,7 @@ enum SecretInput {
         return .failure
     }
 
-    /// A line without its end; of one that is too long, more than the limit.
+    /// A line without its end; if it is too long, more bytes than the limit.
     private static func line() -> [UInt8] {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0

@@ -15,7 +15,7 @@ struct LastLine {
         if bytes.count > byteCount { bytes.removeFirst(bytes.count - byteCount) }
     }
 
-    /// Without the blanks around it; `nil` where nothing was printed.
+    /// Without surrounding blanks; `nil` if nothing was printed.
     var text: String? {
         let line = bytes.split(separator: UInt8(ascii: "\n")).last
         return line.map { String(decoding: $0, as: UTF8.self).trimmed }

@@ -19,9 +19,10 @@ final class Provider {
     private var epoch = ""
     private var serving: RequestID?
     private var hasServed = false
-    /// The last report on a connection that was made again: its answer tells that this serves there.
+    /// The last report after a reconnect, whose answer shows that this client serves there.
     private var reporting: RequestID?
-    /// Tells that the kind was taken away, which ends what was reported; `nil` where nothing was.
+    /// The subscription that shows when the kind was removed, which ends the reported controls; `nil` if none were
+    /// reported.
     private var following: SubscriptionID?
     private var isKindGone = false
     private var reportTimer: TimerHandle?
@@ -29,18 +30,18 @@ final class Provider {
     private var farewell: ServerLine?
     private var outcome: ExitCode?
 
-    /// Every command that has not ended, including the ones that are about to be ended.
+    /// Every running command, including those about to be ended.
     private var runs: [Int: Run] = [:]
     private var lastRun = 0
-    /// The one that is at each control.
+    /// The current command of each control.
     private var current: [Key: Int] = [:]
-    /// The answer to the last operation of each control. An operation that comes again is answered from here.
+    /// The answer to the last operation of each control. A repeated operation is answered from here.
     private var answers: [Key: (operation: String, command: Command)] = [:]
 
     /// The value of each control after its last command.
     private var values: [Key: Bool] = [:]
 
-    /// One command at its work.
+    /// One running command.
     private struct Run {
         let action: ProviderAction
         var process: ChildProcess?
@@ -72,7 +73,7 @@ final class Provider {
         let signals = try [SignalHandle.Signal.interrupt, .terminate, .hangUp].map { signal in
             try SignalHandle(signal, on: loop) { [unowned self] in finish(.success) }
         }
-        // As `telltale watch | head`: without its reader the program ends.
+        // As with `telltale watch | head`, the program ends with its reader.
         log.onReaderGone = { [unowned self] in finish(.success) }
         serving = client.request(.serve(kind: kind))
         client.start()
@@ -95,8 +96,8 @@ final class Provider {
             clock = ServerClock(greeting)
             if greeting.epoch != epoch { begin(greeting.epoch) }
             guard hasServed else { break }
-            // A report counts for its connection alone. Without one, the answer to PING tells that SERVE, which the client
-            // has sent before it, is not refused.
+            // A report is valid only for its connection. Without one, the answer to PING shows that the SERVE sent
+            // before it was not refused.
             reporting = report(to: client) ?? client.request(.ping)
         case .reply(let id, let reply) where id == serving:
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
@@ -130,7 +131,7 @@ final class Provider {
         }
     }
 
-    /// Tells how the controls of `--report` are: at first as it says, then as the commands have left them.
+    /// Reports the controls of `--report`: first with the given values, later with those that the commands have left.
     ///
     /// - Returns: The last of the requests.
     @discardableResult
@@ -142,10 +143,11 @@ final class Provider {
         return last
     }
 
-    /// How often a kind that is gone is looked for.
+    /// How often to look for a kind that is gone, in milliseconds.
     private static let reportMilliseconds: Int64 = 1_000
 
-    /// Follows the controls of `--report`. A principal that may serve and not read is refused, and goes on without.
+    /// Follows the controls of `--report`. A principal that may serve but not read is refused, and continues without
+    /// it.
     private func follow(_ client: Client) {
         guard following == nil, !reports.isEmpty, let pattern = TelltaleModel.Pattern("\(kind)/*") else { return }
         following = client.subscribe(SubscribeCommand(pattern: pattern))
@@ -163,7 +165,7 @@ final class Provider {
 
     // MARK: Commands
 
-    /// The daemon has another history: it has not asked for the running commands, and reuses the names of operations.
+    /// Handles another history: the daemon did not request the running commands, and reuses the names of operations.
     private func begin(_ epoch: String) {
         self.epoch = epoch
         for number in current.values { replace(number) }
@@ -173,7 +175,7 @@ final class Provider {
 
     private func perform(_ action: ProviderAction, _ client: Client) {
         if let number = current[action.key], runs[number]?.action.operation == action.operation {
-            // It comes again with a new connection, and is on its way.
+            // Requested again on a new connection, while its command is running.
             log.tell(.asked(action, again: true))
             return setDeadline(of: number)
         }
@@ -182,10 +184,10 @@ final class Provider {
             client.request(answer.command)
             return
         }
-        // An older command would set the thing back, when it comes to its end.
+        // An older command would reset the device when it ends.
         if let number = current.removeValue(forKey: action.key) { replace(number) }
         log.tell(.asked(action, again: false))
-        // The reader of the log is gone, and so is the program: nothing is begun that it would break off.
+        // The reader of the log is gone, so the program is ending and starts nothing new.
         guard outcome == nil else { return }
         lastRun += 1
         let number = lastRun
@@ -242,7 +244,7 @@ final class Provider {
 
     private func ended(_ number: Int, _ end: ChildProcess.End) {
         guard let run = runs.removeValue(forKey: number) else { return }
-        // One that had to make room for another has nothing to say of the thing.
+        // A replaced command says nothing about the device.
         guard current[run.action.key] == number else { return }
         current[run.action.key] = nil
         let operation = run.action.operation
@@ -260,7 +262,7 @@ final class Provider {
         answer(run.action, .fail(op: operation, code: "failed", message: message))
     }
 
-    /// The last line that a command wrote is the timeline.
+    /// Sends the last line of the command's output as the timeline.
     private func supply(_ run: Run) {
         let operation = run.action.operation
         guard let text = run.output.text, let timeline = try? JSONParser.parse(text).object else {

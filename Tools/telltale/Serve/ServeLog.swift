@@ -4,7 +4,7 @@ import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport
 
-/// The story of `telltale serve`: lines on standard error, or with `--json` objects on standard output.
+/// The log of `telltale serve`: lines on standard error, or with `--json` objects on standard output.
 final class ServeLog {
     enum Event {
         case serving(_ kind: String, again: Bool)
@@ -12,15 +12,15 @@ final class ServeLog {
         case disconnected(_ reason: String)
         /// - Parameter again: With a new connection; the action is not performed a second time.
         case asked(ProviderAction, again: Bool)
-        /// - Parameter value: As the command has printed it.
+        /// - Parameter value: As the command printed it.
         case done(ProviderAction, value: Bool?)
         case failed(ProviderAction, _ message: String?)
-        /// The command had to make room for another action of the control.
+        /// The command was replaced by another action of the control.
         case replaced(ProviderAction)
     }
 
     private let isJSON: Bool
-    /// Objects that the reader of standard output had no room for.
+    /// Objects dropped because standard output was full.
     private var skippedCount = 0
     /// Called when the reader of standard output has closed its end.
     var onReaderGone: () -> Void = {}
@@ -47,7 +47,7 @@ final class ServeLog {
 
     // MARK: For people
 
-    /// `nil` for what people need not know.
+    /// `nil` for events that people need not see.
     private static func text(of event: Event) -> String? {
         switch event {
         case .serving(let kind, let again): "serving \(kind)\(again ? " again" : "")"
@@ -112,7 +112,7 @@ final class ServeLog {
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > messageLimit else { return text }
         var bytes = text.utf8.prefix(messageLimit)
-        // A character that is cut in two would be no text.
+        // Does not cut inside a character.
         while let last = bytes.last, last & 0xC0 == 0x80 { bytes = bytes.dropLast() }
         if let last = bytes.last, last >= 0xC0 { bytes = bytes.dropLast() }
         return String(Substring(bytes))
