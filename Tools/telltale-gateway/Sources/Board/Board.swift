@@ -1,9 +1,9 @@
 internal import CGatewayFiles
 internal import TelltaleCrypto
 
-/// The board: the page that the gateway serves to browsers, and what belongs to it. All of it is inside the program.
+/// The board: the page that the gateway serves to browsers, and its files. All of them are embedded in the program.
 public enum Board {
-    /// Changes with any file, and stands in the paths of all of them but the page: a browser may keep those for good.
+    /// Changes with any file. It is part of every path but the page's, so that browsers may cache those files for ever.
     public static let version: String = {
         var hash = SHA256()
         for source in sources {
@@ -13,11 +13,11 @@ public enum Board {
         return BoardFile.hex(hash.digest().prefix(6))
     }()
 
-    /// The one page, which draws what its path names.
+    /// The only page, which draws what its path names.
     public static let page = makePage(pushes: nil)
-    /// The same with a link to the pushes that came in.
+    /// The same with a link to the received pushes.
     public static let pageWithReceived = makePage(pushes: "/pushes")
-    /// The same with a link to the pushes that went out.
+    /// The same with a link to the sent pushes.
     public static let pageWithSent = makePage(pushes: "/sent")
 
     private static func makePage(pushes path: String?) -> BoardFile {
@@ -31,7 +31,7 @@ public enum Board {
     public static let files: [String: BoardFile] = Dictionary(
         uniqueKeysWithValues: sources.map { ($0.name, BoardFile(type: $0.type, bytes: $0.bytes)) })
 
-    /// The page may load nothing from elsewhere, and runs no script and no style that stands in its markup.
+    /// The page may load nothing from elsewhere, and runs no inline scripts or styles.
     public static let contentSecurityPolicy =
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 

@@ -6,7 +6,7 @@ public struct BoardFile: Sendable {
     /// For `Content-Type`.
     public let type: String
     public let bytes: [UInt8]
-    /// The same bytes in gzip; `nil` where that is not smaller.
+    /// The same bytes in gzip; `nil` if that is not smaller.
     public let compressed: [UInt8]?
     /// For `ETag` of the plain bytes: 32 hexadecimal digits of the file's SHA-256, in quotes.
     public let tag: String

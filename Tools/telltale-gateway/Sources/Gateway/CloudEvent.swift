@@ -1,7 +1,7 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// A CloudEvent 1.0, as far as Telltale reads it.
+/// The parts of a CloudEvent 1.0 that Telltale uses.
 public struct CloudEvent: Sendable {
     public var id: String
     public var source: String
@@ -12,9 +12,9 @@ public struct CloudEvent: Sendable {
     var accounts: String?
     var data: JSONObject
 
-    /// Of the structured mode: one JSON object.
+    /// Parses the structured mode: one JSON object.
     ///
-    /// - Throws: `bad_request` for what is no CloudEvent, `media_type` for data that is no JSON object.
+    /// - Throws: `bad_request` if it is not a CloudEvent, `media_type` if its data is not a JSON object.
     public init(_ json: JSON) throws(Problem) {
         guard case .object(let object) = json else { throw Self.fault("a CloudEvent is one JSON object") }
         var attributes: [String: String] = [:]
@@ -34,7 +34,8 @@ public struct CloudEvent: Sendable {
         }
     }
 
-    /// Of the binary mode: `ce-` header fields, by their names in lower case, quoted or not, and percent-encoded; the body is the data.
+    /// Parses the binary mode: `ce-` header fields, by their names in lower case, quoted or not, and percent-encoded;
+    /// the body is the data.
     ///
     /// - Throws: As the other; `bad_json` too.
     public init(headers: [String: String], body: [UInt8]) throws(Problem) {
@@ -82,7 +83,7 @@ public struct CloudEvent: Sendable {
         Problem("media_type", "CloudEvent: data is to be a JSON object, or absent; data_base64 is not taken")
     }
 
-    /// The kind that it is about; `nil` where its subject is no key.
+    /// The kind of its subject; `nil` if its subject is not a key.
     public var kind: String? { (subject.flatMap { Key($0) }).map { String($0.kind) } }
 
     /// - Parameter app: The owner of its kind, which its type may begin with.
@@ -94,7 +95,7 @@ public struct CloudEvent: Sendable {
         if let app, name.hasPrefix(app + ".") { name = String(name.dropFirst(app.count + 1)) }
         var event = EventCommand(key: key, type: try EventRequest.type(name))
         event.source = try Query.word(source, "source")
-        // Any text is an id, and an event's own id is a word of the daemon's.
+        // A CloudEvent's id is any text, but the daemon's `eid` is a word.
         event.eid = (try? Query.word(id, "id")) ?? HashedID.make(Array(id.utf8))
         if let time {
             guard let time = RFC3339.parse(time), time.milliseconds >= 0 else {

@@ -11,7 +11,7 @@ public struct CloudEventBatch: ~Copyable {
 
     public init() { writer.beginArray() }
 
-    /// - Parameter members: Of the daemon's answer.
+    /// - Parameter members: The members of the daemon's answer.
     public mutating func taken(id: String, _ members: [(name: String, value: JSON)]) {
         writer.beginObject()
         writer.member("id", id)
@@ -30,7 +30,7 @@ public struct CloudEventBatch: ~Copyable {
         writer.endObject()
     }
 
-    /// 200 when all were taken, 503 when some may be taken later, else 422.
+    /// 200 if all were accepted, 503 if some may be accepted later, else 422.
     public var status: Int { isLater ? 503 : isRefused ? 422 : 200 }
 
     public mutating func finish() -> [UInt8] {

@@ -1,9 +1,9 @@
 public import TelltaleModel
 
-/// The daemon's `STATS` as metrics. What it does not tell is left out.
+/// The daemon's `STATS` as metrics. Missing figures are left out.
 public enum DaemonFigures {
     /// - Parameters:
-    ///   - stats: The object of its answer; `nil` while it does not answer.
+    ///   - stats: The object in its answer; `nil` while it does not answer.
     ///   - version: Of its greeting.
     public static func families(_ stats: JSON?, version: String?) -> [MetricFamily] {
         var families = [
@@ -43,7 +43,7 @@ public enum DaemonFigures {
         ("subscriptions", "telltale_subscriptions", "Subscriptions."),
         ("entities", "telltale_entities", "Keys that exist or are followed."),
         ("kinds", "telltale_kinds", "Kinds in force."),
-        // A number of the journal rather than a count of this process; a counter's name would have to end in _total.
+        // A position in the journal, not a count of this process. A counter's name would have to end in _total.
         ("seq", "telltale_commit_sequence", "The newest durable commit."),
         ("dirtyKeys", "telltale_dirty_keys", "Rows that subscribers are owed."),
         ("eventIDs", "telltale_event_ids", "Event ids that are remembered."),
@@ -65,7 +65,7 @@ public enum DaemonFigures {
         ("authFailures", "telltale_auth_failures_total", "Tokens that were not good."),
     ]
 
-    /// Of a daemon with kinds of widgets.
+    /// Adds the metrics of a daemon with kinds of widgets.
     private static func widgets(_ stats: JSON, _ families: inout [MetricFamily]) {
         append(
             stats, "refusedGroups", "telltale_widget_groups_refused_total", .counter,
@@ -83,7 +83,7 @@ public enum DaemonFigures {
             &families)
     }
 
-    /// Of a node of a cluster.
+    /// Adds the metrics of a cluster node.
     private static func append(_ cluster: JSON, _ families: inout [MetricFamily]) {
         let isLeading = cluster["role"]?.string == "leader"
         families.append(
@@ -115,8 +115,8 @@ public enum DaemonFigures {
         families.append(MetricFamily(name, .counter, help, samples))
     }
 
-    /// `sync.buckets` is an array of `[microseconds, count]`, the count of syncs that took at most so long; without it there
-    /// is the sum alone.
+    /// `sync.buckets` is an array of `[microseconds, count]`, the count of syncs that took at most so long; without it
+    /// there is only the sum.
     private static func syncs(_ sync: JSON) -> MetricFamily {
         let count = Int(clamping: sync["count"]?.integer ?? 0)
         let sum = (sync["meanMicroseconds"]?.double ?? 0) * Double(count) / 1e6

@@ -19,21 +19,21 @@ struct DeliveryPaths: Sendable {
         children[String(name), default: DeliveryPaths()].insert(&names)
     }
 
-    /// What is read of a member; `nil` for nothing.
+    /// The paths to read below a member; `nil` for none.
     func member(_ name: String) -> DeliveryPaths? { isWhole ? self : children[name] }
 
-    /// What is read of the elements of an array, by their numbers.
+    /// The paths to read below the elements of an array, by index.
     var elements: [Int: DeliveryPaths] {
         Dictionary(children.compactMap { name, paths in Int(name).map { ($0, paths) } }) { first, _ in first }
     }
 }
 
-/// Reads those parts of a delivery's body that a hook reads, and passes over all others without judging them: a value that no rule
-/// reads cannot lose a delivery.
+/// Reads only the parts of a delivery's body that a hook needs, and skips all others without validation, so that a
+/// value that no rule reads cannot make a delivery fail.
 ///
-/// Senders are less strict than I-JSON, and what is read is mended where its meaning is plain. Half of a surrogate pair becomes
-/// U+FFFD, of members with one name the last one counts, and a number that I-JSON has no exact one for (shops number orders beyond
-/// 2^53) becomes the text of its digits.
+/// Senders are less strict than I-JSON, so values are repaired if their meaning is clear. Half of a surrogate pair
+/// becomes U+FFFD, of members with the same name the last one counts, and a number that I-JSON cannot represent exactly
+/// (some shops' order numbers exceed 2^53) becomes the text of its digits.
 struct DeliveryBody {
     private let bytes: [UInt8]
     private var position = 0
@@ -51,7 +51,7 @@ struct DeliveryBody {
 
     // MARK: What is read
 
-    /// - Returns: The value as strict JSON; `nil` for one of which nothing is read.
+    /// - Returns: The value as strict JSON; `nil` if nothing of it is read.
     private mutating func value(_ paths: DeliveryPaths?, depth: Int) throws(Problem) -> [UInt8]? {
         guard let paths else {
             try pass()
@@ -102,7 +102,7 @@ struct DeliveryBody {
             var index = 0
             repeat {
                 let value = try value(paths.isWhole ? paths : elements[index], depth: depth + 1)
-                // An element that is not read keeps its place before one that is.
+                // An unread element keeps its place before a read one.
                 if paths.isWhole || index <= last {
                     if index > 0 { text.append(UInt8(ascii: ",")) }
                     text += value ?? Array("null".utf8)
@@ -122,7 +122,8 @@ struct DeliveryBody {
             position = start
             throw fault("a value")
         }
-        // Integers of 16 digits are texts whether they are exact or not, so that the numbers of one shop's orders are of one type.
+        // Integers of 16 digits become texts whether they are exact or not, so that all order numbers of a shop have
+        // the same type.
         let isExact =
             number.magnitude <= Double(JSON.integerLimit) && (word.count < 16 || !word.allSatisfy(Self.isSignOrDigit))
         return isExact ? Array(word) : Self.quoted(String(decoding: word, as: UTF8.self))
@@ -181,7 +182,7 @@ struct DeliveryBody {
 
     // MARK: What is not read
 
-    /// Passes over a value, and looks for nothing but its end.
+    /// Skips a value, and only finds its end.
     private mutating func pass() throws(Problem) {
         var depth = 0
         repeat {
@@ -212,7 +213,7 @@ struct DeliveryBody {
 
     // MARK: Parts
 
-    /// The next byte that is no blank; `nil` at the end.
+    /// The next byte that is not a blank; `nil` at the end.
     private mutating func peek() -> UInt8? {
         while position < bytes.count {
             let byte = bytes[position]
@@ -222,7 +223,7 @@ struct DeliveryBody {
         return nil
     }
 
-    /// A number, or `true`, `false`, `null`; nothing is known of it but its end.
+    /// A number, or `true`, `false`, `null`. Only its end is found.
     private mutating func word() throws(Problem) -> ArraySlice<UInt8> {
         _ = peek()
         let start = position

@@ -19,14 +19,14 @@ public struct DeliveryValues: Sendable {
 
 /// The kinds' templates, over `body.` and `header.`.
 ///
-/// The kinds' own parser and filters do the work: a delivery's body stands where an activity's content does, and the header
-/// fields where its attributes do.
+/// Reuses the kinds' parser and filters: a delivery's body takes the place of an activity's content, and the header
+/// fields that of its attributes.
 struct DeliveryTemplate: Sendable {
     let template: Template
     /// The paths below `body` that it reads.
     private(set) var bodyPaths: [[Substring]] = []
 
-    /// - Throws: A sentence about what is wrong.
+    /// - Throws: A sentence that describes the fault.
     init(_ text: String) throws(HookFault) {
         let translated = try Self.translate(text, &bodyPaths)
         do {
@@ -40,7 +40,7 @@ struct DeliveryTemplate: Sendable {
 
     func value(_ delivery: DeliveryValues) -> JSON? { template.value(in: delivery.context) }
 
-    /// Gives each path behind `{{` the root that the kinds' templates know.
+    /// Replaces the root of each path after `{{` by the one that the kinds' templates know.
     private static func translate(_ text: String, _ bodyPaths: inout [[Substring]]) throws(HookFault) -> String {
         var result = ""
         var rest = text[...]
@@ -63,7 +63,7 @@ struct DeliveryGuard: Sendable {
     /// The paths below `body` that it reads.
     private(set) var bodyPaths: [[Substring]] = []
 
-    /// - Throws: A sentence about what is wrong.
+    /// - Throws: A sentence that describes the fault.
     init(_ text: String) throws(HookFault) {
         let translated = try Self.translate(text, &bodyPaths)
         do {
@@ -141,7 +141,7 @@ private enum DeliveryRoot: String, CaseIterable {
     }
 }
 
-/// One thing that is wrong with a hook file, in words.
+/// A fault of a hook file, in words.
 struct HookFault: Error {
     var reason: String
 
@@ -149,7 +149,7 @@ struct HookFault: Error {
 }
 
 extension StringProtocol {
-    /// Where `text` first stands.
+    /// The first occurrence of `text`.
     func range(of text: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {

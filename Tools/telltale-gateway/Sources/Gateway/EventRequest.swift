@@ -9,7 +9,7 @@ public enum EventRequest {
     public static let bodyByteLimit = 64_000
     /// The longest body of a batch of CloudEvents, in bytes.
     public static let batchByteLimit = 1_048_576
-    /// The longest body of a hook's delivery, in bytes: shops send whole orders, and give a hook up that refuses some.
+    /// The longest body of a hook's delivery, in bytes: shops send whole orders, and disable a hook that refuses some.
     public static let deliveryByteLimit = 8_388_608
 
     /// - Throws: `bad_key`, `bad_attr`, `bad_json`.
@@ -87,7 +87,7 @@ public enum EventRequest {
     }
 }
 
-/// Parsers that any task may use: each keeps its buffers for the next one.
+/// Parsers for any task, which keep their buffers from one use to the next.
 enum SharedJSONParser {
 
     private final class Box: @unchecked Sendable {

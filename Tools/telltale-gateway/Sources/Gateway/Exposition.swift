@@ -1,4 +1,4 @@
-/// A metric with all of its series, as Prometheus tells it.
+/// A metric with all of its series, in Prometheus' terms.
 public struct MetricFamily: Sendable {
     public enum Kind: String, Sendable {
         case counter, gauge, histogram
@@ -7,7 +7,7 @@ public struct MetricFamily: Sendable {
     public typealias Label = (name: String, value: String)
 
     public struct Sample: Sendable {
-        /// Behind the family's name: `_bucket`, `_sum`, `_count`, or nothing.
+        /// Follows the family's name: `_bucket`, `_sum`, `_count`, or nothing.
         public var suffix = ""
         public var labels: [Label]
         public var value: Double
@@ -18,7 +18,8 @@ public struct MetricFamily: Sendable {
             self.value = value
         }
 
-        /// - Parameter counts: Of each bucket alone; one more than `bounds`, the last above all of them.
+        /// - Parameter counts: The count of each bucket alone; one more than `bounds`, because the last bucket is above
+        ///   all of them.
         public static func histogram(
             _ labels: [Label], bounds: [Double], counts: [Int], sum: Double
         ) -> [Sample] {

@@ -1,12 +1,12 @@
 internal import TelltaleCrypto
 
-/// Ids of events that the gateway makes of what it is sent: the same thing sent again has the same id.
+/// Event ids derived from what was received, so that a repeat has the same id.
 enum HashedID {
     /// `sha256:` and 64 hexadecimal digits.
     static func make(_ parts: [UInt8]...) -> String {
         var hash = SHA256()
         for (index, part) in parts.enumerated() {
-            // No two lists of texts are joined to the same bytes.
+            // Separates the texts, so that different lists never hash the same bytes.
             if index > 0 { hash.update([0]) }
             hash.update(part)
         }

@@ -26,10 +26,10 @@ public enum IdempotencyKey {
 
 /// A quoted string of a header field (RFC 9110 §5.6.4).
 enum QuotedText {
-    /// The text inside; `nil` for what is not one quoted string.
+    /// The text inside; `nil` if it is not one quoted string.
     ///
-    /// - Parameter escaping: The characters that a backslash may stand before; `nil` for all, as in RFC 9110. Structured fields (RFC
-    ///   8941) know two.
+    /// - Parameter escaping: The characters that a backslash may escape; `nil` for all, as in RFC 9110. Structured
+    ///   fields (RFC 8941) allow two.
     static func decode(_ text: Substring, escaping: Set<Unicode.Scalar>? = nil) -> String? {
         guard text.hasPrefix("\"") else { return nil }
         var result = ""
@@ -52,7 +52,7 @@ public enum EntityTag {
     public static func strong(_ rev: Int64) -> String { "\"\(rev)\"" }
 
     public static func weak(_ rev: Int64, body: [UInt8]) -> String {
-        // FNV-1a: the tag tells two bodies apart that follow each other, and protects nothing.
+        // FNV-1a: the tag only distinguishes successive bodies, and protects nothing.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let hex = String(hash, radix: 16)
@@ -61,7 +61,7 @@ public enum EntityTag {
 
     /// The `rev` of an `If-Match`.
     ///
-    /// - Throws: `bad_request` for `*`, weak tags, lists and everything that is no `rev`.
+    /// - Throws: `bad_request` for `*`, weak tags, lists and everything else that is not a `rev`.
     public static func rev(ifMatch field: String) throws(Problem) -> Int64 {
         let text = field.trimmingBlanks
         guard text.count > 2, text.hasPrefix("\""), text.hasSuffix("\""),
@@ -89,7 +89,7 @@ public enum Preference {
     /// The longest wait, in seconds.
     public static let longestWait: Int64 = 30
 
-    /// Seconds to wait; `nil` where none is preferred. Preferences that are not understood are ignored, as the RFC wants; a wait
+    /// Seconds to wait; `nil` without such a preference. Unknown preferences are ignored, as the RFC requires; a wait
     /// longer than ``longestWait`` is a fault.
     ///
     /// - Throws: `bad_request`.
@@ -115,7 +115,8 @@ public enum Preference {
 
 /// Lists of what a caller takes, each item with a weight (RFC 9110 §12.4.2).
 public enum Acceptance {
-    /// Of `Accept` the first of `offers` with the highest weight; `nil` where none is accepted. No field accepts everything.
+    /// The first of `offers` with the highest weight in `Accept`; `nil` if none is accepted. Without the field
+    /// everything is accepted.
     public static func choose(_ fields: [String], of offers: [String]) -> String? {
         guard !fields.isEmpty else { return offers.first }
         let items = items(of: fields)
@@ -128,13 +129,13 @@ public enum Acceptance {
         return best?.offer
     }
 
-    /// Whether by `Accept-Encoding` an answer may be in gzip. A request without the field takes anything, and is sent plain
-    /// bytes all the same.
+    /// Whether by `Accept-Encoding` an answer may be in gzip. A request without the field accepts anything, but still
+    /// gets plain bytes.
     public static func takesGzip(_ fields: [String]) -> Bool {
         weight(of: ["gzip", "*"], in: items(of: fields)) ?? 0 > 0
     }
 
-    /// The weight of the first name that stands in the list, of the most specific one.
+    /// The weight of the first of `names`, most specific first, that is in the list.
     private static func weight(of names: [String], in items: [(name: String, weight: Double)]) -> Double? {
         for name in names {
             if let item = items.last(where: { $0.name == name }) { return item.weight }
@@ -142,7 +143,8 @@ public enum Acceptance {
         return nil
     }
 
-    /// The items of all fields in lower case, with their weights from 0 to 1. A weight that is no number is 1.
+    /// The items of all fields in lower case, with their weights from 0 to 1. A weight that is not a number counts as
+    /// 1.
     private static func items(of fields: [String]) -> [(name: String, weight: Double)] {
         fields.joined(separator: ",").lowercased().split(separator: ",").map { item in
             let parts = item.split(separator: ";", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }

@@ -2,7 +2,7 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 extension Hook {
-    /// The event that a delivery would become, as one JSON object, and whether something could be made of it.
+    /// The event that a delivery would become, as one JSON object, and whether that succeeded.
     public func trial(of delivery: Delivery) -> (text: String, isGood: Bool) {
         var writer = JSONWriter()
         writer.beginObject()

@@ -2,7 +2,7 @@ internal import Kinds
 public import TelltaleModel
 public import TelltaleWire
 
-/// A webhook of one sender, as its file says: how its deliveries are verified, and which events they become.
+/// A sender's webhook, read from its file: how to verify its deliveries, and which events they become.
 public struct Hook: Sendable {
     struct Rule: Sendable {
         /// Topics; `*` is any.
@@ -31,7 +31,7 @@ public struct Hook: Sendable {
     /// Where its secrets are.
     public var secrets: [SecretReference] { verification.secrets }
 
-    /// Begins to check a delivery of which the header fields have come.
+    /// Starts checking a delivery whose header fields have arrived.
     ///
     /// - Parameters:
     ///   - headers: By their names in lower case.
@@ -41,7 +41,7 @@ public struct Hook: Sendable {
         verification.check(headers, secrets: secrets, now: now)
     }
 
-    /// Whether it is the unsigned test that WooCommerce sends when a webhook is made: nothing is in it, and nothing becomes of it.
+    /// Whether it is the empty, unsigned test that WooCommerce sends when a webhook is created. It is ignored.
     public func isPing(_ delivery: Delivery) -> Bool {
         guard verification.scheme == .woocommerce, delivery.headers["x-wc-webhook-signature"] == nil else {
             return false
@@ -53,15 +53,15 @@ public struct Hook: Sendable {
 
     /// The event that a delivery becomes.
     public enum Outcome: Sendable {
-        /// No rule is for it.
+        /// No rule matches.
         case unmatched(topic: String)
-        /// The event that the rule of that index makes of it.
+        /// The event that the rule with that index makes.
         case event(EventCommand, topic: String, rule: Int)
     }
 
-    /// The fate of a delivery whose signature is good.
+    /// The outcome of a delivery with a valid signature.
     ///
-    /// - Throws: `bad_json`, `bad_key` or `bad_attr`, for a delivery of which nothing can be made.
+    /// - Throws: `bad_json`, `bad_key` or `bad_attr`, for a delivery that cannot become an event.
     public func outcome(of delivery: Delivery) throws(Problem) -> Outcome {
         let body = try body(of: delivery)
         guard let values = DeliveryValues(body: body, headers: delivery.headers) else {
@@ -107,7 +107,8 @@ extension Hook.Rule {
         let text = key.text(values)
         guard let key = Key(text) else { throw EventRequest.badKey(text) }
         var event = EventCommand(key: key, type: try EventRequest.type(type.text(values)))
-        // A time or a version that the sender leaves out is not given. Accounts are: without them everybody would see the activity.
+        // A time or a version that the sender omits is left out. Accounts are required: without them everybody would
+        // see the activity.
         if let value = Self.given(at, values) { event.happenedAt = try Self.time(value) }
         if let value = Self.given(version, values) {
             guard let number = value.integer ?? value.string.flatMap({ Query.decimal($0) }), number >= 0 else {
@@ -118,7 +119,7 @@ extension Hook.Rule {
         if let accounts { event.accounts = try EventRequest.accounts(Query.word(accounts.text(values), "for")) }
         if let data {
             event.tail = data.value(values)?.object ?? JSONObject()
-            // The line that carries it holds no more.
+            // The daemon's line cannot hold more.
             if JSON.object(event.tail).isText(longerThan: EventRequest.bodyByteLimit) {
                 throw Problem(
                     "too_large", "the data of the delivery is larger than \(EventRequest.bodyByteLimit) bytes")
@@ -155,7 +156,8 @@ extension Hook.Rule {
     }
 }
 
-/// JSON with templates in its texts: a text that is one template takes that value's type; a member without a value goes.
+/// JSON with templates in its texts: a text that is a single template takes the type of its value; a member without a
+/// value is removed.
 indirect enum DataTemplate: Sendable {
     case literal(JSON)
     case template(DeliveryTemplate)

@@ -1,6 +1,6 @@
 internal import TelltaleModel
 
-/// Reads hook files, and tells everything that is wrong with them at once.
+/// Reads hook files, and reports all their faults at once.
 public struct HookReader {
     /// `FILE: PLACE: what is wrong (what to do)`, without the file.
     public private(set) var faults: [String] = []
@@ -86,7 +86,7 @@ public struct HookReader {
             if let reference = secret.string.flatMap({ SecretReference($0) }) {
                 verification.secrets.append(reference)
             } else {
-                // The value may be the secret itself, which no message repeats.
+                // The value may be the secret itself, so no message repeats it.
                 fault(
                     "verify.secrets.\(index)",
                     "is to be credential:NAME, file:PATH or env:NAME, never the secret itself")

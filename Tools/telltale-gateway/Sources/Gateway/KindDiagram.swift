@@ -4,7 +4,7 @@ internal import TelltaleStatechart
 
 /// The picture of a kind's machine.
 public enum KindDiagram {
-    /// SVG without a style, for the board's page, which has one.
+    /// SVG without styles, which the board's page provides.
     ///
     /// It takes a tenth of a second at most: a larger machine is refused.
     ///
@@ -22,7 +22,7 @@ public enum KindDiagram {
             throw Problem("not_found", "\(kind.name) is no activity: it has no machine to draw")
         }
         let limits = Diagram.Limits.interactive
-        // Before the drawing is made: that alone takes long for thousands of states.
+        // Checked before the drawing is made, because that takes long for thousands of states.
         guard activity.statechart.states.count <= limits.states, let drawing = MachineDrawing(kind),
             let diagram = Diagram(drawing, limits: limits)
         else {

@@ -8,7 +8,7 @@ public enum LintReport {
 
     /// `{"kind":…,"errors":n,"warnings":n,"findings":[…]}`; `kind` is null where there are errors. Any bytes have a report.
     ///
-    /// - Parameter hasDiagram: Whether the report has the machine's picture as `diagram`; `null` where there is none.
+    /// - Parameter hasDiagram: Whether the report contains the machine's picture as `diagram`; `null` if there is none.
     public static func make(of file: [UInt8], hasDiagram: Bool) -> [UInt8] {
         let lint = KindLint(file)
         var writer = JSONWriter()

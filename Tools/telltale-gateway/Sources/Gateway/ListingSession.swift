@@ -1,14 +1,14 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// One answer of many lines (`LIST`, `HISTORY`, `KINDS`, `GALLERY`): lines of the daemon in; lines for the daemon and the body of
-/// the HTTP answer out. It has no socket, and keeps no line.
+/// A long answer (`LIST`, `HISTORY`, `KINDS`, `GALLERY`): lines from the daemon in; lines for the daemon and the body
+/// of the HTTP answer out. It has no socket and stores no lines.
 public struct ListingSession: ~Copyable {
     /// How the session ended; `nil` before.
     public enum Outcome: Sendable {
-        /// The daemon has told all of it, and the body is whole.
+        /// The daemon has sent everything, and the body is complete.
         case whole
-        /// The daemon refuses, or takes the answer back in the middle.
+        /// The daemon refuses, or aborts the answer in the middle.
         case refused(Problem)
         /// Another daemon of the cluster leads, at this address if it is known.
         case elsewhere(leader: String?)
@@ -16,7 +16,7 @@ public struct ListingSession: ~Copyable {
 
     private enum Phase: Hashable {
         case greeting
-        /// So many replies come before the answer.
+        /// The number of replies before the answer.
         case introduction(Int)
         case items
         case over
@@ -29,7 +29,7 @@ public struct ListingSession: ~Copyable {
     private let parser = JSONParser()
     private var output: [UInt8] = []
     private var body: [UInt8] = []
-    /// How many lines of the answer the body has.
+    /// The number of the answer's lines in the body.
     private var count = 0
     public private(set) var outcome: Outcome?
     /// The principal of the token; `nil` before the daemon said it, and without tokens.
@@ -56,7 +56,7 @@ public struct ListingSession: ~Copyable {
         return body
     }
 
-    /// Takes what the daemon sent, in pieces of any size. What follows the outcome is passed over.
+    /// Takes bytes from the daemon, in pieces of any size. Bytes after the outcome are ignored.
     public mutating func receive(_ bytes: Span<UInt8>) {
         guard outcome == nil else { return }
         var decoder = LineDecoder(lineLengthLimit: 1 << 20)
@@ -143,7 +143,7 @@ public struct ListingSession: ~Copyable {
     }
 }
 
-/// A question to the daemon whose answer has many lines, and the shape of the body that they become.
+/// A request to the daemon with an answer of many lines, and the shape of the resulting body.
 public struct ListingRequest: Sendable {
     /// Writes one line of the daemon as JSON.
     public typealias Write = @Sendable (Span<UInt8>, JSONParser, inout [UInt8]) -> Void
@@ -153,7 +153,7 @@ public struct ListingRequest: Sendable {
         case object(String)
         /// `{"key":KEY,"NAME":[…],"count":n}`.
         case objectOfKey(Key, String)
-        /// A line each.
+        /// One line each.
         case lines
     }
 
@@ -197,7 +197,7 @@ public struct ListingRequest: Sendable {
         body += "],\"count\":\(count)}".utf8
     }
 
-    /// `{"key":…,"rev":…,"row":…}` of a `SNAP`: the row byte for byte as the daemon tells it.
+    /// `{"key":…,"rev":…,"row":…}` of a `SNAP`: the row byte for byte as the daemon sent it.
     public static let row: Write = { line, _, body in
         let push = PushLine(line)
         body.append("{\"key\":")

@@ -38,11 +38,11 @@ public struct StandardErrorLog: LogHandler {
         var line = hasPriorities ? Array("<\(Self.priority(level))>".utf8) : []
         line += Self.line(format, time, level, message, metadata)
         line.append(0x0A)
-        // One write a line, so that lines of several threads do not mix. A log that nobody takes is not worth an end.
+        // One write for each line, so that lines of several threads do not mix. A failed write is ignored.
         _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Without its line ending; no text of elsewhere can begin another line.
+    /// Without its line ending. No external text can start another line.
     static func line(
         _ format: Format, _ time: Timestamp, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata
     ) -> [UInt8] {

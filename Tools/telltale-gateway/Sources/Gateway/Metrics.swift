@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Counters, gauges and histograms of this process, kept for Prometheus.
 ///
-/// A timer or an aggregating recorder of swift-metrics is a histogram; a timer's values are told in seconds.
+/// A timer or an aggregating recorder of swift-metrics becomes a histogram; a timer's values are exported in seconds.
 public final class MetricsRegistry: MetricsFactory, Sendable {
     struct SeriesID: Hashable, Sendable {
         var label: String
@@ -44,7 +44,7 @@ public final class MetricsRegistry: MetricsFactory, Sendable {
         return series.withLock { series in
             if let known = series[id] as? Made { return known }
             let made = make()
-            // A name of two types has the type of its first use; the later ones count for nothing.
+            // A name has the type of its first use; later uses with another type are ignored.
             if series[id] == nil { series[id] = made }
             return made
         }
@@ -81,7 +81,7 @@ public final class MetricsRegistry: MetricsFactory, Sendable {
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Everything there is, in the order of the names.
+    /// All metrics, sorted by name.
     public func families() -> [MetricFamily] {
         let all = series.withLock { $0 }
         var families: [String: MetricFamily] = [:]

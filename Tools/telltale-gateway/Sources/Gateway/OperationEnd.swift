@@ -1,11 +1,11 @@
 public import TelltaleModel
 
-/// How an operation of a control ended, as a row tells it.
+/// How an operation of a control ended, read from a row.
 public struct OperationEnd: Hashable, Sendable {
     public var rev: Int64
     private var members: JSONObject
 
-    /// `nil` where the row does not tell the end of that operation.
+    /// `nil` if the row does not contain the end of that operation.
     public init?(of operation: String, in row: JSONObject, rev: Int64) {
         let ends = [row["last"]].compactMap { $0?.object } + (row["ended"]?.array ?? []).compactMap(\.object)
         guard let end = ends.first(where: { $0["op"]?.string == operation }) else { return nil }
@@ -13,7 +13,7 @@ public struct OperationEnd: Hashable, Sendable {
         self.rev = rev
     }
 
-    /// `{"op":…,"result":…,"reason":…,"message":…,"rev":…}`, what is told of these.
+    /// `{"op":…,"result":…,"reason":…,"message":…,"rev":…}`, as far as they are known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

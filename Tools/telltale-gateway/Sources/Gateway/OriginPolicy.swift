@@ -1,11 +1,11 @@
 /// Which pages and which names may reach the gateway.
 ///
-/// A request of a foreign page is refused, unless it brings a bearer token, which no page can send unasked. On a gateway
-/// without authentication the `Host` is checked too: a name that an attacker points at this machine is none of ours.
+/// A request from a foreign page is refused unless it has a bearer token, which a page cannot send by accident. Without
+/// authentication the `Host` is checked too, against names that an attacker points at this machine.
 public struct OriginPolicy: Sendable {
-    /// Names beside `localhost` and the loopback addresses, in lower case.
+    /// Names apart from `localhost` and the loopback addresses, in lower case.
     public var hosts: Set<String>
-    /// Origins whose pages may ask, as browsers write them.
+    /// Origins whose pages may send requests, as browsers write them.
     public var origins: Set<String>
     public var isTLS: Bool
 
@@ -17,8 +17,9 @@ public struct OriginPolicy: Sendable {
 
     /// - Parameters:
     ///   - host: `Host` or `:authority`.
-    ///   - isExempt: The request brings a bearer token, or goes to a hook, whose signature says more than an origin.
-    ///   - isHostChecked: Whether the daemon wants no tokens.
+    ///   - isExempt: Whether the request has a bearer token, or goes to a hook, whose signature proves more than an
+    ///     origin.
+    ///   - isHostChecked: Whether the daemon requires no tokens.
     /// - Throws: `wrong_host`, `cross_origin`.
     public func check(host: String?, origin: String?, isExempt: Bool, isHostChecked: Bool) throws(Problem) {
         if isHostChecked, !isOwnHost(host) {
@@ -33,7 +34,7 @@ public struct OriginPolicy: Sendable {
             "pages of \(origin.prefix(100)) may not ask; start the gateway with --cors ORIGIN to let them")
     }
 
-    /// The rights of a cookie: browsers send it unasked, so that the page that asks is to be known as one of the gateway's own.
+    /// Checks a request with a cookie. Browsers send cookies unasked, so the page must be known as the gateway's own.
     ///
     /// - Parameter fetchSite: `Sec-Fetch-Site`.
     /// - Throws: `cross_origin`.
@@ -68,7 +69,7 @@ public struct OriginPolicy: Sendable {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// An origin as browsers write it: `scheme://host[:port]`, nothing behind.
+    /// An origin as browsers write it: `scheme://host[:port]`, nothing after it.
     public static func isOrigin(_ text: String) -> Bool {
         for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
             let rest = text.dropFirst(scheme.count)

@@ -4,16 +4,16 @@ internal import Surfaces
 public import TelltaleModel
 internal import Trials
 
-/// `POST /v1/play`: a kind file, and the steps of one entity of it. Nothing is kept: each request brings all steps.
+/// `POST /v1/play`: a kind file, and the steps of one entity. Nothing is stored: each request contains all steps.
 public struct PlayRequest: Sendable {
     /// The longest body, in bytes.
     public static let byteLimit = 128_000
     static let stepLimit = 500
-    /// The longest rows together, in bytes.
+    /// The largest size of all rows together, in bytes.
     static let rowLimit = 512 * 1_024
     /// The longest log, in bytes.
     static let logLimit = 512 * 1_024
-    /// The longest time that one step lets pass.
+    /// The longest time of one step.
     static let spanLimit = Milliseconds.days(366)
 
     private var trial: KindTrial
@@ -22,7 +22,7 @@ public struct PlayRequest: Sendable {
 
     /// - Parameters:
     ///   - body: `{"kind":{…},"id":…,"at":…,"steps":[…],"traits":{…}}`, all but `kind` optional.
-    ///   - now: When the play begins, where the body does not say.
+    ///   - now: The start of the play, if the body does not set it.
     /// - Throws: `bad_json`, `bad_kind`.
     public init(_ body: [UInt8], now: Timestamp) throws(Problem) {
         let object = try EventRequest.object(body.span)
@@ -30,7 +30,7 @@ public struct PlayRequest: Sendable {
         guard let source = object["kind"], source.object != nil else {
             throw Self.fault("kind", "is to be a kind file, as an object")
         }
-        // Before it is read: that is part of the play's time, and asks nothing in between.
+        // Checked before it is parsed, because parsing counts as play time but cannot be interrupted.
         guard source.textByteCount <= LintReport.byteLimit else {
             throw Problem("too_large", "the kind is larger than \(LintReport.byteLimit) bytes; say less")
         }
@@ -77,9 +77,9 @@ public struct PlayRequest: Sendable {
 
     /// Takes all steps.
     ///
-    /// - Parameter mayGoOn: Is asked between the parts of the play.
+    /// - Parameter mayGoOn: Called between the parts of the play.
     /// - Returns: The log of the play, and the rows of every screen at its end.
-    /// - Throws: `too_complex` where it may not go on, and where the rows are too long.
+    /// - Throws: `too_complex` if it may not continue, or if the rows are too long.
     public consuming func play(mayGoOn: () -> Bool) throws(Problem) -> [UInt8] {
         for step in steps {
             guard trial.take(step, mayGoOn: mayGoOn), mayGoOn() else { throw Self.tooComplex("takes too long") }
@@ -166,7 +166,7 @@ public struct PlayRequest: Sendable {
     }
 }
 
-/// One step of a play: an object with the one member that says what happens, and `data` beside `event`.
+/// One step of a play: an object with one member that names the step, and `data` beside `event`.
 enum PlayStep {
     static func read(_ json: JSON, _ place: String) throws(Problem) -> KindTrial.Step {
         guard let object = json.object, let first = object.first(where: { $0.name != "data" }) else {

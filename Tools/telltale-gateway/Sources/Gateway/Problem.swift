@@ -1,18 +1,18 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// A refusal as HTTP tells it: RFC 9457, with the daemon's code.
+/// A refusal in HTTP's form (RFC 9457), with the daemon's code.
 public struct Problem: Error, Hashable, Sendable {
     public var status: Int
-    /// Stable, of the daemon's table or of ``gatewayCodes``.
+    /// Stable; from the daemon's table or from ``gatewayCodes``.
     public var code: String
-    /// For people: what, where, and what to do.
+    /// For people: the fault, its place, and the remedy.
     public var title: String
     /// The next step of a program: `no now later auth resync`.
     public var retry: String
     /// Further members of the body.
     public var details: JSONObject
-    /// Header fields beside those that every problem has.
+    /// Header fields in addition to those that every problem has.
     public var headers: [(name: String, value: String)] = []
 
     /// - Parameters:
@@ -31,7 +31,7 @@ public struct Problem: Error, Hashable, Sendable {
     public init(_ line: ServerLine) {
         let code = line["code"] ?? "internal"
         var details = line.tail ?? JSONObject()
-        // The daemon's advice is for those who type its protocol.
+        // Drops the daemon's advice, which is for people who type its protocol.
         let title = (details["msg"]?.string ?? code)
             .replacing("say HELLO client=NAME token=TOKEN first", with: "send Authorization: Bearer TOKEN")
             .replacing("with HELLO account=NAME", with: "with ?account=NAME")
@@ -55,7 +55,7 @@ public struct Problem: Error, Hashable, Sendable {
         public var summary: String
     }
 
-    /// Codes that the gateway itself says, beside the daemon's.
+    /// Codes of the gateway itself, in addition to the daemon's.
     public static let gatewayCodes: [Known] = [
         Known(
             code: "bad_request", status: 400, retry: "no",
@@ -124,7 +124,7 @@ public struct Problem: Error, Hashable, Sendable {
         }
     }
 
-    /// Every code there is, in the order of the daemon's table.
+    /// All codes, in the order of the daemon's table.
     public static let all: [Known] =
         ErrorCode.allCases.map { code in
             Known(
@@ -155,7 +155,7 @@ public struct Problem: Error, Hashable, Sendable {
 
     /// Seconds for `Retry-After`, rounded up; `nil` unless ``retry`` is `later`.
     ///
-    /// - Parameter now: The time that an `until` of the daemon is measured from.
+    /// - Parameter now: The time from which an `until` of the daemon is measured.
     public func retryAfter(now: Timestamp) -> Int64? {
         guard retry == "later" else { return nil }
         if let wait = details["wait"]?.integer { return Self.seconds(Milliseconds(wait)) }

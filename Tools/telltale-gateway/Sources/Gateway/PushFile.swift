@@ -1,7 +1,7 @@
 public import ApplePush
 internal import TelltaleModel
 
-/// The file about Apple's push requests: whose tokens are good, and which kinds the attributes types become.
+/// The file for Apple's push requests: the accepted keys, and the kinds for the attributes types.
 public struct PushFile: Hashable, Sendable {
     public struct ProviderKey: Hashable, Sendable {
         public var team: String
@@ -15,7 +15,7 @@ public struct PushFile: Hashable, Sendable {
 
     public var policy = ProviderToken.Policy.shape
     public var keys: [ProviderKey] = []
-    /// By bundle id and attributes type. The events that begin an activity are the kind's, and not known here.
+    /// By bundle id and attributes type. The events that start an activity are defined by the kind and not known here.
     public var apps: [String: [String: PushDirectory.Activity]] = [:]
 
     public init() {}
@@ -23,7 +23,7 @@ public struct PushFile: Hashable, Sendable {
     /// The largest file that is read, in bytes.
     public static let byteLimit = 1_048_576
 
-    /// - Returns: The file, and all of its faults; with a fault it is of no use.
+    /// - Returns: The file and all its faults; do not use the file if there are any.
     public static func read(_ bytes: [UInt8]) -> (file: PushFile, faults: [String]) {
         var reader = Reader()
         guard bytes.count <= byteLimit else { return (reader.file, ["is larger than \(byteLimit) bytes"]) }

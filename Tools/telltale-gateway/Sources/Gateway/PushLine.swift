@@ -1,9 +1,9 @@
 internal import TelltaleModel
 
-/// A line that a daemon pushes, cut into ranges of its bytes: a stream passes thousands of them on, and reads none.
+/// A line pushed by the daemon, cut into byte ranges: a stream forwards thousands of them without parsing.
 struct PushLine {
     var verb: Range<Int>
-    /// The value of each attribute that a stream passes on; empty where it does not stand.
+    /// The value of each attribute that a stream forwards; empty if it is absent.
     private(set) var sub = 0..<0
     private(set) var key = 0..<0
     private(set) var rev = 0..<0
@@ -15,7 +15,7 @@ struct PushLine {
     private(set) var now = 0..<0
     private(set) var code = 0..<0
     private(set) var wait = 0..<0
-    /// Where the JSON object begins that goes to the end of the line; `nil` where there is none.
+    /// The start of the JSON object at the end of the line; `nil` if there is none.
     private(set) var tail: Int?
 
     init(_ line: Span<UInt8>) {

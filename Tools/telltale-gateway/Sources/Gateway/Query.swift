@@ -3,7 +3,7 @@ internal import TelltaleWire
 
 /// RFC 3986's percent-encoding.
 public enum PercentCoding {
-    /// `nil` where a `%` is not followed by two hexadecimal digits, or the bytes are no UTF-8.
+    /// `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
     ///
     /// - Parameter plusIsSpace: As in a form; elsewhere a plus is a plus.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
@@ -47,7 +47,7 @@ public enum PercentCoding {
     }
 }
 
-/// The query of a request: names and values in the order in which they stood, names repeated or not.
+/// The query of a request: names and values in their order; names may repeat.
 public struct Query: Hashable, Sendable {
     public var items: [Item]
 
@@ -61,7 +61,7 @@ public struct Query: Hashable, Sendable {
         }
     }
 
-    /// - Throws: `bad_request` for what is no percent-encoded UTF-8.
+    /// - Throws: `bad_request` if it is not percent-encoded UTF-8.
     public init(_ text: Substring?) throws(Problem) {
         items = []
         for part in (text ?? "").split(separator: "&") {
@@ -76,9 +76,9 @@ public struct Query: Hashable, Sendable {
     /// Every value of one name.
     public func all(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-    /// The one value of a name; `nil` where there is none.
+    /// The only value of a name; `nil` if there is none.
     ///
-    /// - Throws: `bad_attr` where it stands twice.
+    /// - Throws: `bad_attr` if it occurs twice.
     public subscript(name: String) -> String? {
         get throws(Problem) {
             let values = all(name)
@@ -87,7 +87,7 @@ public struct Query: Hashable, Sendable {
         }
     }
 
-    /// A value that may stand on a line: 1 to 256 visible ASCII bytes.
+    /// A value that is valid on a line: 1 to 256 visible ASCII bytes.
     public func word(_ name: String) throws(Problem) -> String? {
         guard let value = try self[name] else { return nil }
         return try Self.word(value, name)

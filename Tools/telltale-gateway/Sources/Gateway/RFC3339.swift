@@ -2,8 +2,8 @@ public import TelltaleModel
 
 /// Dates of the Internet (RFC 3339), to and from Unix milliseconds.
 public enum RFC3339 {
-    /// `2026-11-21T10:30:00.123Z` or with an offset; fractions below a millisecond are cut. `nil` for anything else, and for
-    /// dates that there are none of.
+    /// `2026-11-21T10:30:00.123Z` or with an offset; fractions below a millisecond are cut. `nil` for anything else,
+    /// and for dates that do not exist.
     public static func parse(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),

@@ -44,7 +44,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case entityPage = "/{kind}/{id}"
     case asset = "/assets/{version}/{file}"
 
-    /// Methods beside `OPTIONS`, which every path takes. `HEAD` stands wherever `GET` does.
+    /// Methods apart from `OPTIONS`, which every path accepts. `HEAD` is allowed wherever `GET` is.
     public var methods: [String] {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .tile, .lint, .play: ["POST"]
@@ -84,9 +84,9 @@ public struct RouteMatch: Hashable, Sendable {
 
     /// Finds the route of a path.
     ///
-    /// - Parameter path: As it stands in the request, percent-encoded, without the query.
-    /// - Returns: `nil` where no route has such a path.
-    /// - Throws: `bad_key` for a segment that is no percent-encoded UTF-8, or that holds an encoded slash.
+    /// - Parameter path: As in the request, percent-encoded, without the query.
+    /// - Returns: `nil` if no route has such a path.
+    /// - Throws: `bad_key` for a segment that is not percent-encoded UTF-8, or that contains an encoded slash.
     public static func find(_ path: Substring) throws(Problem) -> RouteMatch? {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         let raw = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

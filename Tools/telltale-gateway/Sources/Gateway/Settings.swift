@@ -2,9 +2,9 @@ public import Logging
 internal import TelltaleEventLoop
 internal import TelltaleModel
 
-/// Everything that can be set about a gateway, read once: defaults < file < environment < flags.
+/// All settings of the gateway, read once. Later sources win: defaults < file < environment < flags.
 public struct Settings: Sendable {
-    /// Where the public listener stands.
+    /// The address of the public listener.
     public struct Listener: Hashable, Sendable {
         public var host: String
         /// 0 = any free one.
@@ -24,18 +24,18 @@ public struct Settings: Sendable {
         case tcp(host: String, port: Int)
     }
 
-    /// Of the daemon, as ``Setting`` checks it.
+    /// The daemon's address, as ``Setting`` checks it.
     public var connect = "127.0.0.1:7878"
     public var connectTrustRoots: String?
     public var listen = Listener(host: "127.0.0.1", port: 7880, isTLS: false)
     public var ops = Listener(host: "127.0.0.1", port: 7883, isTLS: false)
-    /// Where Apple's push requests are taken; `nil` = nowhere. Always TLS.
+    /// The address that accepts Apple's push requests; `nil` = none. Always TLS.
     public var apns: Listener?
-    /// The file about Apple's push requests.
+    /// The file for Apple's push requests.
     public var apnsFile: String?
-    /// Where `telltale-push` takes registrations; `nil` = there is none.
+    /// Where `telltale-push` accepts registrations; `nil` = there is none.
     public var push: PushPlace?
-    /// Of the public listener at once.
+    /// The most simultaneous connections of the public listener.
     public var connections = 8_192
     public var hosts: [String] = []
     public var origins: [String] = []
@@ -221,7 +221,7 @@ public struct SettingSources {
         self.flags = flags
     }
 
-    /// Reads everything, and tells every fault at once.
+    /// Reads everything, and reports all faults at once.
     ///
     /// - Parameter checks: Further checks of values, by the setting's name.
     public func read(
@@ -267,7 +267,7 @@ public struct SettingSources {
 
     /// A certificate has its key and a listener, and an encrypted listener has both.
     ///
-    /// - Parameter wrong: The settings whose own fault is known.
+    /// - Parameter wrong: The settings already known to be wrong by themselves.
     private static func certificateFaults(of settings: Settings, except wrong: Set<String>) -> [String] {
         var faults: [String] = []
         let needs = "needs --tls-cert FILE and --tls-key FILE"

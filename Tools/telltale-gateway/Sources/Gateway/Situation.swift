@@ -1,19 +1,19 @@
 public import TelltaleModel
 public import TelltaleWire
 
-/// Whose eyes a request looks with: `surface=`, `account=`, `trait=NAME:VALUE` and `caps=widgets` of its query.
+/// The viewer of a request: `surface=`, `account=`, `trait=NAME:VALUE` and `caps=widgets` in its query.
 public struct Situation: Hashable, Sendable {
     public var surface: Surface?
     public var account: String?
     public var traits: [Attribute] = []
-    /// Of a client that knows widgets: patterns of everything show it widgets and the tiles of boards too.
+    /// Whether the client supports widgets: patterns of everything then include widgets and tiles.
     public var showsWidgets = false
     /// For `HELLO`.
     public var capabilities: [String] { showsWidgets ? ["widgets"] : [] }
 
     public init() {}
 
-    /// Whether a connection of its own is needed to look so.
+    /// Whether everything has its default, so that a shared connection will do.
     public var isDefault: Bool { surface == nil && account == nil && traits.isEmpty && !showsWidgets }
 
     /// - Throws: `bad_attr`.

@@ -13,6 +13,6 @@ public struct Standing: Hashable, Sendable {
         rate = hello.integer("rate")
     }
 
-    /// As the field `WebHook-Allowed-Rate` tells it: requests a minute, or `*` for no limit.
+    /// The value of `WebHook-Allowed-Rate`: requests a minute, or `*` for no limit.
     public var allowance: String { rate.map { "\(min(max(0, $0), Int64.max / 60) * 60)" } ?? "*" }
 }

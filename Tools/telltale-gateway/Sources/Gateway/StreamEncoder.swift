@@ -16,7 +16,7 @@ public struct StreamEncoder: Sendable {
     /// How many events of each name were written since ``takeCounts()``.
     private var counts: [Int]
 
-    /// None is `open`, `error` or `message`, which are EventSource's own.
+    /// Avoids `open`, `error` and `message`, which EventSource uses itself.
     public static let eventNames = ["hello", "row", "gone", "live", "reset", "milestone", "alert", "mark", "bye"]
 
     public init(_ format: Format, cursors: [Cursor?]) {
@@ -25,7 +25,7 @@ public struct StreamEncoder: Sendable {
         counts = Array(repeating: 0, count: Self.eventNames.count)
     }
 
-    /// The cursors of all subscriptions, as an event's `id` says them.
+    /// The cursors of all subscriptions, as an event's `id`.
     public var id: [UInt8] {
         var bytes: [UInt8] = []
         for (index, cursor) in cursors.enumerated() {
@@ -47,7 +47,7 @@ public struct StreamEncoder: Sendable {
 
     // MARK: Events of the gateway
 
-    /// The first event, and before it how long a browser waits before it comes back.
+    /// Writes the first event, preceded by the time that a browser waits before it reconnects.
     public mutating func open(_ members: [UInt8], into out: inout [UInt8]) {
         if format == .serverSentEvents { out.append("retry: 2000\n\n") }
         begin("hello", 0, hasID: false, into: &out)
@@ -55,7 +55,7 @@ public struct StreamEncoder: Sendable {
         end(into: &out)
     }
 
-    /// - Parameter wait: Milliseconds after which the client is to come back.
+    /// - Parameter wait: Milliseconds after which the client should reconnect.
     public mutating func bye(code: String, wait: Int, into out: inout [UInt8]) {
         if format == .serverSentEvents {
             out.append("retry: ")
@@ -82,9 +82,9 @@ public struct StreamEncoder: Sendable {
 
     // MARK: Events of the daemon
 
-    /// Writes what a push says; nothing for a line that is none, or that a stream does not pass on.
+    /// Writes the event for a push; nothing for any other line, or for one that a stream does not forward.
     ///
-    /// - Returns: Whether it was one.
+    /// - Returns: Whether it was a push.
     @discardableResult
     public mutating func encode(_ line: Span<UInt8>, into out: inout [UInt8]) -> Bool {
         let push = PushLine(line)
@@ -141,7 +141,7 @@ public struct StreamEncoder: Sendable {
 
     // MARK: Parts
 
-    /// Takes the cursor that a line brings.
+    /// Takes the cursor of a line.
     private mutating func advance(_ push: PushLine, _ line: Span<UInt8>) -> Bool {
         guard !push.cursor.isEmpty, let index = index(push, line) else { return false }
         cursors[index].removeAll(keepingCapacity: true)
@@ -193,7 +193,7 @@ public struct StreamEncoder: Sendable {
         if push.sub.isEmpty { out.append("0") } else { out.append(line, push.sub) }
     }
 
-    /// The beginning of an event about one key, with what the line tells of it.
+    /// The beginning of an event about one key, with the line's attributes.
     private mutating func entity(
         _ name: StaticString, _ number: Int, _ push: PushLine, _ line: Span<UInt8>, isSnapshot: Bool = false,
         into out: inout [UInt8]

@@ -11,12 +11,12 @@ public struct StreamRequest: Sendable {
 
     /// 1 to 16, numbered from 1 in this order.
     public var selections: [Selection]
-    /// Rows a second for each key, of all of them.
+    /// Rows a second for each key, in all subscriptions.
     public var rate: Int?
     public var situation: Situation
-    /// Where each is to resume; `nil` for one that has no cursor yet.
+    /// The cursor to resume each from; `nil` for one without a cursor yet.
     public var cursors: [Cursor?]
-    /// The position that was asked for cannot be read: everything is told anew, with a `reset` of this reason.
+    /// Whether the requested position is unreadable: everything is sent again, after a `reset` with this reason.
     public var isMalformed = false
     /// The value of the answer's `Last-Event-ID`.
     public var resumedFrom: String
@@ -27,7 +27,7 @@ public struct StreamRequest: Sendable {
         "actionButtonHold", "menuBar", "smartStack", "gallery",
     ]
 
-    /// - Parameter lastEventID: Of the header; goes before `lastEventID=` of the query.
+    /// - Parameter lastEventID: The header, which takes precedence over `lastEventID=` in the query.
     /// - Throws: `bad_pattern`, `bad_attr`, `limit_subs`.
     public init(_ query: Query, lastEventID: String?) throws(Problem) {
         var selections: [Selection] = []
@@ -37,7 +37,7 @@ public struct StreamRequest: Sendable {
             throw Problem("limit_subs", "a stream follows at most \(Self.selectionLimit) patterns; open a second one")
         }
         situation = try Situation(query)
-        // Nothing was asked for: the whole state of everything, whatever the surface.
+        // Without `sub=`: the whole state of everything, whatever the surface.
         if query.all("sub").isEmpty { selections[0].view = .full }
         self.selections = selections
         if let rate = try query.number("rate") {
@@ -81,7 +81,7 @@ public struct StreamRequest: Sendable {
         return selection
     }
 
-    /// The cursors of an event's `id`; `nil` where it is none, or one of another number of subscriptions.
+    /// The cursors of an event's `id`; `nil` if it is not one, or has another number of subscriptions.
     static func cursors(_ text: String, count: Int) -> [Cursor?]? {
         let parts = text.split(separator: "~", omittingEmptySubsequences: false)
         guard parts.count == count else { return nil }

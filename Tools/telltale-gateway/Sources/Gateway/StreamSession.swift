@@ -12,13 +12,13 @@ public struct StreamSession: ~Copyable {
 
     /// The outcome of the stream; `nil` before.
     public enum Outcome: Sendable {
-        /// The daemon took every subscription: the answer may begin.
+        /// The daemon accepted every subscription: the answer may begin.
         case opened
         /// The daemon refuses, before the answer began.
         case refused(Problem)
-        /// The daemon has ended it, and the reader was told.
+        /// The daemon has ended it, and the reader was notified.
         case ended
-        /// Another daemon of the cluster leads, at this address if it is known: the stream goes on there.
+        /// Another daemon of the cluster leads, at this address if it is known: the stream continues there.
         case elsewhere(leader: String?)
     }
 
@@ -43,12 +43,12 @@ public struct StreamSession: ~Copyable {
 
     /// Milliseconds of silence after which the daemon sends a `MARK`.
     public static let heartbeat = 15_000
-    /// Rows of the first subscriptions wait for the reply to the last one; more than this is not kept, and the answer begins.
+    /// Rows of the first subscriptions wait for the reply to the last one. Beyond this size the answer begins earlier.
     private static let waitingByteLimit = 1 << 20
 
     /// - Parameters:
-    ///   - continuing: The encoder of a connection that was lost: this one resumes, and the reader notices nothing.
-    ///   - unsent: What the reader of that one was not sent.
+    ///   - continuing: The encoder of a connection that was lost: this one resumes it, unnoticed by the reader.
+    ///   - unsent: The bytes not yet sent to its reader.
     public init(
         _ request: StreamRequest, token: String?, format: StreamEncoder.Format, continuing: StreamEncoder? = nil,
         unsent: [UInt8] = [],
@@ -67,7 +67,7 @@ public struct StreamSession: ~Copyable {
         return output
     }
 
-    /// The bytes that the reader is to be sent; nothing before ``Outcome/opened``.
+    /// The bytes to send to the reader; none before ``Outcome/opened``.
     public mutating func takeEvents() -> [UInt8] {
         if case .replies = phase, !hasOpened { return [] }
         if phase == .greeting { return [] }
@@ -75,7 +75,7 @@ public struct StreamSession: ~Copyable {
         return events
     }
 
-    /// The bytes that were not taken: of a connection that was lost, the next one's reader is sent them first.
+    /// The bytes not taken yet. After a lost connection, the next one sends them first.
     public var unsent: [UInt8] { events }
 
     public mutating func takeOutcomes() -> [Outcome] {
@@ -85,10 +85,11 @@ public struct StreamSession: ~Copyable {
 
     public mutating func takeCounts() -> [(index: Int, count: Int)] { encoder.takeCounts() }
 
-    /// Whether the daemon took the stream: a connection that is lost then is a new loss, and not an attempt that failed.
+    /// Whether the daemon accepted the stream. If the connection is lost later, that is a new loss and not a failed
+    /// attempt.
     public private(set) var hasOpened = false
 
-    /// A sign of life, for a daemon that has heard nothing for a while.
+    /// Sends a heartbeat to a daemon that has received nothing for a while.
     public mutating func ping() {
         if phase != .greeting, phase != .over { output.append("PING\n") }
     }
@@ -125,7 +126,7 @@ public struct StreamSession: ~Copyable {
     @discardableResult
     private mutating func push(_ line: Span<UInt8>) -> Bool {
         guard encoder.encode(line, into: &events) else { return false }
-        // The daemon has heard nothing for as long.
+        // The daemon has received nothing for as long.
         if line[0] == UInt8(ascii: "M"), line.count > 1, line[1] == UInt8(ascii: "A") { ping() }
         return true
     }
@@ -177,11 +178,11 @@ public struct StreamSession: ~Copyable {
         if number == 0 { standing = Standing(line) }
         if number >= introductionCount {
             views.append(line["view"] ?? "full")
-            // Told ahead of the first row of that subscription.
+            // Sent before the first row of that subscription.
             if request.isMalformed, !isContinued {
                 encoder.reset(subscription: views.count, why: "malformed", into: &events)
             }
-            // The picture of before was cut, and may hold rows that this one has no more.
+            // The earlier snapshot was incomplete, and may contain rows that this one lacks.
             let isResumed = isContinued || request.cursors.contains { $0 != nil }
             if isResumed, encoder.cursors[views.count - 1].isEmpty {
                 encoder.reset(subscription: views.count, why: "cut", into: &events)
@@ -247,7 +248,7 @@ public struct StreamSession: ~Copyable {
         }
     }
 
-    /// Tells the reader that it ends, and when to come back.
+    /// Notifies the reader of the end, and of when to reconnect.
     public mutating func end(code: String, wait: Int) {
         guard phase != .over else { return }
         encoder.bye(code: code, wait: wait, into: &events)

@@ -1,7 +1,7 @@
 internal import TelltaleModel
 public import TelltaleWire
 
-/// The body of a request about a tile: `do`, and the words that `TILE` takes beside it.
+/// The body of a request about a tile: `do`, and the other words of `TILE`.
 public enum TileRequest {
     /// Reads a body. The daemon checks which words an action takes, and their values.
     ///

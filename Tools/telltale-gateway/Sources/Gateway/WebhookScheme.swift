@@ -4,7 +4,7 @@ internal import TelltaleModel
 
 /// One delivery of a webhook.
 public struct Delivery: Sendable {
-    /// By their names in lower case; of a repeated one the values joined by commas.
+    /// By their names in lower case; the values of a repeated field are joined by commas.
     public var headers: [String: String]
     public var body: [UInt8]
 
@@ -20,7 +20,7 @@ enum WebhookScheme: String, CaseIterable, Sendable {
 
     /// How far the sender's time may be off, in seconds.
     static let tolerance: Int64 = 300
-    /// Signatures of a delivery at most: a sender that changes its secret signs with two.
+    /// The most signatures of a delivery. A sender that changes its secret signs with two.
     static let signatureLimit = 16
 }
 
@@ -31,7 +31,7 @@ struct Verification: Sendable {
     }
 
     var scheme: WebhookScheme
-    /// Where they are, never what they are.
+    /// Where the secrets are, never the secrets themselves.
     var secrets: [SecretReference] = []
     /// Of `square`: the URL that deliveries are sent to, which is signed too.
     var url = ""
@@ -82,7 +82,7 @@ struct Verification: Sendable {
         }
     }
 
-    /// The bytes behind `whsec_`, in base64.
+    /// The bytes after `whsec_`, in base64.
     private static func standardKey(_ secret: [UInt8]) -> [UInt8]? {
         let text = String(decoding: secret, as: UTF8.self)
         return Data(base64Encoded: text.hasPrefix("whsec_") ? String(text.dropFirst(6)) : text).map { Array($0) }
@@ -139,8 +139,8 @@ struct Verification: Sendable {
         }
     }
 
-    /// The sender's id of the delivery. Where it gives none that is its own, a hash of what was delivered: so a repeat acts once, and
-    /// two deliveries never have one id.
+    /// The sender's id of the delivery. If it gives none that is unique, a hash of the delivery, so that a repeat acts
+    /// once and two deliveries never share an id.
     func eid(_ delivery: Delivery, _ body: JSON, _ values: DeliveryValues, topic: String) -> String {
         let text: String? =
             switch scheme {
@@ -148,7 +148,8 @@ struct Verification: Sendable {
             case .shopify: delivery.headers["x-shopify-webhook-id"]
             case .stripe: body["id"]?.string
             case .github: delivery.headers["x-github-delivery"]
-            // WooCommerce makes its delivery ids of the webhook and the second: orders of one second share one, and a repeat has another.
+            // WooCommerce derives delivery ids from the webhook and the second: orders in the same second share one,
+            // and a repeat gets another.
             case .woocommerce: nil
             case .square: body["event_id"]?.string
             case .hmac: eid?.text(values)
@@ -159,13 +160,15 @@ struct Verification: Sendable {
     }
 }
 
-/// The check of a delivery's signature, which takes the body as it comes, so that a large one is not hashed at its end in one go.
+/// Checks a delivery's signature. It hashes the body as it arrives, so that a large one is not hashed in one go at its
+/// end.
 public struct SignatureCheck: Sendable {
     private let signatures: [Data]
     private var codes: [MessageCode] = []
 
     /// - Parameters:
-    ///   - signatures: Those that the delivery brings; any may be good. None, or too many, and the delivery is not good.
+    ///   - signatures: The delivery's signatures, any of which may be valid. The check fails if there are none or too
+    ///     many.
     ///   - secrets: Any of them may have signed.
     ///   - beforeBody: What is signed before the body.
     init(_ signatures: [Data], secrets: [[UInt8]], beforeBody: String = "") {
@@ -180,9 +183,9 @@ public struct SignatureCheck: Sendable {
         for index in codes.indices { codes[index].update(part) }
     }
 
-    /// Compares in constant time, and all of them.
+    /// Compares all of them, in constant time.
     ///
-    /// - Throws: `bad_signature`, the same words for every reason, so that nothing can be learned of it.
+    /// - Throws: `bad_signature`, the same text for every reason, so that it reveals nothing.
     public func finish() throws(Problem) {
         var isGood = false
         for code in codes {

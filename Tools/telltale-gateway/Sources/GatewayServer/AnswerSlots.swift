@@ -3,12 +3,12 @@ internal import NIOCore
 internal import Synchronization
 internal import TelltaleModel
 
-/// How many answers of many lines are under way, of one caller and in all. Further ones wait for their turn, the oldest first.
+/// Limits the long answers in progress, for each caller and in all. Further ones wait for their turn, oldest first.
 final class AnswerSlots: Sendable {
     struct Limits: Sendable {
         /// Under way at once.
         var total = 64
-        /// Under way at once of one caller, and waiting at once of one caller.
+        /// The most in progress for one caller, and also the most waiting for one caller.
         var caller = 16
         /// Waiting at once.
         var waiting = 256
@@ -16,7 +16,7 @@ final class AnswerSlots: Sendable {
         var patience = TimeAmount.seconds(5)
     }
 
-    /// One place, which is free again once nothing holds it.
+    /// One slot, which is free again when nothing retains it.
     final class Slot: Sendable {
         private let slots: AnswerSlots
         private let caller: String
@@ -47,15 +47,15 @@ final class AnswerSlots: Sendable {
 
     init(_ limits: Limits = Limits()) { self.limits = limits }
 
-    /// How many are under way.
+    /// The number in progress.
     var count: Int { state.withLock { $0.total } }
-    /// How many wait.
+    /// The number waiting.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits for a place.
+    /// Waits for a slot.
     ///
-    /// - Parameter loop: Where the time is measured.
-    /// - Throws: `busy` where too many wait, or where no place is free in time.
+    /// - Parameter loop: The loop that measures the time.
+    /// - Throws: `busy` if too many wait, or if no slot is free in time.
     func enter(_ caller: String, on loop: any EventLoop) async throws(Problem) -> Slot {
         let entry = state.withLock { enter(caller, on: loop, &$0) }
         switch entry {

@@ -16,20 +16,20 @@ struct Caller {
     let requestID: String
     /// The secret that the caller brought, by header, cookie or query; `nil` for none.
     var token: String?
-    /// It came in a header, which no page of another origin sends unasked.
+    /// Whether it came in a header, which a page of another origin cannot send unasked.
     var hasBearer = false
-    /// It came in a cookie, which browsers send whatever page asks.
+    /// Whether it came in a cookie, which browsers send for any page.
     var isByCookie = false
 
     var method: String { request.method.rawValue }
 
     func field(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
-    /// The whole body. Whoever waits with it for a word of the gateway (`Expect`) is told to send it.
+    /// Reads the whole body. A client that waits for permission (`Expect`) is asked to send it.
     ///
-    /// - Parameter taking: Is given each part as it comes.
-    /// - Throws: `media_type` for an encoding, `too_large` beyond `limit` bytes, `busy` where the bodies of all callers have no room
-    ///   together, `late_body`, `bad_request`.
+    /// - Parameter taking: Called with each part as it arrives.
+    /// - Throws: `media_type` for an encoding, `too_large` beyond `limit` bytes, `busy` if there is no room for all
+    ///   callers' bodies, `late_body`, `bad_request`.
     func body(
         upTo limit: Int = EventRequest.bodyByteLimit, taking: (ArraySlice<UInt8>) -> Void = { _ in }
     ) async throws(Problem) -> [UInt8] {
@@ -59,7 +59,7 @@ struct Caller {
         }
     }
 
-    /// A body in an encoding would be read as what it is not.
+    /// Refuses an encoded body, which would be misread.
     private func checkEncoding() throws(Problem) {
         let names = request.headers[values: .contentEncoding].joined(separator: ",").lowercased().split(separator: ",")
         guard let name = names.first(where: { !["", "identity"].contains(String($0).trimmed) }) else { return }
@@ -70,7 +70,7 @@ struct Caller {
         throw problem
     }
 
-    /// The caller's `Idempotency-Key`, or one of the gateway's own.
+    /// The caller's `Idempotency-Key`, or a generated one.
     func eid() throws(Problem) -> (eid: String, isCallers: Bool) {
         let fields = request.headers[values: .idempotencyKey]
         guard fields.count < 2 else { throw Problem("bad_request", "Idempotency-Key stands twice; say it once") }
@@ -135,6 +135,6 @@ extension HTTPField.Name {
         return known
     }
 
-    /// A field's name from elsewhere; `nil` for what is none.
+    /// A field's name from outside; `nil` if it is invalid.
     static func named(_ name: String) -> HTTPField.Name? { HTTPField.Name(name) }
 }

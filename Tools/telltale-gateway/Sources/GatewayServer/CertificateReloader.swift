@@ -27,7 +27,7 @@ final class CertificateReloader: Sendable {
     private static func read(_ certificate: String, _ key: String) throws -> Pair {
         let pair = Pair(
             chain: try NIOSSLCertificate.fromPEMFile(certificate), key: try NIOSSLPrivateKey(file: key, format: .pem))
-        // A key of another certificate is told here, and not by every handshake.
+        // Detects the key of another certificate here instead of in every handshake.
         _ = try NIOSSLContext(
             configuration: .makeServerConfiguration(
                 certificateChain: pair.chain.map { .certificate($0) }, privateKey: .privateKey(pair.key)))

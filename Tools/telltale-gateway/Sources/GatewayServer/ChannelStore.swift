@@ -4,13 +4,13 @@ internal import Gateway
 internal import Synchronization
 internal import TelltaleModel
 
-/// The push channels, and the file that keeps them.
+/// The push channels, and the file that stores them.
 final class ChannelStore: Sendable {
     private let path: String?
     private let channels: Mutex<PushChannels>
 
     /// - Parameter folder: `nil` = the channels end with this process.
-    /// - Throws: When the file is there and cannot be used.
+    /// - Throws: If the file exists and cannot be used.
     init(folder: String?) throws {
         path = folder.map { "\($0)/push-channels.json" }
         guard let path, FileManager.default.fileExists(atPath: path) else {
@@ -33,7 +33,7 @@ final class ChannelStore: Sendable {
 
     var current: PushChannels { channels.withLock { $0 } }
 
-    /// - Returns: `nil` where the file cannot be written; then nothing has changed.
+    /// - Returns: `nil` if the file cannot be written; then nothing has changed.
     func create(bundle: String, storagePolicy: Int) -> PushChannel? {
         let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         let channel = PushChannel(

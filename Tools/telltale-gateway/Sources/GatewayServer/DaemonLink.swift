@@ -8,13 +8,14 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// The gateway's connections to its daemon: one a token, pipelined, and one for each request that looks with other eyes.
+/// The gateway's connections to its daemon: a pipelined one for each token, and a separate one for each request with
+/// another viewer.
 ///
-/// Each says `HELLO` with its caller's own token, so that the daemon alone decides what the caller may do.
+/// Each sends `HELLO` with its caller's token, so that only the daemon decides what the caller may do.
 final class DaemonLink: Sendable {
     /// How long a request waits for a daemon that does not answer.
     static let patience = TimeAmount.seconds(10)
-    /// How long a connection is kept that nothing is asked on.
+    /// How long an idle connection is kept.
     static let idleSpan = TimeAmount.seconds(60)
     static let connectionLimit = 256
 
@@ -38,7 +39,7 @@ final class DaemonLink: Sendable {
 
     let connector: DaemonConnector
     let group: any EventLoopGroup
-    /// The gateway's own token: for hooks, readiness and figures, never for a caller's request.
+    /// The gateway's own token: for hooks, readiness and metrics, never for a caller's request.
     let ownToken: String?
     private let pool = Mutex(Pool())
     private let greeting = Mutex<(authentication: String, version: String, node: String?, term: Int64?)?>(nil)
@@ -60,7 +61,7 @@ final class DaemonLink: Sendable {
         renewOwn(nil)
     }
 
-    /// A client that the daemon refused stays refused; the next one may find that the daemon has learned its token.
+    /// Replaces a refused client, which stays refused. The daemon may have learned the token since.
     private func renewOwn(_ refused: AsyncClient?) {
         let fresh = AsyncClient(
             to: connector, configuration: Self.configuration(ownToken, Situation()), failsFast: true,
@@ -86,14 +87,14 @@ final class DaemonLink: Sendable {
         refused?.close()
     }
 
-    /// Whether the daemon wants no tokens; so until it is known to want them, for the `Host` is checked then.
+    /// Whether the daemon requires no tokens. Assumed until it is known, because the `Host` is checked then.
     var isOpen: Bool { greeting.withLock { $0?.authentication ?? "none" } == "none" }
 
-    /// Whether the daemon lets everybody in. One that has never greeted is asked: until then nothing is open that the gateway
-    /// does by itself.
+    /// Whether the daemon lets everybody in. A daemon that has never greeted is asked first: until then, what the
+    /// gateway does by itself is not open.
     ///
     /// - Parameter token: The caller's; `nil` for none.
-    /// - Throws: The daemon's refusal, or that there is no answer.
+    /// - Throws: The daemon's refusal, or the lack of an answer.
     func letsEverybodyIn(asking token: String?) async throws(Problem) -> Bool {
         if !isKnown { _ = try await ask(.ping, token: token) }
         return isOpen
@@ -105,7 +106,7 @@ final class DaemonLink: Sendable {
     /// The daemon's release; `nil` before it has greeted.
     var version: String? { greeting.withLock { $0?.version } }
 
-    /// The daemon of a cluster that leads; `nil` without a cluster.
+    /// The leader of the cluster; `nil` without a cluster.
     var leader: (node: String, term: Int64, address: String)? {
         greeting.withLock { greeting in
             guard let greeting, let node = greeting.node else { return nil }
@@ -124,18 +125,18 @@ final class DaemonLink: Sendable {
         token.flatMap { token in principals.withLock { $0[token] } }
     }
 
-    /// Requests a minute that the daemon takes with a token, or `*`; `nil` where it is not known without one.
+    /// Requests a minute that the daemon accepts with a token, or `*`; `nil` if it is unknown without one.
     ///
     /// - Throws: The daemon's refusal of the token.
     func allowance(of token: String?) async throws(Problem) -> String? {
         if isOpen { return "*" }
         guard token != nil else { return nil }
-        // Its connection has said HELLO then.
+        // After this, its connection has sent HELLO.
         _ = try await ask(.ping, token: token)
         return standing(of: token)?.allowance
     }
 
-    /// The same of the gateway's own token, which hooks are posted by.
+    /// The same for the gateway's own token, with which hooks post.
     var ownAllowance: String? { isOpen ? "*" : own.withLock { $0.standing }?.allowance }
 
     /// Keeps the standing of a token.
@@ -149,7 +150,7 @@ final class DaemonLink: Sendable {
     }
 
     static func configuration(_ token: String?, _ situation: Situation) -> ClientConfiguration {
-        // Every request brings an id of its own, so that the prefix is never used.
+        // Every request has its own id, so the prefix is never used.
         var configuration = ClientConfiguration(name: gatewayClientName, eventIDPrefix: "gw")
         configuration.token = token
         configuration.surface = situation.surface
@@ -166,7 +167,7 @@ final class DaemonLink: Sendable {
 
     // MARK: Asking
 
-    /// Asks by the gateway's own token.
+    /// Sends a request with the gateway's own token.
     func askForSelf(_ command: Command, timeout: TimeAmount = DaemonLink.patience) async throws(Problem) -> Answer {
         guard let client = own.withLock({ $0.client }) else {
             throw Problem("daemon_unreachable", "the gateway has not started, or goes down; ask again later")
@@ -179,13 +180,13 @@ final class DaemonLink: Sendable {
         }
     }
 
-    /// Whether a refusal is of the client as a whole, and for good.
+    /// Whether a refusal concerns the whole client, and is final.
     private static func isOver(_ problem: Problem) -> Bool { problem.retry == "auth" || problem.status == 502 }
 
     /// Asks for a caller.
     ///
     /// - Parameter token: The caller's; `nil` for none.
-    /// - Throws: The daemon's refusal, or that there is no answer.
+    /// - Throws: The daemon's refusal, or the lack of an answer.
     func ask(_ command: Command, token: String?, _ situation: Situation = Situation()) async throws(Problem) -> Answer {
         guard situation.isDefault else {
             let client = makeClient(token, situation)
@@ -199,13 +200,13 @@ final class DaemonLink: Sendable {
             giveBack(name, client)
             return answer
         } catch {
-            // A refused client is over, and the next request of that token begins anew.
+            // A refused client is dropped, and the next request with that token starts a new one.
             giveBack(name, client, isOver: Self.isOver(error))
             throw error
         }
     }
 
-    /// Asks several things for a caller, in order; each has its own answer or refusal.
+    /// Sends several requests for a caller, in order; each has its own answer or refusal.
     func ask(all commands: [Command], token: String?) async -> [Result<Answer, Problem>] {
         let client: AsyncClient
         do throws(Problem) {
@@ -226,7 +227,7 @@ final class DaemonLink: Sendable {
         return results
     }
 
-    /// A client of a connection of its own, which the caller closes.
+    /// A client with a separate connection, which the caller closes.
     func makeClient(_ token: String?, _ situation: Situation) -> AsyncClient {
         let client = AsyncClient(
             to: connector, configuration: Self.configuration(token, situation), failsFast: !isKnown,
@@ -239,7 +240,7 @@ final class DaemonLink: Sendable {
         return client
     }
 
-    /// Asks on a connection of the caller's own.
+    /// Sends a request on a separate connection.
     func ask(_ command: Command, on client: AsyncClient) async throws(Problem) -> Answer {
         try await Self.ask(client, command, Self.patience)
     }
@@ -300,7 +301,7 @@ final class DaemonLink: Sendable {
         closed?.close()
     }
 
-    /// Closes the connection of a token that waits in the pool, to make room for another one.
+    /// Closes a token's idle connection in the pool, to make room for another one.
     ///
     /// - Returns: Whether there was one.
     func releaseIdle(_ token: String?) -> Bool {
@@ -312,7 +313,7 @@ final class DaemonLink: Sendable {
         return closed != nil
     }
 
-    /// Closes what nothing was asked on for long; to be called every few seconds.
+    /// Closes connections that were idle for long. Call it every few seconds.
     func sweep() {
         let closed: [AsyncClient] = pool.withLock { pool in
             let limit = NIODeadline.now() - Self.idleSpan

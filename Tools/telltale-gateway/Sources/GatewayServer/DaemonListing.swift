@@ -3,10 +3,11 @@ internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleNIOClient
 
-/// One answer of many lines on a connection to the daemon of its own, piece by piece as its reader takes it.
+/// One long answer on its own connection to the daemon, piece by piece as its reader takes it.
 ///
-/// The connection is read while a piece is waited for, and only then: one piece is held here, and the one before it by the reader's
-/// channel. The daemon makes no row that has no reader. Before the first piece a lost connection is made again, as for every request.
+/// The connection is read only while a piece is awaited: this holds one piece, and the reader's channel holds the one
+/// before it. So the daemon makes no row without a reader. Before the first piece, a lost connection is made again, as
+/// for every request.
 final class DaemonListing: @unchecked Sendable {
     struct Piece: Sendable {
         var bytes: [UInt8]
@@ -21,7 +22,7 @@ final class DaemonListing: @unchecked Sendable {
     private var session: ListingSession
     private var daemon: (any Channel)?
     private var isReading = false
-    /// Of the connection, or of the last attempt.
+    /// The address of the connection, or of the last attempt.
     private var address: DaemonAddress?
     private var asked: Asked?
     private var silence: Scheduled<Void>?
@@ -33,7 +34,7 @@ final class DaemonListing: @unchecked Sendable {
     private var attempts = 0
     private let deadline = NIODeadline.now() + DaemonLink.patience
 
-    /// Bytes of the first piece, of one read, and of what the kernel holds unread.
+    /// The size of the first piece, of one read, and of the kernel's receive buffer, in bytes.
     static let windowByteCount = 65_536
 
     init(_ request: ListingRequest, token: String?, _ link: DaemonLink, on loop: any EventLoop) {
@@ -43,10 +44,10 @@ final class DaemonListing: @unchecked Sendable {
         session = ListingSession(request, token: token)
     }
 
-    /// The next piece of the body. The first one is the whole answer, or has ``windowByteCount`` bytes or little more. For one
-    /// task, until the last piece.
+    /// The next piece of the body. The first one is the whole answer, or has ``windowByteCount`` bytes or slightly
+    /// more. Call it from one task, until the last piece.
     ///
-    /// - Throws: The daemon's refusal, or that it does not answer. Behind the first piece the body stays cut then.
+    /// - Throws: The daemon's refusal, or the lack of an answer. After the first piece the body then stays incomplete.
     func next() async throws(Problem) -> Piece {
         let asked = loop.makePromise(of: Result<Piece, Problem>.self)
         loop.execute { [self] in ask(asked) }
@@ -57,13 +58,13 @@ final class DaemonListing: @unchecked Sendable {
         }
     }
 
-    /// Closes the connection, wherever the answer is.
+    /// Closes the connection, however far the answer is.
     func close() {
         loop.execute { [self] in finish(Problem("shutting_down", "the reader has gone")) }
     }
 
-    /// Ends it as the gateway stops: before the first piece with a refusal, behind it with the reader's connection, which may have
-    /// stopped to take anything.
+    /// Ends it when the gateway stops: before the first piece with a refusal, after it by closing the reader's
+    /// connection, which may take nothing any more.
     func end(reader: any Channel) {
         loop.execute { [self] in
             finish(Problem("shutting_down", "the gateway goes down; ask again in a moment"))
@@ -82,7 +83,7 @@ final class DaemonListing: @unchecked Sendable {
         tell()
     }
 
-    /// Gives the reader what there is, where that is enough.
+    /// Passes the available bytes to the reader if they are enough.
     private func tell() {
         defer { readMore() }
         guard let asked else { return }
@@ -147,7 +148,7 @@ final class DaemonListing: @unchecked Sendable {
     }
 
     fileprivate func received(_ buffer: ByteBuffer) {
-        // Bytes behind the end are not of this answer.
+        // Bytes after the end do not belong to this answer.
         guard daemon != nil else { return }
         buffer.withUnsafeReadableBytes { bytes in
             session.receive(unsafe Span<UInt8>(_unsafeBytes: bytes))
@@ -177,8 +178,8 @@ final class DaemonListing: @unchecked Sendable {
         again(problem.title)
     }
 
-    /// Whether another attempt soon may succeed. An idle connection in the pool counts among those of the principal: where there are
-    /// too many it is closed, and the daemon notices that in a moment.
+    /// Whether another attempt may soon succeed. If the principal has too many connections, its idle one in the pool is
+    /// closed, which the daemon notices after a moment.
     private func isPassing(_ problem: Problem) -> Bool {
         guard problem.code == "limit_conns" else { return problem.code == "shutting_down" }
         if link.releaseIdle(token) { attemptLimit = attempts + 5 }

@@ -4,14 +4,14 @@ internal import Synchronization
 internal import TelltaleCrypto
 internal import TelltaleModel
 
-/// Pictures of kinds' machines, made once for each definition.
+/// Diagrams of kinds' machines, made once for each definition.
 ///
-/// A picture is found by the definition's digest, so that it is right whatever daemon the gateway comes to speak with.
+/// A diagram is found by the definition's digest, so it is right for every daemon.
 final class DiagramStore: Sendable {
     private struct Known {
-        /// A machine that is too large is so again.
+        /// A refusal is kept too: a machine that is too large stays so.
         var files: [[UInt8]: Result<BoardFile, Problem>] = [:]
-        /// The one that was asked for longest ago first.
+        /// Least recently requested first.
         var order: [[UInt8]] = []
     }
 
@@ -21,13 +21,13 @@ final class DiagramStore: Sendable {
 
     init(_ lane: WorkLane) { self.lane = lane }
 
-    /// - Parameter definition: As the daemon tells it to a caller that may read it.
+    /// - Parameter definition: As the daemon sent it to a caller that may read it.
     /// - Throws: As ``KindDiagram``, and `busy`.
     func file(of definition: JSON) async throws(Problem) -> BoardFile {
         let digest = SHA256.digest(of: definition.text)
         if let file = find(digest) { return try file.get() }
         return try await lane.run { [self] () throws(Problem) in
-            // Of requests that came together the first one makes it.
+            // If requests came together, the first one has made it.
             if let file = find(digest) { return try file.get() }
             let file = Result { () throws(Problem) in
                 BoardFile(type: "image/svg+xml", bytes: Array(try KindDiagram.svg(of: definition).utf8))

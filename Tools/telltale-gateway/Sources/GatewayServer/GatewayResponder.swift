@@ -37,14 +37,14 @@ struct GatewayResponder: HTTPResponder {
         return response
     }
 
-    /// The parts of a request's line in the log that its head and its answer do not tell.
+    /// The parts of a request's log line that are not in its head or its answer.
     private struct LogEntry {
         var route = "-"
         var code: String?
         var token: String?
     }
 
-    /// The client's own where it is 1 to 64 visible ASCII bytes, else 16 hexadecimal digits.
+    /// The client's own id if it is 1 to 64 visible ASCII bytes, else 16 hexadecimal digits.
     static func requestID(_ field: String?) -> String {
         if let field, (1...64).contains(field.utf8.count), field.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
             return field
@@ -63,7 +63,7 @@ struct GatewayResponder: HTTPResponder {
         var caller = Caller(
             request: request, context: context, connections: gateway.connections, path: path,
             query: try Query(cut.count > 1 ? cut[1] : nil), requestID: requestID)
-        // A delivery is judged by its signature alone, whatever else its sender's HTTP client adds.
+        // Only its signature authorizes a delivery, whatever else its sender's HTTP client adds.
         if match?.route != .hook { try authorize(&caller, match?.route) }
         entry.token = caller.token
         do throws(Problem) {
@@ -71,7 +71,7 @@ struct GatewayResponder: HTTPResponder {
                 host: request.head.authority, origin: request.headers[.origin],
                 isExempt: caller.hasBearer || match?.route == .hook, isHostChecked: gateway.link.isOpen)
         } catch {
-            // A daemon with tokens lets the gateway have any name, and has not said that it is one.
+            // With tokens any `Host` is allowed, but it is not known yet whether the daemon requires them.
             guard error.code == "wrong_host", !gateway.link.isKnown else { throw error }
             throw Problem("daemon_unreachable", "no daemon that leads has greeted the gateway yet; ask again later")
         }
@@ -175,15 +175,15 @@ struct GatewayResponder: HTTPResponder {
         return response
     }
 
-    /// Tells a sender of webhooks that it is expected here, and how many requests a minute are taken from it.
+    /// Answers the handshake of a sender of webhooks: it may send, and how many requests a minute.
     ///
-    /// The handshake needs no token (HTTP 1.1 Web Hooks for Event Delivery §4). Without one the rate is not known, since it
-    /// is that of a principal.
+    /// The handshake needs no token (HTTP 1.1 Web Hooks for Event Delivery §4). Without one the rate is unknown,
+    /// because it belongs to a principal.
     private func handshake(_ caller: Caller, _ route: Route, _ origin: String) async throws(Problem) -> Response {
         var response = Response.empty(
             200,
             [HTTPField(name: .webHookAllowedOrigin, value: origin), HTTPField(name: .allow, value: route.allowed)])
-        // A hook's deliveries are posted by the gateway's own token.
+        // A hook's deliveries are posted with the gateway's own token.
         let allowance =
             route == .hook
             ? gateway.link.ownAllowance : try await gateway.link.allowance(of: caller.token)
@@ -222,7 +222,7 @@ struct GatewayResponder: HTTPResponder {
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
 }
 
-/// Counters of requests, found by their labels once.
+/// Counters of requests, looked up by their labels once.
 final class RequestFigures: Sendable {
     private struct ID: Hashable {
         var route: String

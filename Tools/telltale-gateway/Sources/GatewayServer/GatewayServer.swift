@@ -13,7 +13,7 @@ public import TelltaleEventLoop
 internal import TelltaleNIOClient
 internal import UnixSignals
 
-/// The whole gateway: both listeners and what stands behind them.
+/// The whole gateway: both listeners and what they serve.
 public struct GatewayServer: Service {
     private let settings: Settings
     private let log: Logger
@@ -25,7 +25,7 @@ public struct GatewayServer: Service {
 
     /// Reads everything that the settings name.
     ///
-    /// - Parameter manager: Is told when the gateway serves, reloads and stops, and that its loops turn.
+    /// - Parameter manager: Notified when the gateway serves, reloads and stops, and that its loops are alive.
     /// - Throws: ``StartFault`` with all faults.
     public init(
         _ settings: Settings, registry: MetricsRegistry, log: Logger, openAPI: [UInt8], manager: ServiceManager
@@ -100,7 +100,7 @@ public struct GatewayServer: Service {
 
     /// Serves until it is asked to stop.
     ///
-    /// - Parameter onReady: Is given the line that says where it serves.
+    /// - Parameter onReady: Called with the line that names the addresses served.
     public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
         let ready = ReadyLine(daemon: settings.connect, takesPushes: settings.apns != nil) { [manager] line in
             onReady(line)
@@ -165,10 +165,10 @@ public struct GatewayServer: Service {
         return [application, operations, taking]
     }
 
-    /// How long listings have to their ends as the gateway stops.
+    /// How long listings may take to finish when the gateway stops.
     private static let listingPatience = TimeAmount.seconds(5)
 
-    /// Looks after what is not a request: idle connections, and the end.
+    /// Does the work outside requests: idle connections, and shutdown.
     public func run() async throws {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown {
@@ -185,8 +185,8 @@ public struct GatewayServer: Service {
         }
     }
 
-    /// Says that the gateway turns, as often as the service manager asks: behind an answer of each event loop, and from the threads
-    /// that handle requests. Where any of them hangs, nothing is said.
+    /// Sends watchdog notifications at the service manager's interval, after an answer from each event loop and from
+    /// the threads that handle requests. If any of them hangs, none is sent.
     private func watch() async {
         guard let interval = manager.watchdogMilliseconds else { return }
         while !Task.isCancelled {
@@ -198,7 +198,7 @@ public struct GatewayServer: Service {
         }
     }
 
-    /// Hooks and certificates again: all good, or the old ones stay.
+    /// Reloads hooks and certificates. If any of them has a fault, the old ones stay.
     public func reload() {
         manager.reloading { readAgain() }
     }
@@ -222,7 +222,7 @@ public struct GatewayServer: Service {
     }
 }
 
-/// Says where the gateway serves, once all listeners do.
+/// Reports the addresses once all listeners are bound.
 final class ReadyLine: Sendable {
     private let addresses = Mutex<[String: String]>([:])
     private let daemon: String

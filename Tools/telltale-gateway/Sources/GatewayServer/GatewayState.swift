@@ -5,7 +5,7 @@ internal import NIOCore
 internal import Synchronization
 internal import TelltaleModel
 
-/// The state that all requests share. Nothing of it is the daemon's state.
+/// The state that all requests share. It contains none of the daemon's state.
 final class GatewayState: Sendable {
     let link: DaemonLink
     let origins: OriginPolicy
@@ -19,16 +19,16 @@ final class GatewayState: Sendable {
     /// Of the public listener.
     let connections: ConnectionTable
     let hooks: HookTable
-    /// `nil` where Apple's push requests are not taken.
+    /// `nil` if Apple's push requests are not accepted.
     let pushes: PushEndpoint?
-    /// `nil` where no `telltale-push` is named.
+    /// `nil` if no `telltale-push` is configured.
     let forwarder: PushForwarder?
     let owners = KindOwners()
     let lane: WorkLane
     let diagrams: DiagramStore
     private let expiry = Mutex<Int?>(nil)
 
-    /// When the certificate of the https listener ends, Unix time in seconds; `nil` where there is none.
+    /// When the certificate of the https listener expires, Unix time in seconds; `nil` if there is none.
     var certificateExpiry: Int? {
         get { expiry.withLock { $0 } }
         set { expiry.withLock { $0 = newValue } }
@@ -52,7 +52,7 @@ final class GatewayState: Sendable {
     }
 }
 
-/// The streams that are open.
+/// The open streams.
 final class StreamTable: Sendable {
     private struct State {
         var bridges: [ObjectIdentifier: StreamBridge] = [:]
@@ -63,7 +63,7 @@ final class StreamTable: Sendable {
 
     var count: Int { state.withLock { $0.bridges.count } }
 
-    /// - Returns: Whether there may be more: `false` once the gateway goes down.
+    /// - Returns: Whether it was accepted: `false` once the gateway shuts down.
     func insert(_ bridge: StreamBridge) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -74,7 +74,7 @@ final class StreamTable: Sendable {
 
     func remove(_ bridge: StreamBridge) { state.withLock { $0.bridges[ObjectIdentifier(bridge)] = nil } }
 
-    /// Says `bye` to all of them; they come back at different moments.
+    /// Sends `bye` to all of them, with different times to reconnect.
     func endAll() {
         let bridges = state.withLock { state in
             state.isClosed = true

@@ -4,7 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 
 extension GatewayResponder {
-    /// The board's page. At an entity's own path it is what a browser is shown; programs are told the path of the API.
+    /// The board's page. At an entity's path a browser gets the page, while a program gets the path of the API.
     func boardPage(_ caller: Caller, of values: [String] = []) throws(Problem) -> Response {
         guard Acceptance.choose(caller.request.headers[values: .accept], of: ["text/html"]) != nil else {
             let place = values.count == 2 ? "/v1/entities/\(values[0])/\(values[1])" : "/v1/entities"
@@ -19,7 +19,7 @@ extension GatewayResponder {
         return response
     }
 
-    /// One of the files beside the page. A path with another version than this program's is answered, and not kept.
+    /// One of the files beside the page. A path with another version is answered, but must not be cached.
     func boardAsset(_ values: [String], _ caller: Caller) throws(Problem) -> Response {
         guard let file = Board.files[values[1]] else {
             throw Problem("not_found", "the board has no file \(values[1].prefix(100))")

@@ -37,7 +37,7 @@ extension GatewayResponder {
             let line = try await gateway.link.ask(command, token: caller.token, situation).reply.line
             return Self.begun(line, isReplayed: isReplayed)
         }
-        // Its own connection, which follows the control before it is tapped: no end is missed.
+        // A separate connection, which follows the control before the tap, so that no end is missed.
         let client = gateway.link.makeClient(caller.token, situation)
         defer { client.close() }
         var follow = SubscribeCommand(pattern: .key(key))
@@ -57,7 +57,7 @@ extension GatewayResponder {
         return response
     }
 
-    /// 202 for what is under way; 200 for what is so already, was begun before, or ended at once.
+    /// 202 for an operation in progress; 200 if nothing changed, if it was begun before, or if it ended immediately.
     private static func begun(_ line: ServerLine, isReplayed: Bool) -> Response {
         let isUnderWay = line["verdict"] == nil && ["pending", "performing"].contains(line["phase"])
         return acted(Answers.attributes(line), line, status: isUnderWay ? 202 : 200, isReplayed: isReplayed)

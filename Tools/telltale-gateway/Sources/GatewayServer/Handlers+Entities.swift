@@ -17,7 +17,7 @@ extension GatewayResponder {
         return Self.acted(Answers.event(event.key, line), line, isReplayed: isCallers)
     }
 
-    /// The answer to what acted, with the tag of the entity and whether it was a repeat.
+    /// The answer to an action, with the entity's tag and whether it was a repeat.
     static func acted(_ body: [UInt8], _ line: ServerLine, status: Int = 200, isReplayed: Bool) -> Response {
         var response = Response.json(body, status: status)
         if let rev = line.integer("rev") { response.headers[.eTag] = EntityTag.strong(rev) }

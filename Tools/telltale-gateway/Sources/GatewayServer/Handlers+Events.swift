@@ -60,7 +60,7 @@ extension GatewayResponder {
         let body = try await caller.body(upTo: EventRequest.batchByteLimit)
         let elements = try Self.elements(body)
         var events: [Result<EventCommand, Problem>] = []
-        // A daemon that does not answer is waited for once.
+        // Waits only once for a daemon that does not answer.
         var silence: Problem?
         for element in elements { events.append(await event(element, caller, &silence)) }
         let commands = events.compactMap { try? Command.event($0.get()) }
@@ -68,7 +68,7 @@ extension GatewayResponder {
         return Self.tell(elements, events, answers)
     }
 
-    /// - Parameter answers: Of those events that are one.
+    /// - Parameter answers: The answers for the valid events.
     private static func tell(
         _ elements: [JSON], _ events: [Result<EventCommand, Problem>], _ answers: [Result<Answer, Problem>]
     ) -> Response {
@@ -77,7 +77,7 @@ extension GatewayResponder {
         for (element, event) in zip(elements, events) {
             switch event {
             case .failure(let problem): batch.refused(id: element["id"]?.string, problem)
-            // The sender's own id, of which the event's may be a hash.
+            // The sender's own id; the event's may be a hash of it.
             case .success(let event):
                 tell(event, id: element["id"]?.string ?? event.eid ?? "", answers.popFirst(), in: &batch)
             }

@@ -8,7 +8,7 @@ internal import TelltaleNIOClient
 internal import TelltaleWire
 
 extension GatewayResponder {
-    /// Answers for senders that give a hook up after some failures: what is verified is taken, whatever becomes of it.
+    /// Accepts every verified delivery, whatever its outcome, because senders disable a hook after some failures.
     func deliver(to name: String, _ caller: Caller) async throws(Problem) -> Response {
         guard let loaded = gateway.hooks.find(name) else {
             throw Problem("unknown_hook", "there is no hook \"\(name.prefix(70))\"")
@@ -113,7 +113,7 @@ extension GatewayResponder {
         return .json(body)
     }
 
-    /// The last deliveries. A daemon with tokens decides who may see them: whoever may see its figures.
+    /// The last deliveries. A daemon with tokens decides who may see them: whoever may read its statistics.
     func listDeliveries(_ caller: Caller) async throws(Problem) -> Response {
         if try await !gateway.link.letsEverybodyIn(asking: caller.token) {
             _ = try await gateway.link.ask(.stats, token: caller.token)

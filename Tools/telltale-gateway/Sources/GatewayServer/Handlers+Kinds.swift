@@ -18,7 +18,7 @@ extension GatewayResponder {
         .json(try await definition(of: name, caller).text)
     }
 
-    /// The picture of a kind's machine, for each caller that may read the kind.
+    /// The diagram of a kind's machine, for callers that may read the kind.
     func getDiagram(_ name: String, _ caller: Caller) async throws(Problem) -> Response {
         let file = try await gateway.diagrams.file(of: try await definition(of: name, caller))
         var response = boardFile(file, caller, caching: "private, no-cache")

@@ -6,13 +6,13 @@ internal import NIOCore
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Answers that are as long as the daemon's state: each is passed on as its reader takes it, and is held nowhere.
+/// Answers as long as the daemon's state: each is forwarded as its reader takes it, and never held whole.
 extension GatewayResponder {
     /// How long one answer may take. ``RequestDeadline`` bounds how slowly its reader takes it.
     static let listingSpan = TimeAmount.minutes(10)
 
-    /// The daemon's answer to a listing. One that fits into a window has its length, and all of its refusals; of a longer one the
-    /// connection ends within the body where the daemon does not go on.
+    /// The daemon's answer to a listing. An answer that fits into a window has a length and a proper refusal. If the
+    /// daemon fails during a longer one, the connection ends within the body.
     ///
     /// - Throws: The daemon's refusal, or `busy`.
     func list(
@@ -40,7 +40,7 @@ extension GatewayResponder {
         return Response(status: .ok, headers: [.contentType: type], body: body)
     }
 
-    /// A caller is a token; without tokens it is an address.
+    /// Identifies the caller by its token, or by its address without tokens.
     private func caller(_ caller: Caller) -> String {
         if !gateway.link.isOpen { return "token \(caller.token ?? "")" }
         let channel = caller.context.channel

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import TelltaleClient
 internal import TelltaleWire
 
-// The playground: kind files that a request brings. The gateway keeps none of them, and the daemon never sees one.
+// The playground: kind files in requests. The gateway stores none of them, and the daemon never sees them.
 extension GatewayResponder {
     func lint(_ caller: Caller) async throws(Problem) -> Response {
         try caller.checkEventType()
@@ -27,8 +27,8 @@ extension GatewayResponder {
             })
     }
 
-    /// Where the daemon wants tokens, so does the playground: any that is good. The body has been read by then, since nothing counts
-    /// what of it waits in the connection.
+    /// If the daemon requires tokens, so does the playground: any valid one. The body is read first, because unread
+    /// bytes in the connection are not counted.
     private func admit(_ caller: Caller) async throws(Problem) {
         guard try await !gateway.link.letsEverybodyIn(asking: caller.token) else { return }
         guard caller.token != nil else {
@@ -38,14 +38,14 @@ extension GatewayResponder {
     }
 }
 
-/// The processor time that one play may take of its thread: the same on a busy machine.
+/// The processor time that one play may use on its thread, which does not depend on other load.
 private struct ThreadBudget {
     private static let milliseconds = 250
     private let end = Self.used + Self.milliseconds
 
     var isLeft: Bool { Self.used < end }
 
-    /// Of the thread that asks.
+    /// The processor time of the calling thread.
     private static var used: Int {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -15,8 +15,8 @@ extension GatewayResponder {
         return endpoint
     }
 
-    /// A device token posts for any account, and a payload may hold anything: both are for operators. The daemon decides:
-    /// whoever may see its figures and every kind.
+    /// A device token posts for any account, and a payload may contain anything, so both are for operators. The daemon
+    /// decides: whoever may read its statistics and every kind.
     private func checkOperator(_ caller: Caller) async throws(Problem) {
         guard try await !gateway.link.letsEverybodyIn(asking: caller.token) else { return }
         _ = try await gateway.link.ask(.stats, token: caller.token)

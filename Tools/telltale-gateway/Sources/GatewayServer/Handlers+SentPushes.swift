@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import TelltaleModel
 
-/// The answers of `telltale-push`, by way of the gateway. `telltale-push` asks the daemon about the caller's rights.
+/// Forwards requests to `telltale-push`, which asks the daemon about the caller's rights.
 extension GatewayResponder {
     /// The longest body of a registration, in bytes.
     private static let registrationLimit = 8_192

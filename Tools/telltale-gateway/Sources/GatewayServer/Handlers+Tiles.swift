@@ -34,7 +34,7 @@ extension GatewayResponder {
 }
 
 extension Answers {
-    /// One kind of the gallery: its name, its families, and what the daemon tells beside them.
+    /// One kind of the gallery: its name, its families, and the rest of the daemon's line.
     static func offered(_ line: ServerLine, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name", line["name"] ?? "")

@@ -4,14 +4,14 @@ internal import Metrics
 internal import Synchronization
 internal import TelltaleModel
 
-/// The hooks in force, with their secrets, and what became of the last deliveries.
+/// The hooks in force, with their secrets, and the outcomes of the last deliveries.
 final class HookTable: Sendable {
     struct Loaded: Sendable {
         var hook: Hook
         var secrets: [[UInt8]]
     }
 
-    /// The outcome of one delivery; neither its body nor its signature.
+    /// The outcome of one delivery, without its body and signature.
     struct Record: Sendable {
         var at: Timestamp
         var hook: String
@@ -35,14 +35,14 @@ final class HookTable: Sendable {
     private let hooks: Mutex<[String: Loaded]>
     private let records = Mutex<[Record]>([])
 
-    /// - Parameter folder: A `*.json` file each; `nil` = none.
+    /// - Parameter folder: Contains one `*.json` file for each hook; `nil` = no hooks.
     /// - Throws: ``Faults``, all of them.
     init(folder: String?) throws(Faults) {
         hooks = Mutex(try Self.load(folder))
         for name in names { Self.showFigures(of: name) }
     }
 
-    /// Reads the folder again: all good, or the old ones stay.
+    /// Reads the folder again. If any file has a fault, the old hooks stay.
     func reload(_ folder: String?) throws(Faults) {
         let fresh = try Self.load(folder)
         hooks.withLock { $0 = fresh }
@@ -113,7 +113,7 @@ final class HookTable: Sendable {
         return hooks
     }
 
-    /// - Parameter folder: What a relative path begins at.
+    /// - Parameter folder: The folder that relative paths start from.
     static func secret(_ reference: SecretReference, _ folder: String) -> [UInt8]? {
         let environment = ProcessInfo.processInfo.environment
         let data: [UInt8]?

@@ -6,8 +6,8 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// Whose each kind is: its `app`, which the type of a CloudEvent may begin with. The daemon tells it to those who may read the
-/// kind; its answer, or its refusal, is kept for a moment.
+/// The owner of each kind: its `app`, with which the type of a CloudEvent may begin. The daemon reveals it to those who
+/// may read the kind; its answer or refusal is cached briefly.
 final class KindOwners: Sendable {
     private struct Question: Hashable {
         var kind: String
@@ -24,12 +24,12 @@ final class KindOwners: Sendable {
     private static let limit = 1_024
 
     /// - Parameter token: The caller's.
-    /// - Throws: That there is no answer, and was none before: without the kind's owner the type of an event may be another one.
+    /// - Throws: If there is no answer and was none before: without the kind's owner the event's type may be misread.
     func app(of kind: String, _ link: DaemonLink, token: String?) async throws(Problem) -> String? {
         let question = Question(kind: kind, token: token)
         let last = known.withLock { $0[question] }
         if let last, NIODeadline.now() - last.asked < Self.span { return last.app }
-        // Without an answer the last one is good for as long.
+        // Without an answer, the last one is used for as long.
         var app = last?.app
         do throws(Problem) {
             app = try await link.ask(.kind(kind), token: token).reply.line.tail?["app"]?.string

@@ -2,7 +2,7 @@ internal import Gateway
 internal import NIOCore
 internal import Synchronization
 
-/// The listings under way, which the gateway does not wait for as it stops.
+/// The listings in progress, for which a stopping gateway does not wait.
 final class ListingTable: Sendable {
     private struct Entry {
         var listing: DaemonListing
@@ -18,7 +18,7 @@ final class ListingTable: Sendable {
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// - Returns: Whether there may be more: `false` once the gateway goes down.
+    /// - Returns: Whether it was accepted: `false` once the gateway shuts down.
     func insert(_ listing: DaemonListing, to reader: any Channel) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -29,7 +29,7 @@ final class ListingTable: Sendable {
 
     func remove(_ listing: DaemonListing) { state.withLock { $0.entries[ObjectIdentifier(listing)] = nil } }
 
-    /// Takes no more of them, and ends those that are not over in time.
+    /// Accepts no more listings, and ends those that do not finish in time.
     func close(in patience: TimeAmount, on loop: any EventLoop) {
         state.withLock { $0.isClosed = true }
         loop.scheduleTask(in: patience) { [self] in
@@ -38,7 +38,7 @@ final class ListingTable: Sendable {
     }
 }
 
-/// A listing for the response that answers with it: it ends with that response, and its place is free then.
+/// A listing held by its response: it ends with the response, which frees its slot.
 final class HeldListing: Sendable {
     let answer: DaemonListing
     private let slot: AnswerSlots.Slot
@@ -46,7 +46,7 @@ final class HeldListing: Sendable {
     /// The first piece, until it is written.
     private let first = Mutex<[UInt8]>([])
 
-    /// - Throws: `shutting_down` once the gateway goes down.
+    /// - Throws: `shutting_down` once the gateway shuts down.
     init(_ answer: DaemonListing, _ slot: AnswerSlots.Slot, in table: ListingTable, to reader: any Channel)
         throws(Problem)
     {

@@ -9,7 +9,7 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// `/metrics`, `/healthz` and `/readyz`, on a listener of their own, for the machine's operators.
+/// `/metrics`, `/healthz` and `/readyz`, on a separate listener, for the machine's operators.
 struct OpsResponder: HTTPResponder {
     typealias Context = GatewayContext
 
@@ -45,7 +45,7 @@ struct OpsResponder: HTTPResponder {
             do throws(Problem) {
                 _ = try await gateway.link.askForSelf(.ping, timeout: .seconds(1))
             } catch {
-                // A gateway without a token serves callers that bring theirs.
+                // A gateway without a token serves callers with their own tokens.
                 guard error.code == "auth_required", gateway.link.ownToken == nil else { throw error }
             }
             writer.member("ready", true)
@@ -85,7 +85,7 @@ struct OpsResponder: HTTPResponder {
                 "telltale_tls_certificate_expiry_timestamp_seconds", .gauge,
                 "When the certificate of a listener is no longer good, Unix time.",
                 [MetricFamily.Sample(labels: [("listener", "http")], value: Double(expiry))])
-            // The daemon's certificate may stand there already.
+            // The daemon's certificate may be listed already.
             if let own = families.firstIndex(where: { $0.name == family.name }) {
                 families[own].samples += family.samples
             } else {
@@ -96,7 +96,7 @@ struct OpsResponder: HTTPResponder {
     }
 }
 
-/// The daemon's figures: one request a scrape, and at most one a second.
+/// The daemon's statistics: one request for each scrape, at most one a second.
 actor StatsCache {
     private var stats: JSON?
     private var asked: NIODeadline?

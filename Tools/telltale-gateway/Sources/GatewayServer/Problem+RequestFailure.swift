@@ -5,7 +5,7 @@ internal import TelltaleNIOClient
 internal import TelltaleWire
 
 extension Command {
-    /// Whether it changes something, so that it is not known what became of it when no answer comes.
+    /// Whether it changes something, so that its outcome is unknown without an answer.
     var acts: Bool {
         switch self {
         case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:

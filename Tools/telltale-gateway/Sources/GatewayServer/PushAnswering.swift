@@ -111,7 +111,7 @@ struct PushAnswering: Sendable {
         _ record: inout PushHistory.Record
     ) async throws(PushRefusal) -> Done {
         let directory = try await directory()
-        // Behind it, for the daemon has greeted by then.
+        // After it, because the daemon has greeted by then.
         let rules = try rules()
         let result: Result<DevicePush, PushRefusal> = sender.connection.withLock { connection in
             do throws(PushRefusal) {
@@ -164,13 +164,13 @@ struct PushAnswering: Sendable {
         }
     }
 
-    /// A token dies with its activity.
+    /// A token is valid only as long as its activity.
     private func checkLife(_ key: Key) async throws(Problem) {
         let row = try await link.askForSelf(.get(key, view: .full)).reply.line.tail
         if row?["lifecycle"]?.string == "dismissed" { throw Problem("unknown_key", "\(key) was dismissed") }
     }
 
-    /// A fault that Apple's service would not see is a note; the rest is a refusal.
+    /// A fault that Apple's service would not detect becomes a note; any other is a refusal.
     private func notePostFault(
         _ problem: Problem, _ address: ActivityPayload.Address, _ record: inout PushHistory.Record
     ) throws(PushRefusal) {
@@ -204,7 +204,7 @@ struct PushAnswering: Sendable {
         _ record: inout PushHistory.Record
     ) async throws(PushRefusal) -> Done {
         let directory = try await directory()
-        // Behind it, for the daemon has greeted by then.
+        // After it, because the daemon has greeted by then.
         let rules = try rules()
         let channels = endpoint.channels.current
         let result: Result<ChannelRequest, PushRefusal> = sender.connection.withLock { connection in
@@ -260,7 +260,7 @@ struct PushAnswering: Sendable {
 extension PushEndpoint {
     /// The kind of the one activity of a channel; a broadcast does not name it.
     ///
-    /// - Throws: That there is no answer: the broadcast is not to be taken for one that concerns no activity.
+    /// - Throws: If there is no answer, because the broadcast must not be taken for one without an activity.
     func kind(
         of channel: PushChannel, _ app: PushDirectory.App, _ identifier: String, _ link: DaemonLink
     ) async throws(Problem) -> String? {

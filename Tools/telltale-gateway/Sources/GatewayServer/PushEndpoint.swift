@@ -11,7 +11,7 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// The state of the APNs-shaped endpoint: its file, its channels, its budgets, and the last requests.
+/// The state of the endpoint for Apple's push requests: its file, channels and budgets, and the last requests.
 final class PushEndpoint: Sendable {
     /// A file that was read, with the keys that it names.
     struct Loaded: Sendable {
@@ -42,8 +42,8 @@ final class PushEndpoint: Sendable {
     private static let verifiedLimit = 256
 
     /// - Parameters:
-    ///   - file: `nil` = every team is believed, and the kinds are the attributes types.
-    ///   - state: Keeps the channels and the key of device tokens; `nil` = both end with this process.
+    ///   - file: `nil` = accept every team, and use the kinds as attributes types.
+    ///   - state: The folder for the channels and the key of device tokens; `nil` = both end with this process.
     init(file: String?, state: String?, log: Logger) throws {
         self.log = log
         secret = try StateFolder.key("push.key", in: state)
@@ -83,7 +83,7 @@ final class PushEndpoint: Sendable {
         return Loaded(file: file, keys: keys)
     }
 
-    /// Of a public key, or of the private one that Apple hands out.
+    /// Parses a public key, or the private key that Apple issues.
     private static func publicKey(_ pem: String) -> P256Key? {
         (try? P256Key.publicKey(pem: pem)) ?? (try? P256Key.privateKey(pem: pem))
     }
@@ -99,7 +99,7 @@ final class PushEndpoint: Sendable {
             verify: { [self] in verify($0, $1, $2) })
     }
 
-    /// A token is sent with every push of an hour, and its signature is checked once.
+    /// Caches the result, because a token is sent with every push for an hour.
     private func verify(_ keyID: String, _ message: [UInt8], _ signature: [UInt8]) -> Bool {
         guard let key = loaded.withLock({ $0.keys[keyID] }) else { return false }
         let name = SHA256.digest(of: Array(keyID.utf8) + message + signature)
@@ -116,7 +116,7 @@ final class PushEndpoint: Sendable {
 
     /// The apps of the kinds in force.
     ///
-    /// - Throws: That the daemon does not tell them.
+    /// - Throws: If the daemon does not list them.
     func apps(_ link: DaemonLink) async throws(Problem) -> PushDirectory {
         let last = directory.withLock { $0 }
         if let last, NIODeadline.now() - last.asked < Self.directorySpan { return last.value }
@@ -125,7 +125,7 @@ final class PushEndpoint: Sendable {
             directory.withLock { $0 = (fresh, .now()) }
             return fresh
         } catch {
-            // Without an answer the last one is good: what it allows is decided by the daemon again.
+            // Without an answer the last list is used: the daemon decides again about every event.
             if let last { return last.value }
             throw error
         }
@@ -164,7 +164,7 @@ final class PushEndpoint: Sendable {
 
     /// Counts a push of priority 10.
     ///
-    /// - Returns: A note where the device may hold it back.
+    /// - Returns: A note if the device may hold it back.
     func spend(_ push: DevicePush, at now: Timestamp) -> String? {
         guard push.priority == 10 else { return nil }
         let isWithin = budgets.withLock { budgets in

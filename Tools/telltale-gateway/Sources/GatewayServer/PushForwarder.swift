@@ -5,13 +5,14 @@ internal import NIOPosix
 internal import Synchronization
 internal import TelltaleModel
 
-/// Passes requests about pushes to real devices on to `telltale-push`, and its answers back: a connection each, nothing kept.
+/// Forwards requests about pushes to real devices to `telltale-push`, and returns its answers. Each uses its own
+/// connection.
 final class PushForwarder: Sendable {
     struct Answer: Sendable {
         var status: Int
         var type: String
         var body: [UInt8]
-        /// Its place among those under way, which is free once nothing holds the answer.
+        /// Its slot, which is free once nothing retains the answer.
         fileprivate(set) var place: Place?
     }
 
@@ -42,11 +43,11 @@ final class PushForwarder: Sendable {
     private let group: any EventLoopGroup
     private let places = Places()
 
-    /// `telltale-push` itself asks as many at once.
+    /// `telltale-push` itself sends as many requests at once.
     fileprivate static let limit = 64
     /// `telltale-push` waits 10 s for the daemon.
     private static let patience = TimeAmount.seconds(15)
-    /// And 40 s for the push service, about channels.
+    /// For channels it also waits 40 s for the push service.
     private static let channelPatience = TimeAmount.seconds(55)
     /// In bytes; 10,000 registrations are less than a third of it.
     fileprivate static let bodyLimit = 8 << 20
@@ -59,7 +60,7 @@ final class PushForwarder: Sendable {
     /// - Parameters:
     ///   - path: With its query, percent-encoded.
     ///   - token: The caller's own.
-    /// - Throws: `push_unreachable` where there is no answer in time, `busy`, and what `telltale-push` refuses.
+    /// - Throws: `push_unreachable` without an answer in time, `busy`, and refusals of `telltale-push`.
     func ask(_ method: String, _ path: String, token: String?, body: [UInt8] = []) async throws(Problem) -> Answer {
         guard let place = places.take() else {
             throw Problem("busy", "\(Self.limit) requests to telltale-push are under way; ask again in a moment")
@@ -100,12 +101,12 @@ final class PushForwarder: Sendable {
             case .unix(let path): bootstrap.connect(unixDomainSocketPath: path)
             case .tcp(let host, let port): bootstrap.connect(host: host, port: port)
             }
-        // Without a connection the exchange has not begun.
+        // Without a connection the exchange never started.
         connected.whenFailure { promise.fail($0) }
         return promise.futureResult
     }
 
-    /// The codes of `telltale-push` are those of the gateway's table.
+    /// `telltale-push` uses the codes of the gateway's table.
     private static func problem(_ answer: Answer) -> Problem {
         guard case .object(var object)? = try? EventRequest.json(answer.body.span),
             let code = object["code"]?.string

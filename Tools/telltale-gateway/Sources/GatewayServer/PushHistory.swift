@@ -3,7 +3,7 @@ internal import Gateway
 internal import Synchronization
 internal import TelltaleModel
 
-/// The last requests to the APNs-shaped endpoint, and what became of them.
+/// The last requests to the endpoint for Apple's pushes, and their outcomes.
 final class PushHistory: Sendable {
     struct Record: Sendable {
         var at: Timestamp

@@ -11,9 +11,9 @@ internal import Synchronization
 
 /// The listener of Apple's push requests: HTTP/2 in TLS.
 ///
-/// Senders speak HTTP/2 at once, whatever ALPN says or lacks, and take each DATA frame for the whole body. The last frame
-/// of an answer therefore carries END_STREAM itself, which a general HTTP server's pipeline does not do; so the frames
-/// are written here.
+/// Senders start with HTTP/2 regardless of ALPN, and take each DATA frame for the whole body. The last frame of an
+/// answer must therefore carry END_STREAM itself, which a general HTTP server does not do; so the frames are written
+/// here.
 struct PushListener: Service {
     let host: String
     let port: Int
@@ -57,7 +57,7 @@ struct PushListener: Service {
             .bind(host: host, port: port).get()
         onServing(channel.localAddress)
         let stopped = channel.eventLoop.makePromise(of: Void.self)
-        // Each connection is told GOAWAY, and ends with its last request.
+        // Each connection gets GOAWAY, and ends with its last request.
         await withGracefulShutdownHandler {
             try? await stopped.futureResult.get()
         } onGracefulShutdown: {
@@ -93,7 +93,7 @@ struct PushListener: Service {
     }
 }
 
-/// The sender of a connection, as far as its tokens tell.
+/// What the tokens of a connection show about its sender.
 final class PushSender: Sendable {
     let connection = Mutex(ProviderConnection())
 }
@@ -103,7 +103,7 @@ final class PushStreamHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// How long a request may take to arrive, and its sender to take the answer.
+    /// The time limit for a request to arrive, and for its sender to take the answer.
     private static let patience = TimeAmount.seconds(30)
     /// One byte more than the largest payload.
     private static let bodyLimit = ChannelRequest.payloadLimit + 1

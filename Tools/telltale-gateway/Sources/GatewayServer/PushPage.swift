@@ -2,7 +2,7 @@ internal import Gateway
 internal import Hummingbird
 internal import TelltaleModel
 
-/// The last pushes to the APNs-shaped endpoint, for people: why would a phone show nothing?
+/// The last pushes to the endpoint for Apple's pushes, for people who ask why a phone shows nothing.
 enum PushPage {
     /// - Parameter records: The newest first.
     static func html(_ records: [PushHistory.Record], tabs: [PushDocument.Tab]) -> String {

@@ -15,7 +15,7 @@ extension Response {
         json(buffer: NIOCore.ByteBuffer(bytes: bytes), status: status, type: type, fields)
     }
 
-    /// A JSON answer whose bytes others may share.
+    /// A JSON answer whose bytes may be shared.
     ///
     /// - Parameter holding: Stays alive until an answer in pieces is written; a smaller answer holds nothing.
     static func json(
@@ -79,10 +79,10 @@ enum Answers {
         return writer.bytes
     }
 
-    /// For people: where the sender probably made a mistake, which.
+    /// A hint for people if the sender probably made a mistake.
     static func hint(_ line: ServerLine) -> String? { line.tail?["msg"]?.string }
 
-    /// The answer to what acts: the attributes, and the hint.
+    /// The answer to an action: the attributes, and the hint.
     static func appendActed(_ line: ServerLine, to writer: inout JSONWriter) {
         append(line, to: &writer)
         if let hint = hint(line) { writer.member("msg", hint) }
@@ -103,7 +103,7 @@ enum Answers {
         return .string(attribute.value)
     }
 
-    /// For the lines of a listing. One that cannot be read is told as an empty object.
+    /// For the lines of a listing. An unreadable line becomes an empty object.
     static func writing(_ write: @escaping @Sendable (ServerLine, inout JSONWriter) -> Void) -> ListingRequest.Write {
         { line, parser, body in
             var writer = JSONWriter()
@@ -127,7 +127,7 @@ enum Answers {
         writer.endObject()
     }
 
-    /// A line of `HISTORY`: its attributes, and beside them the members of its tail, which cannot take their place.
+    /// A line of `HISTORY`: its attributes, and the members of its tail, which cannot replace them.
     static func history(_ line: ServerLine, to writer: inout JSONWriter) {
         writer.beginObject()
         var names: Set<String> = ["key"]

@@ -5,7 +5,7 @@ internal import TelltaleModel
 enum SentPage {
     /// - Parameters:
     ///   - answer: Of `GET /v1/push/sent`.
-    ///   - key: The one activity that is asked for; `nil` = all.
+    ///   - key: The requested activity; `nil` = all.
     static func html(_ answer: JSONObject, ofKey key: String?, tabs: [PushDocument.Tab]) -> String {
         let records = (answer["sent"]?.array ?? []).compactMap(\.object)
         var body = ""
@@ -78,7 +78,7 @@ enum SentPage {
                     ? "It may have arrived. A start is not sent twice: it would be a second card."
                     : "It may have arrived. The newest state is sent again, without its alert.")
         case "unsent": notes.append("It was not sent. The newest state is sent when the service is there.")
-        // Taken, or told by a telltale-push of another release.
+        // Accepted, or reported by another release of telltale-push.
         default: break
         }
         if record["throttled"]?.bool == true {
@@ -87,7 +87,7 @@ enum SentPage {
         return notes
     }
 
-    /// The reason why a push is never taken.
+    /// Why a push is never accepted.
     private static func refusal(_ status: Int64, _ reason: String?) -> [String] {
         switch (status, reason) {
         case (0, "too large"):
@@ -98,7 +98,7 @@ enum SentPage {
         }
     }
 
-    /// A key has no byte that a path would need encoded, but for those of another program's making.
+    /// Keys need no percent-encoding in a path, unless another program made them.
     private static func link(_ key: String) -> String {
         let path = key.split(separator: "/").map { PercentCoding.encode(String($0)) }.joined(separator: "/")
         return "<a href=\"/\(escaped(path))\">\(escaped(key))</a>"

@@ -6,12 +6,12 @@ internal import TelltaleCrypto
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Browsers' sessions: the cookie is the caller's token, sealed, so that the gateway keeps nothing of them.
+/// Browsers' sessions: the cookie is the caller's sealed token, so the gateway stores nothing.
 struct Sessions: Sendable {
     let isTLS: Bool
     private let key: [UInt8]
 
-    /// - Parameter folder: Keeps the key across restarts; `nil` = sessions end with this process.
+    /// - Parameter folder: Stores the key across restarts; `nil` = sessions end with this process.
     /// - Throws: When the folder or the key in it cannot be used.
     init(folder: String?, isTLS: Bool) throws {
         self.isTLS = isTLS
@@ -31,7 +31,7 @@ struct Sessions: Sendable {
 
     var clearing: String { "\(name)=; Max-Age=0\(attributes)" }
 
-    /// The token of a `Cookie` field; `nil` where there is none, or none that this gateway sealed.
+    /// The token of a `Cookie` field; `nil` if there is none that this gateway sealed.
     func token(_ field: String?) -> String? {
         for pair in (field ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)

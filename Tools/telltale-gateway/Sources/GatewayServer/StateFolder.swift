@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import TelltaleCrypto
 
-/// The folder of the few files that a gateway keeps.
+/// The folder of the few files that a gateway stores.
 enum StateFolder {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -9,7 +9,7 @@ enum StateFolder {
 
     private static let keyByteCount = 32
 
-    /// A secret of this installation, which is made where it is not there yet.
+    /// A secret of this installation, which is created if it is missing.
     ///
     /// - Parameter folder: `nil` = the secret ends with this process.
     /// - Throws: When the folder or the key in it cannot be used.

@@ -6,10 +6,10 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import TelltaleNIOClient
 
-/// One stream: a connection to the daemon of its own on one side, the reader's channel on the other, on one event loop.
+/// One stream: its own connection to the daemon on one side, the reader's channel on the other, on one event loop.
 ///
-/// The daemon's connection is read when the reader's channel can take more, and only then: a reader that stops makes the
-/// daemon fold. A connection that is lost is made again and resumed, and the reader notices nothing.
+/// The daemon's connection is read only while the reader's channel can take more, so a reader that stops makes the
+/// daemon fold. A lost connection is made again and resumed, unnoticed by the reader.
 final class StreamBridge: @unchecked Sendable {
     private let reader: any Channel
     private let link: DaemonLink
@@ -18,9 +18,9 @@ final class StreamBridge: @unchecked Sendable {
     private let onEnd: @Sendable (StreamBridge) -> Void
     private var session: StreamSession
     private var daemon: (any Channel)?
-    /// Whether the daemon's channel reads by itself, as long as there is room: asking for each read costs two system calls.
+    /// Whether the daemon's channel reads by itself, while there is room: requesting each read costs two system calls.
     private var isReading = false
-    /// The head of the answer is written, and the body may follow.
+    /// Whether the head of the answer is written, so that the body may follow.
     private var isAttached = false
     private var isOver = false
     private var hasOpened = false
@@ -30,7 +30,7 @@ final class StreamBridge: @unchecked Sendable {
     private var lastRefusal: Problem?
     private var readerHandler: ReaderHandler?
     private var pinging: RepeatedTask?
-    /// Of the connection, or of the last attempt.
+    /// The address of the connection, or of the last attempt.
     private var address: DaemonAddress?
     private let opening: EventLoopPromise<Problem?>
     private let ending: EventLoopPromise<Void>
@@ -62,12 +62,12 @@ final class StreamBridge: @unchecked Sendable {
     func open() async throws(Problem) {
         reader.eventLoop.execute { [self] in
             reader.closeFuture.assumeIsolated().whenComplete { [self] _ in finish() }
-            // The kernel's buffer of a reader that stops is memory, and holds rows that are old by the time they are read. A
-            // stream of HTTP/2 is no socket, and has a window of its own.
+            // The kernel's buffer for a stopped reader costs memory, and holds rows that are old when they are read. A
+            // stream of HTTP/2 is not a socket, and has its own window.
             if reader is any SocketOptionProvider {
                 _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
             }
-            // Ends a reader that has vanished without a word, or that takes no byte for so long.
+            // Ends the connection of a reader that has vanished, or that takes no byte for this long.
             if let socket = [reader, reader.parent].lazy.compactMap({ $0 }).first(where: {
                 $0 is any SocketOptionProvider
             }) {
@@ -99,7 +99,7 @@ final class StreamBridge: @unchecked Sendable {
             pinging = reader.eventLoop.scheduleRepeatedTask(
                 initialDelay: .seconds(5), delay: .seconds(5)
             ) { [weak self] _ in
-                // Its MARKs have been answered; while rows flow, or wait for the reader, there are none.
+                // MARKs are answered with pings, but while rows flow or wait for the reader there are none.
                 guard let self, NIODeadline.now() - lastSent > .seconds(19) else { return }
                 session.ping()
                 passOn()
@@ -110,7 +110,7 @@ final class StreamBridge: @unchecked Sendable {
         try? await ending.futureResult.get()
     }
 
-    /// Tells the reader that it ends, and ends it.
+    /// Notifies the reader of the end, and ends the stream.
     func end(code: String, wait: Int) {
         reader.eventLoop.execute { [self] in
             session.end(code: code, wait: wait)
@@ -119,7 +119,7 @@ final class StreamBridge: @unchecked Sendable {
         }
     }
 
-    /// Ends one that was never opened.
+    /// Ends a stream that was never opened.
     func discard() {
         reader.eventLoop.execute { [self] in finish() }
     }
@@ -190,7 +190,8 @@ final class StreamBridge: @unchecked Sendable {
         daemon = nil
         guard !isOver else { return }
         if hasOpened {
-            // One that was not taken is an attempt that failed: where no daemon leads, the reader is told in the end.
+            // A stream that was not accepted is a failed attempt: if no daemon leads, the reader is notified in the
+            // end.
             if session.hasOpened {
                 DaemonLink.reconnects.increment()
                 deadline = NIODeadline.now() + DaemonLink.patience
@@ -204,7 +205,7 @@ final class StreamBridge: @unchecked Sendable {
         again("the daemon closed the connection")
     }
 
-    /// Reads on, or stops: an answer that has not begun takes nothing, nor does a reader whose channel is full.
+    /// Continues or stops reading: before the answer begins, and while the reader's channel is full, nothing is read.
     private func readMore() {
         guard let daemon, !isOver else { return }
         let isWanted = !hasOpened || (isAttached && reader.isWritable)
@@ -228,7 +229,8 @@ final class StreamBridge: @unchecked Sendable {
                 link.learned(session.standing, token: token)
                 opening.succeed(nil)
             case .refused(let problem):
-                // No room for the moment is as good as no daemon: a browser would not come back after a 503.
+                // Treats a temporary lack of room like a missing daemon, because a browser would not reconnect after a
+                // 503.
                 if problem.retry == "later", NIODeadline.now() < deadline {
                     lastRefusal = problem
                     daemon?.close(promise: nil)
@@ -290,7 +292,7 @@ private final class DaemonHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// Tells when the reader's channel can take more.
+/// Reports when the reader's channel can take more.
 private final class ReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     private let onWritable: () -> Void

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TelltaleModel
 
-/// The time as people mean it.
+/// The wall-clock time.
 enum SystemClock {
     static var now: Timestamp {
         var time = timespec()

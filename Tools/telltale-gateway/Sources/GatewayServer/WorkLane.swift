@@ -3,10 +3,10 @@ internal import NIOPosix
 internal import Synchronization
 internal import TelltaleModel
 
-/// A thread of its own for work that may take long: layouts, kind files and plays that a request brings.
+/// A separate thread for work that may take long: layouts, kind files and plays in requests.
 ///
-/// Everything else of the gateway goes on beside it, however much is asked of the lane: it takes one core at most, and at
-/// most ``limit`` pieces of work are under way or wait.
+/// It keeps such work from delaying the rest of the gateway: it uses at most one core, and at most ``limit`` pieces of
+/// work are running or waiting.
 final class WorkLane: Sendable {
     private struct State {
         var count = 0
@@ -20,7 +20,7 @@ final class WorkLane: Sendable {
 
     init(limit: Int = 16) { self.limit = limit }
 
-    /// Does a piece of work behind those that wait.
+    /// Does a piece of work after those that are waiting.
     ///
     /// - Throws: What the work throws; `busy` where too much waits, `shutting_down`.
     func run<Result: Sendable>(
@@ -42,7 +42,8 @@ final class WorkLane: Sendable {
             if state.isClosed { return Self.closed }
             guard state.count < limit else { return busy }
             state.count += 1
-            // Not before there is work: a gateway that only checks its configuration has no thread to end.
+            // Started only when there is work, so that a gateway that only checks its configuration has no thread to
+            // end.
             if !state.isStarted { pool.start() }
             state.isStarted = true
             return nil

@@ -1,7 +1,8 @@
 public import ArgumentParser
 import Foundation
 
-/// Runs a program whose wrong usage is a wrong configuration: exit code 78 (sysexits.h), so that systemd does not start it again.
+/// Runs a program. Wrong usage counts as a wrong configuration, with exit code 78 (sysexits.h), so that systemd does
+/// not restart it.
 public func launch<Program: AsyncParsableCommand>(_ program: Program.Type) async {
     do {
         var command = try program.parseAsRoot()

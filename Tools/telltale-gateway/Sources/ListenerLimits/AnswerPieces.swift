@@ -2,7 +2,8 @@ package import HummingbirdCore
 package import NIOCore
 
 extension ResponseBody {
-    /// A large body is written as its reader takes it: what is encrypted, or is between the connection's handlers, is one piece.
+    /// Writes a large body as its reader takes it, so that only one piece is encrypted, or between the connection's
+    /// handlers, at a time.
     ///
     /// - Parameter holding: Stays alive until an answer in pieces is written; a smaller answer holds nothing.
     package static func pieces(of buffer: ByteBuffer, holding: (any Sendable)? = nil) -> ResponseBody {

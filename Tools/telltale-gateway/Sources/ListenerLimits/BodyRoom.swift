@@ -1,17 +1,17 @@
 package import Gateway
 internal import Synchronization
 
-/// The memory of bodies that have not come whole: bounded over all callers, who need no token to begin one.
+/// Limits the memory of incomplete bodies over all callers, who need no token to start one.
 ///
-/// Every byte counts, and so do the buffers of every body but a connection's first, which belong to the connection. Half of the room is
-/// split evenly among the connections that there may be, whether they use it or not: bodies that never end keep no small body of
-/// another connection out. What exceeds a connection's own part comes out of the other half.
+/// Every byte counts, and so do the buffers of every body but a connection's first, which belong to the connection.
+/// Half of the room is reserved in equal parts for all allowed connections, so that endless bodies cannot keep a small
+/// body of another connection out. What exceeds a connection's part comes from the other half.
 ///
-/// A connection of HTTP/2 has many bodies at once, so that a part of each body would not be bounded.
+/// The parts belong to connections, because a connection of HTTP/2 can have any number of bodies at once.
 package final class BodyRoom: Sendable {
     /// Bytes of all bodies together.
     package static let byteLimit = 256 << 20
-    /// The part of one connection that others cannot take, unless so many connections are let in that it has to be smaller.
+    /// The part reserved for one connection. It is smaller if very many connections are allowed.
     package static let ownByteCount = 16_384
     /// The memory of a stream of HTTP/2 whose body is being read, beside the body.
     package static let streamByteCount = 32_768
@@ -21,7 +21,7 @@ package final class BodyRoom: Sendable {
         private struct State {
             /// Bytes of bodies and of their buffers.
             var held = 0
-            /// Of these, those that the common half gave.
+            /// Of these, those taken from the common half.
             var borrowed = 0
         }
 
@@ -44,7 +44,7 @@ package final class BodyRoom: Sendable {
             if let problem { throw problem }
         }
 
-        /// The common half always takes bytes back.
+        /// Releasing bytes never fails.
         fileprivate func release(_ count: Int) { try? hold(-count) }
     }
 
@@ -55,7 +55,7 @@ package final class BodyRoom: Sendable {
 
         package init(in connection: Connection) { self.connection = connection }
 
-        /// - Parameter length: Of the body so far.
+        /// - Parameter length: The length of the body so far.
         /// - Throws: `busy`.
         package mutating func grow(to length: Int) throws(Problem) {
             let wanted = BodyRoom.streamByteCount + length
@@ -71,18 +71,18 @@ package final class BodyRoom: Sendable {
 
     private let limit: Int
     private let ownByteCount: Int
-    /// Bytes of all bodies and of their buffers, and those of them that the common half gave.
+    /// Bytes of all bodies and their buffers, and those of them taken from the common half.
     private let taken = Mutex((all: 0, common: 0))
 
     /// - Parameters:
     ///   - byteLimit: Of all bodies together.
-    ///   - connections: How many there may be.
+    ///   - connections: The most connections.
     package init(byteLimit: Int = BodyRoom.byteLimit, connections: Int) {
         limit = byteLimit / 2
         ownByteCount = min(Self.ownByteCount, byteLimit / 2 / max(1, connections))
     }
 
-    /// Bytes of the bodies under way, those of their buffers included.
+    /// Bytes of the incomplete bodies, buffers included.
     package var heldByteCount: Int { taken.withLock { $0.all } }
 
     private func take(_ count: Int, borrowing: Int) -> Bool {

@@ -4,10 +4,10 @@ package import Metrics
 package import NIOCore
 internal import Synchronization
 
-/// The connections of a listener. At the limit a new one takes the place of an idle one; where none is idle, it is closed.
+/// The connections of a listener. At the limit a new one replaces an idle one; if none is idle, the new one is closed.
 ///
-/// ``lookCount`` connections are looked at, in turn, and of these the one that has been idle for longest gives way: a flood of
-/// connections costs the same however many there are.
+/// It examines ``lookCount`` connections, in turn, and closes the one of them that has been idle for longest. The cost
+/// of a new connection therefore does not depend on the number of connections.
 package final class ConnectionTable: Sendable {
     /// One connection in the table, for the handlers of its requests.
     package final class Member: Sendable {
@@ -42,9 +42,9 @@ package final class ConnectionTable: Sendable {
 
     private struct State {
         var members: [Member] = []
-        /// Where a channel's member stands in `members`.
+        /// The index of a channel's member in `members`.
         var places: [ObjectIdentifier: Int] = [:]
-        /// Where the next look begins.
+        /// The index where the next examination starts.
         var next = 0
 
         mutating func add(_ member: Member) {
@@ -74,7 +74,7 @@ package final class ConnectionTable: Sendable {
     private let limit: Int
     private let room: BodyRoom
 
-    /// Connections that are looked at for one that may give way.
+    /// The number of connections examined for an idle one.
     private static let lookCount = 64
 
     package static let refusals = Counter(label: "telltale_gateway_connections_refused_total")
@@ -85,10 +85,10 @@ package final class ConnectionTable: Sendable {
     }
 
     package var count: Int { state.withLock { $0.members.count } }
-    /// Bytes of the requests' bodies under way, those of their buffers included.
+    /// Bytes of the incomplete bodies, buffers included.
     package var bodyByteCount: Int { room.heldByteCount }
 
-    /// Takes a connection that was made just now.
+    /// Adds a new connection.
     ///
     /// - Returns: Whether there is room for it.
     package func insert(_ channel: any Channel) -> Bool {
@@ -110,8 +110,8 @@ package final class ConnectionTable: Sendable {
         return isTaken
     }
 
-    /// Closes a connection, on its own loop: a request that came in the meantime is answered, and there is one connection too many
-    /// then.
+    /// Closes an idle connection, on its own loop. If a request has arrived meanwhile, it is answered instead, and the
+    /// table holds one connection too many.
     private func giveWay(_ idle: Member) {
         idle.channel.eventLoop.execute { [self] in
             if idle.idleSince != nil {
@@ -131,12 +131,13 @@ package final class ConnectionTable: Sendable {
         }
     }
 
-    /// The bodies of a connection, or of the connection of a stream of HTTP/2. One that has just left the table has no others.
+    /// The bodies of a connection, or of the connection of an HTTP/2 stream. A connection that has just left the table
+    /// has no others.
     package func bodies(_ channel: any Channel) -> BodyRoom.Connection {
         member(channel)?.bodies ?? BodyRoom.Connection(in: room)
     }
 
-    /// That of a connection, or of the connection of a stream of HTTP/2.
+    /// The member of a connection, or of the connection of an HTTP/2 stream.
     package func member(_ channel: any Channel) -> Member? {
         state.withLock { state in
             var place = state.places[ObjectIdentifier(channel)]
@@ -147,7 +148,7 @@ package final class ConnectionTable: Sendable {
     }
 }
 
-/// A child channel whose connections stand in a ``ConnectionTable``.
+/// A child channel whose connections are in a ``ConnectionTable``.
 package struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
     package typealias Value = Base.Value
 
@@ -172,7 +173,8 @@ package struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
 }
 
 extension HTTP1Channel.Configuration {
-    /// That of every HTTP listener: the bounds of a request's head, of the time of its body and of its answer's reader.
+    /// The configuration of every HTTP listener: it limits a request's head, and the time for its body and for the
+    /// reader of its answer.
     ///
     /// - Parameter connections: Those of the listener; its channel is a ``CountedChannel`` in the same table.
     package static func bounded(_ connections: ConnectionTable) -> HTTP1Channel.Configuration {

@@ -4,9 +4,10 @@ package import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Closes a connection whose TLS handshake is not done in time, so that a crowd which never finishes one holds no descriptors.
+/// Closes a connection whose TLS handshake does not finish in time, so that unfinished handshakes do not hold
+/// descriptors.
 ///
-/// It stands behind the handler of TLS, which tells it that the handshake is done.
+/// It comes after the TLS handler, which reports the end of the handshake.
 package final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
 

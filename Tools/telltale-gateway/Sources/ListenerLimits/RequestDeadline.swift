@@ -4,15 +4,15 @@ internal import NIOHTTP2
 package import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP2
 
-/// Bounds the time that a caller takes to send a request's body, and that it takes nothing of an answer. It stands on each
-/// connection of HTTP/1.1, and on each stream of HTTP/2.
+/// Limits the time for sending a request's body, and the time that a reader takes nothing of an answer. Each HTTP/1.1
+/// connection and each HTTP/2 stream has one.
 ///
-/// A body that is late makes the handler's reading throw ``Late``, so that it is answered with 408. Nothing more is read of the
-/// connection, which is closed a little later: closed at once, it could lose its answer.
+/// For a late body the handler's read throws ``Late``, which is answered with 408. Nothing more is read from the
+/// connection. It is closed a little later, because an immediate close could lose the answer.
 ///
-/// A reader's time begins anew whenever a piece of the answer has left for the kernel. The kernel reports room in its buffer only
-/// when a third of it is free, and a piece leaves as a whole: so a reader that takes 8 KiB a second always keeps its connection, one
-/// that takes nothing never does, and between the two the sizes of buffers decide.
+/// A reader's time restarts whenever the kernel has taken a piece of the answer. The kernel reports room only when a
+/// third of its buffer is free, and takes a piece as a whole. So a reader that takes 8 KiB a second always keeps its
+/// connection, and one that takes nothing never does; in between, buffer sizes decide.
 package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias OutboundIn = HTTPResponsePart
@@ -24,22 +24,24 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     package struct Limits: Sendable {
         /// For the first bytes of a body.
         package var body = TimeAmount.seconds(20)
-        /// More for each KiB of it.
+        /// Additional time for each KiB of a body.
         package var bodyPerKiB = TimeAmount.seconds(1)
-        /// For all of it.
+        /// For a whole body.
         package var wholeBody = TimeAmount.seconds(120)
-        /// For the answer to a body that is late, until the connection is closed.
+        /// For the answer to a late body, before the connection is closed.
         package var answer = TimeAmount.seconds(5)
-        /// For a reader until a piece of the answer has left. The daemon waits for 30 s until it closes a connection that is not read.
+        /// For a reader to take a piece of the answer. It is shorter than the 30 s after which the daemon closes a
+        /// connection that is not read.
         package var reader = TimeAmount.seconds(20)
 
         package init() {}
     }
 
-    /// An answer of more bytes is written in pieces of so many.
+    /// A larger answer is written in pieces of this size.
     package static let pieceByteCount = 32_768
-    /// For the kernel's buffer of a connection, of an answer in pieces; the kernel doubles it for its own bookkeeping. Without a bound
-    /// it grows to some MB: that is memory for each reader that stops, and a slow one would seem to take nothing while it drains.
+    /// The kernel's send buffer for an answer in pieces; the kernel doubles it for its overhead. Unlimited it grows to
+    /// some MB, which is memory for each stopped reader, and a slow reader would seem to take nothing while the buffer
+    /// drains.
     private static let sendByteCount = 65_536
 
     private let limits: Limits
@@ -47,23 +49,23 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     private var member: ConnectionTable.Member?
     private var begin = NIODeadline.now()
     private var byteCount = 0
-    /// A request's head has come, and its end has not.
+    /// Whether a request's head has arrived, but not its end.
     private var isReading = false
-    /// A timer runs for that.
+    /// Whether a timer runs for it.
     private var isWatched = false
     private var bodyTimer: Scheduled<Void>?
     private var readerTimer: Scheduled<Void>?
     private var isLate = false
-    /// Requests whose answer has not come.
+    /// Requests not answered yet.
     private var openCount = 0
-    /// Requests of which the connection's member knows: their answers have not left.
+    /// Requests counted by the connection's member, whose answers have not been sent.
     private var unsentCount = 0
-    /// Parts of the body of the answer that is being written.
+    /// Body parts of the answer being written.
     private var partCount = 0
     private var isBufferBounded = false
-    /// When a part of an answer left, or the channel had no more room.
+    /// When the kernel last took a part of an answer, or when the channel became full.
     private var lastTaken = NIODeadline.now()
-    /// The answer is a stream of events: its reader may take what it likes, and its writer bounds it.
+    /// Whether the answer is an event stream. Its writer limits the reader then, not this handler.
     package var isStream = false { didSet { if isStream { readerTimer?.cancel() } } }
 
     package init(_ limits: Limits = Limits(), connections: ConnectionTable? = nil) {
@@ -86,7 +88,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         while unsentCount > 0 { sent() }
     }
 
-    /// The answer to a request has left.
+    /// The answer to a request was sent.
     private func sent() {
         guard unsentCount > 0 else { return }
         unsentCount -= 1
@@ -114,7 +116,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
-        // Most requests are whole in one read, and need no timer.
+        // Most requests arrive in one read and need no timer.
         if isReading, !isWatched { watchBody(context) }
         context.fireChannelReadComplete()
     }
@@ -129,7 +131,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
             if context.eventLoop.now < deadline {
                 watchBody(context)
             } else if openCount > 1 {
-                // An answer before this one is being written, so that the body is not read yet.
+                // An earlier answer is being written, so the body is not read yet.
                 begin = context.eventLoop.now
                 watchBody(context)
             } else {
@@ -139,7 +141,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     }
 
     private func late(_ context: ChannelHandlerContext) {
-        // An answer that came before the end of the body is written: nothing more is to be said, as long as it goes on.
+        // An early answer is being written already, so there is nothing more to send, as long as it makes progress.
         guard !isStream else {
             begin = context.eventLoop.now
             return watchBody(context)
@@ -173,7 +175,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
                 lastTaken = context.eventLoop.now
                 if !context.channel.isWritable { watchReader(context) }
             }
-            // The body of the next request may have come before this end, and is read only now.
+            // The next request's body may have arrived earlier, but is read only now.
             if isReading { begin = context.eventLoop.now }
             let channel = context.channel
             write(data, context, promise) { deadline in
@@ -183,14 +185,14 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         }
     }
 
-    /// Ends a stream of HTTP/2 that was answered before the end of its body (RFC 9113 §8.1): a stream takes memory as long as it is
-    /// open, and its connection may have a hundred. A connection of HTTP/1.1 has this one request, and goes on.
+    /// Ends an HTTP/2 stream that was answered before the end of its body (RFC 9113 §8.1), because open streams cost
+    /// memory and a connection may have a hundred. An HTTP/1.1 connection has only this request, and continues.
     private static func stopStream(_ channel: any Channel) {
         guard channel.parent != nil, !(channel is any SocketOptionProvider) else { return }
         channel.triggerUserOutboundEvent(NIOHTTP2FramePayloadToHTTPEvent.reset(code: .noError), promise: nil)
     }
 
-    /// Tells a caller who waits for it to send the body (RFC 9110 §10.1.1).
+    /// Asks a waiting caller to send the body (RFC 9110 §10.1.1).
     package static func askForBody(_ channel: any Channel) {
         channel.eventLoop.execute {
             guard let context = try? channel.pipeline.syncOperations.context(handlerType: RequestDeadline.self) else {
@@ -237,8 +239,8 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
         }
     }
 
-    /// Closes a connection, or a stream of HTTP/2. The end of a stream waits for its connection to take something; where that does
-    /// not, it is closed too.
+    /// Closes a connection, or an HTTP/2 stream. The end of a stream has to wait until its connection takes bytes; if
+    /// it takes none in time, the connection is closed too.
     package static func close(_ channel: any Channel, within patience: TimeAmount) {
         channel.close(promise: nil)
         guard !(channel is any SocketOptionProvider), let connection = channel.parent else { return }

@@ -29,13 +29,13 @@ struct ServiceRequest: Sendable {
 
 /// The answer to a request.
 struct ServiceReply: Sendable {
-    /// 0 = it has none.
+    /// 0 = none.
     var status: Int
-    /// Of `apns-channel-id`.
+    /// The header field `apns-channel-id`.
     var channel: String?
     /// In seconds.
     var retryAfter: Int64?
-    /// `nil` = there is none, or it is no JSON.
+    /// `nil` = there is none, or it is not JSON.
     var body: JSON?
 
     init(_ headers: HPACKHeaders, _ body: [UInt8], at now: Timestamp) {
@@ -49,7 +49,7 @@ struct ServiceReply: Sendable {
     var reason: String? { body?["reason"]?.string.map { String($0.prefix(64)) } }
 }
 
-/// The connection to the push service: HTTP/2 in TLS, one connection that stays open, to one host and to no other.
+/// The connection to the push service: one long-lived connection of HTTP/2 in TLS, to a single host.
 ///
 /// Everything but ``send(_:_:)`` happens on its event loop, which makes it sendable.
 final class AppleConnection: @unchecked Sendable {
@@ -64,15 +64,15 @@ final class AppleConnection: @unchecked Sendable {
     private var channel: (any Channel)?
     private var multiplexer: NIOHTTP2Handler.StreamMultiplexer?
     private var isConnecting = false
-    /// Connected, and not agreed on TLS and HTTP/2 yet.
+    /// A connection that has not negotiated TLS and HTTP/2 yet.
     private var candidate: (any Channel)?
     private var isClosed = false
     private var failureCount = 0
-    /// Nothing is tried before.
+    /// No attempt is made before this time.
     private var nextAttempt = NIODeadline.uptimeNanoseconds(0)
     private var waiting: [(request: ServiceRequest, completion: OutcomeCompletion)] = []
 
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     private static let patience = TimeAmount.seconds(30)
     /// For TCP, TLS and HTTP/2 together.
     private static let connectPatience = TimeAmount.seconds(10)
@@ -100,7 +100,7 @@ final class AppleConnection: @unchecked Sendable {
         }
     }
 
-    /// - Returns: `nil` where no answer comes, within 40 s.
+    /// - Returns: `nil` without an answer within 40 s.
     func reply(to request: ServiceRequest) async -> ServiceReply? {
         await withCheckedContinuation { continuation in
             ask(request) { [self] outcome in
@@ -163,7 +163,7 @@ final class AppleConnection: @unchecked Sendable {
             }
     }
 
-    /// TLS and HTTP/2 are agreed on.
+    /// TLS and HTTP/2 are negotiated.
     private func becameReady(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
         guard !isClosed else { return channel.close(promise: nil) }
         isConnecting = false
@@ -187,7 +187,8 @@ final class AppleConnection: @unchecked Sendable {
         }
     }
 
-    /// The pause doubles from one second to half a minute; meanwhile each push fails at once, and waits by itself.
+    /// The pause between attempts doubles from one second to half a minute. Meanwhile each push fails immediately, and
+    /// is retried by its own schedule.
     private func failed(_ reason: String) {
         isConnecting = false
         let span = TimeAmount.seconds(1 << Int64(min(failureCount, 5)))
@@ -222,8 +223,8 @@ final class AppleConnection: @unchecked Sendable {
         }
     }
 
-    /// Apple asks for the path and the provider token outside of the connection's table; a field that varies is not worth a
-    /// place in it either.
+    /// Apple requires the path and the provider token to stay out of the connection's header table; fields that vary
+    /// are not worth a place in it either.
     private func headers(of request: ServiceRequest) -> HPACKHeaders {
         var headers = HPACKHeaders()
         headers.add(name: ":method", value: request.method)
@@ -249,7 +250,7 @@ final class AppleConnection: @unchecked Sendable {
         return AppleAnswer(kind: .unknown, reason: "no answer")
     }
 
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` if there is none.
     private func reply(_ outcome: AppleExchange.Outcome) -> ServiceReply? {
         switch outcome {
         case .unsent, .lost: return nil
@@ -262,7 +263,7 @@ final class AppleConnection: @unchecked Sendable {
     }
 }
 
-/// Says once that a connection can be used: the service has sent its settings.
+/// Reports once that a connection is usable, when the service has sent its settings.
 private final class ConnectionWatch: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
@@ -281,7 +282,7 @@ private final class ConnectionWatch: ChannelInboundHandler {
         if case .settings = frame.payload, !isReady {
             isReady = true
             onReady()
-            // A connection that has nothing to say for an hour is kept open so.
+            // Keeps a connection open that is idle for an hour.
             let channel = context.channel
             ping = context.eventLoop.scheduleRepeatedTask(
                 initialDelay: Self.pingSpan, delay: Self.pingSpan

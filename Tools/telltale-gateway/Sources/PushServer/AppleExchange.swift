@@ -9,9 +9,9 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
 
     enum Outcome: Sendable {
         case response(HPACKHeaders, [UInt8])
-        /// Not all of it left this machine, or the service said that it did not look at it.
+        /// Not all of it was sent, or the service reported that it did not process it.
         case unsent
-        /// It left, and no answer came.
+        /// It was sent, but not answered.
         case lost
     }
 
@@ -31,7 +31,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
 
     func send(_ headers: HPACKHeaders, _ body: [UInt8], on stream: any Channel) {
         deadline = stream.eventLoop.assumeIsolated().scheduleTask(in: patience) { [self] in
-            // A connection on which nothing comes back, or nothing leaves, is of no use to others either.
+            // A connection on which nothing is received or sent is useless for other requests too.
             let useless = head == nil ? stream.parent : nil
             conclude()
             (useless ?? stream).close(promise: nil)
@@ -45,7 +45,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
         stream.writeAndFlush(last).assumeIsolated().whenComplete { [self] result in
             switch result {
             case .success: hasLeft = true
-            // Without the last frame there is no request.
+            // Without its last frame the request was not made.
             case .failure: fail(.unsent)
             }
         }
@@ -64,7 +64,7 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
-            // 1xx come before the answer.
+            // 1xx responses precede the answer.
             if frame.headers.first(name: ":status")?.hasPrefix("1") != true { head = head ?? frame.headers }
             if frame.endStream { conclude() }
         case .data(let frame):
@@ -76,7 +76,8 @@ final class AppleExchange: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Nothing more comes. A status whose body has no end says enough; a request of which a part is still here was not taken.
+    /// Nothing more will arrive. A status with an incomplete body is enough; a request that was not sent completely was
+    /// not accepted.
     private func conclude() {
         if let head { finish(.response(head, body)) } else { finish(hasLeft ? .lost : .unsent) }
     }

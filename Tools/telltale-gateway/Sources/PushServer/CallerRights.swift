@@ -20,13 +20,14 @@ struct CallerRights: Sendable {
 
     private static let patience = TimeAmount.seconds(10)
 
-    /// - Parameter isStored: It is not the caller's word.
+    /// - Parameter isStored: Whether it comes from the store, and not from the caller.
     func check(_ registration: PushRegistration, _ token: String?, isStored: Bool = false) async throws(Problem) {
-        // A key that does not exist yet may be registered for; a kind is read by whoever may read all of its keys.
+        // A key that does not exist yet may be registered for. To read a kind, a caller must be allowed to read all of
+        // its keys.
         let command: Command =
             registration.key.map { .get($0, view: .full) } ?? .kind(registration.kind)
         let own = try await ask([command], token, account: registration.account)
-        // A registration without an account is for all of them, and its caller is to see them all.
+        // A registration without an account covers all of them, so its caller must be allowed to see all.
         if registration.account.isEmpty, let own {
             throw Problem(
                 "forbidden",
@@ -36,7 +37,7 @@ struct CallerRights: Sendable {
         }
     }
 
-    /// Whoever may see every kind and the daemon's figures.
+    /// Requires a caller who may read every kind and the daemon's statistics.
     func checkOperator(_ token: String?) async throws(Problem) {
         _ = try await ask([.stats, .kinds], token, account: "")
     }
@@ -47,7 +48,7 @@ struct CallerRights: Sendable {
 
     /// - Returns: The account that the daemon limits the caller to; `nil` = the caller sees all of them.
     private func ask(_ commands: [Command], _ token: String?, account: String) async throws(Problem) -> String? {
-        // Each asks on a connection of its own.
+        // Each check uses its own connection.
         guard underWay.begin() else {
             throw Problem("busy", "too many callers register at once; ask again in a moment")
         }
@@ -78,7 +79,7 @@ struct CallerRights: Sendable {
     }
 }
 
-/// How many callers are being asked about.
+/// The number of callers being checked.
 private final class AskCount: Sendable {
     private let count = Mutex(0)
     private static let limit = 64

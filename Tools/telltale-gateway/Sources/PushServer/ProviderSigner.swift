@@ -12,7 +12,7 @@ final class ProviderSigner: @unchecked Sendable {
     private var schedule = ProviderTokenSchedule()
     private var newest = ""
 
-    /// - Throws: Where the text is no private key of P-256 in PEM, such as an AuthKey….p8.
+    /// - Throws: If the text is not a private key of P-256 in PEM, such as an AuthKey….p8.
     init(team: String, keyID: String, pem: String) throws {
         self.team = team
         self.keyID = keyID
@@ -22,7 +22,7 @@ final class ProviderSigner: @unchecked Sendable {
     func token(at now: Timestamp) -> String {
         if schedule.renews(at: now) {
             let input = ProviderTokenSchedule.signingInput(team: team, keyID: keyID, at: now)
-            // A P-256 key signs any bytes.
+            // Signing cannot fail: a P-256 key signs any bytes.
             if let signature = try? key.signature(of: Array(input.utf8)) {
                 newest = ProviderTokenSchedule.token(input, signature: signature)
             }

@@ -13,14 +13,14 @@ actor PushDesk {
     private let cryptography: PushCryptography
     private let log: Logger
     nonisolated let history = SentHistory()
-    /// Rows of connections before this one mean nothing any more.
+    /// Rows of earlier connections are ignored.
     private(set) var generation = 0
     private var isTurnDue = false
     private var wake: (at: Timestamp, task: Task<Void, Never>)?
     private var onWatches: (@Sendable ([PushLedger.Watch]) -> Void)?
     private var isStopping = false
 
-    /// Rows and alerts of one commit arrive within it, and become one push.
+    /// Rows and alerts of one commit arrive within this time, and become one push.
     private static let pause = Duration.milliseconds(10)
 
     init(
@@ -37,7 +37,7 @@ actor PushDesk {
 
     // MARK: Rows
 
-    /// Begins with the history of a daemon.
+    /// Starts with a daemon's history.
     ///
     /// - Returns: The generation of the rows that follow.
     func begin(epoch: String) throws -> Int {
@@ -47,7 +47,7 @@ actor PushDesk {
             log.warning("the daemon has another history; every activity is told anew")
             ledger.newHistory(at: PushClock.now)
         }
-        // Behind the change of every way: what is killed in between begins with it again.
+        // After the change of every lane, so that a process killed in between starts with it again.
         turn()
         try store.write(epoch: epoch)
         return generation
@@ -147,7 +147,8 @@ actor PushDesk {
         do {
             try store.write(turn)
         } catch {
-            // Nothing is sent that is not on disk. The ledger is ahead of the disk; the next process begins from the disk.
+            // Nothing is sent that is not on disk. The ledger is ahead of the disk, so the process exits and the next
+            // one starts from the disk.
             log.critical("the registrations cannot be written", metadata: ["why": "\(error)"])
             PushService.exit(1)
         }
@@ -170,7 +171,7 @@ actor PushDesk {
         if let wake, wake.at <= next, wake.at > PushClock.now { return }
         wake?.task.cancel()
         let span = max(1, (next - PushClock.now).count)
-        // A clock that is set may not keep a push for ever.
+        // Setting the clock must not delay a push for ever.
         let task = Task {
             try? await Task.sleep(for: .milliseconds(min(span, 60_000)))
             guard !Task.isCancelled else { return }
@@ -241,6 +242,6 @@ actor PushDesk {
         }
     }
 
-    /// Sends nothing more; what has no answer is settled by the next process.
+    /// Sends nothing more. The next process settles unanswered pushes.
     func stop() { isStopping = true }
 }

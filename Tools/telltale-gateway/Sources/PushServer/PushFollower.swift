@@ -9,7 +9,7 @@ internal import TelltaleWire
 
 /// Follows the rows that the registrations need: for each account and kind the full view, and the alerts of its phone.
 ///
-/// Everything but the callbacks of clients happens in one task after another.
+/// Everything but the clients' callbacks runs in one task at a time.
 actor PushFollower {
     private let connector: DaemonConnector
     private let group: any EventLoopGroup
@@ -24,7 +24,7 @@ actor PushFollower {
     private var isBeginning = false
     private var isStopped = false
 
-    /// Two subscriptions each; the daemon allows 256 of a connection.
+    /// Each watch has two subscriptions, and the daemon allows 256 on a connection.
     private static let watchesPerClient = 120
 
     init(_ connector: DaemonConnector, group: any EventLoopGroup, token: String?, _ desk: PushDesk, _ log: Logger) {
@@ -52,7 +52,7 @@ actor PushFollower {
         clients = []
     }
 
-    /// Waits for the daemon, and tells the desk which history it has, before any row comes.
+    /// Waits for the daemon, and reports its history to the desk before any row arrives.
     private func begin() async {
         guard !isBeginning else { return }
         isBeginning = true
@@ -90,7 +90,7 @@ actor PushFollower {
         return client
     }
 
-    /// A daemon with another history answers: everything that was followed is another thing.
+    /// Handles a daemon with another history: everything followed so far is void.
     private func greeted(_ fresh: String) async {
         guard let epoch, epoch != fresh, !isStopped else { return }
         await begin()
@@ -143,7 +143,7 @@ actor PushFollower {
                         if case .refused = followed.event { isRefused = true }
                         await Self.take(followed, watch, generation, desk, log)
                     }
-                    // A connection that the daemon does not take back ends all of its subscriptions.
+                    // A connection that the daemon refuses ends all of its subscriptions.
                     if !isRefused, !Task.isCancelled { await self?.lost(generation) }
                 },
             ], number

@@ -10,15 +10,15 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire
 
-/// The interface of registrations and figures, over HTTP.
+/// The HTTP interface for registrations and metrics.
 struct PushResponder: HTTPResponder {
     typealias Context = PushRequestContext
 
     let desk: PushDesk
-    /// `nil` = channels are not managed.
+    /// `nil` = no channel management.
     let channelService: AppleConnection?
     let rights: CallerRights
-    /// Of the listener.
+    /// The host of the listener.
     let host: String
     let cryptography: PushCryptography
 
@@ -99,8 +99,8 @@ struct PushResponder: HTTPResponder {
         return String(words[1])
     }
 
-    /// No page of a browser asks here, whatever name it has found for this machine: a caller without a token brings no
-    /// `Origin`, and names an address, `localhost` or the listener.
+    /// Refuses web pages, whatever name they use for this machine: a caller without a token must send no `Origin`, and
+    /// must name an address, `localhost` or the listener as host.
     private func checkOrigin(_ request: Request) throws(Problem) {
         let name = (request.head.authority ?? "").split(separator: ":", maxSplits: 1).first.map { String($0) } ?? ""
         let isAddress =
@@ -123,9 +123,10 @@ struct PushResponder: HTTPResponder {
                 throw Problem("bad_json", error.description)
             }
             try await rights.check(registration, token)
-            // Nobody takes another account's registration away by its name.
+            // Nobody may replace another account's registration by its id.
             if let old = await desk.registration(id), old.account != registration.account {
-                // The device itself may narrow what it is sent: it has the push token, which nothing tells.
+                // The device itself may narrow its registration. It proves itself with the push token, which is never
+                // revealed.
                 var isOwn = old.account.isEmpty && old.token == registration.token
                 if case .channel = old.subject { isOwn = false }
                 if !isOwn { try await rights.check(old, token, isStored: true) }
@@ -134,7 +135,7 @@ struct PushResponder: HTTPResponder {
             return Self.json(described(registration), status: outcome == .created ? 201 : 200)
         }
         guard let registration = await desk.registration(id) else {
-            // A caller without a token does not learn which registrations there are.
+            // A caller without a token must not learn which registrations exist.
             try await rights.checkKnown(token)
             throw Problem(
                 "not_found", "there is no registration \(id.prefix(64)); a token that is no good any more is removed")
@@ -196,7 +197,7 @@ struct PushResponder: HTTPResponder {
     }
 }
 
-/// Hummingbird's context of a request, of which nothing is needed.
+/// Hummingbird's context of a request, which is not used.
 struct PushRequestContext: InitializableFromSource, Sendable {
     init(source: ApplicationRequestContextSource) {}
 }

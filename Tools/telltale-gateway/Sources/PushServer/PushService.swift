@@ -16,7 +16,7 @@ internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import UnixSignals
 
-/// The whole of `telltale-push`: rows in, pushes out, and the listener of registrations.
+/// The whole of `telltale-push`: rows in, pushes out, and the listener for registrations.
 public struct PushService: Sendable {
     private let settings: PushSettings
     private let log: Logger
@@ -24,7 +24,7 @@ public struct PushService: Sendable {
     private let connector: DaemonConnector
     private let desk: PushDesk
     private let connection: AppleConnection?
-    /// Where channels are managed.
+    /// The connection for channel management.
     private let channels: AppleConnection?
     private let shares: DescriptorShares
 
@@ -37,7 +37,7 @@ public struct PushService: Sendable {
 
     /// Opens everything that the settings name.
     ///
-    /// - Parameter isTrial: Whether nothing is made or locked on disk.
+    /// - Parameter isTrial: Whether to create and lock nothing on disk.
     /// - Throws: ``StartFault`` with all faults.
     public init(_ settings: PushSettings, log: Logger, manager: ServiceManager, isTrial: Bool = false) throws {
         self.settings = settings
@@ -54,7 +54,7 @@ public struct PushService: Sendable {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let (connection, channels): (AppleConnection?, AppleConnection?) = try Self.attempt("apns-ca") {
             guard let place = settings.pushPlace else { return (nil, nil) }
-            // One token for both: Apple counts how often a new one comes.
+            // Both share one token, because Apple limits how often a new one is made.
             let signer = try ProviderSigner(team: settings.team, keyID: settings.keyID, pem: settings.key)
             func connection(_ place: PushSettings.Place) throws -> AppleConnection {
                 try Self.trusting(settings.trustRoots) {
@@ -95,7 +95,7 @@ public struct PushService: Sendable {
         }
     }
 
-    /// A machine without certificates of authorities is told so; TLS itself names no reason.
+    /// Explains which certificates of authorities cannot be read, because TLS itself gives no reason.
     private static func trusting<Value>(_ file: String?, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -107,7 +107,7 @@ public struct PushService: Sendable {
 
     /// Serves until it is asked to stop.
     ///
-    /// - Parameter onReady: Is given the line that says where it serves.
+    /// - Parameter onReady: Called with the line that names the address served.
     public func run(onReady: @escaping @Sendable (String) -> Void) async throws {
         var quiet = log
         quiet.logLevel = max(log.logLevel, .warning)
@@ -135,7 +135,7 @@ public struct PushService: Sendable {
                 let place: String
                 switch listener {
                 case .unix(let path):
-                    // Whoever may connect to it registers for any account, where the daemon has no tokens.
+                    // If the daemon has no tokens, anyone who can connect may register for any account.
                     _ = chmod(path, 0o660)
                     place = "unix:\(path)"
                 case .tcp(let host, _): place = "\(host):\(channel.localAddress?.port ?? 0)"
@@ -159,8 +159,8 @@ public struct PushService: Sendable {
         channels?.close()
     }
 
-    /// Says that the process turns, as often as the service manager asks: behind an answer of each event loop and of the desk, which
-    /// performs every decision. Where any of them hangs, nothing is said.
+    /// Sends watchdog notifications at the service manager's interval, after an answer from each event loop and from
+    /// the desk, which performs every decision. If any of them hangs, none is sent.
     private func watch() async {
         guard let interval = manager.watchdogMilliseconds else { return }
         while !Task.isCancelled {

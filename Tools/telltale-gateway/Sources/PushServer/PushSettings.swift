@@ -5,7 +5,7 @@ public import Logging
 internal import TelltaleEventLoop
 internal import TelltaleModel
 
-/// Everything that can be set about `telltale-push`, read once: a file, and flags before it.
+/// All settings of `telltale-push`, read once from a file and from flags, which take precedence.
 public struct PushSettings: Sendable {
     /// The sender of Web Pushes.
     public struct Web: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct PushSettings: Sendable {
         public var trustRoots: String?
     }
 
-    /// Of an https service.
+    /// The address of an https service.
     public struct Place: Hashable, Sendable {
         public var host: String
         public var port: Int
@@ -33,23 +33,23 @@ public struct PushSettings: Sendable {
     /// The folder of the registrations.
     public var state = ""
     public var listener = Listener.tcp(host: "127.0.0.1", port: 7884)
-    /// Of the push service; `nil` = there are Web Pushes alone.
+    /// The push service; `nil` = only Web Push.
     public var pushPlace: Place?
-    /// Where the push service manages channels; `nil` = they are not managed.
+    /// The push service's channel management; `nil` = none.
     public var channelPlace: Place?
     public var trustRoots: String?
     public var team = ""
     public var keyID = ""
     /// A private key in PEM: a secret.
     public var key = ""
-    /// Of Web Push; `nil` = there is none.
+    /// The sender of Web Pushes; `nil` = none.
     public var web: Web?
     /// By kind.
     public var forms: [String: OutgoingPush.Form] = [:]
     public var logLevel = Logger.Level.info
     public var logFormat = StandardErrorLog.Format.text
 
-    /// The settings of a file's members that are texts, as flags have them too.
+    /// The settings that are texts in the file and also exist as flags.
     public static let names = [
         "connect", "connect-ca", "token-file", "state", "listen", "apns-url", "channels-url", "apns-ca", "team", "kid",
         "key",
@@ -57,8 +57,8 @@ public struct PushSettings: Sendable {
     ]
 
     /// - Parameters:
-    ///   - flags: By the names of ``names``; they go before the file.
-    /// - Returns: The settings, and all faults; with a fault they are of no use.
+    ///   - flags: By the names in ``names``; they take precedence over the file.
+    /// - Returns: The settings and all faults; do not use the settings if there are any.
     public static func read(
         file: (path: String, bytes: [UInt8])?, flags: [String: String]
     ) -> (settings: PushSettings, faults: [String]) {
@@ -296,7 +296,7 @@ private struct PushSettingsReader {
     mutating func checkWhole() {
         guard faults.isEmpty else { return }
         if settings.state.isEmpty { faults.append("--state: names the folder of the registrations") }
-        // Browsers alone need nothing of Apple's.
+        // With Web Push only, nothing of Apple's is needed.
         if settings.web != nil, settings.pushPlace == nil, settings.channelPlace == nil, settings.forms.isEmpty {
             return
         }

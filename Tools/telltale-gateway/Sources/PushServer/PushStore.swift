@@ -3,7 +3,7 @@ internal import CSQLite
 internal import Glibc
 internal import TelltaleModel
 
-/// The registrations and the ways of their pushes on disk: one SQLite file, one transaction a turn, synced.
+/// The registrations and their lanes on disk: one SQLite file, one transaction a turn, synced.
 ///
 /// For one thread at a time.
 final class PushStore {
@@ -15,17 +15,17 @@ final class PushStore {
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
 
-    /// Another number than this one is another program's file, or a later version's.
+    /// A file with another number belongs to another program, or to a later version.
     private static let version = 1
 
-    /// Opens the file, and makes it where it is not there. No second process may have it open.
+    /// Opens the file, and creates it if it is missing. No second process may have it open.
     ///
     /// - Parameter folder: `nil` = in memory.
     init(folder: String?) throws(Fault) {
         path = folder.map { "\($0)/push.sqlite" } ?? ":memory:"
         var raw: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        // Tokens are secrets: nobody else reads the file, nor its log.
+        // Tokens are secrets, so nobody else may read the file and its log.
         let mask = umask(0o077)
         defer { umask(mask) }
         let code = unsafe sqlite3_open_v2(path, &raw, flags, nil)
@@ -69,12 +69,12 @@ final class PushStore {
 
     // MARK: Reading
 
-    /// The epoch of the daemon's history that the ways are of.
+    /// The epoch of the daemon's history that the lanes belong to.
     func epoch() throws(Fault) -> String? {
         try rows("SELECT value FROM fact WHERE name = 'epoch'") { Self.text($0, 0) }.first
     }
 
-    /// Reads everything that is kept into a new ledger.
+    /// Reads everything stored into a new ledger.
     func restore(into ledger: inout PushLedger) throws(Fault) {
         let kept = try rows("SELECT id, at, body FROM registration ORDER BY id") { row in
             (Self.text(row, 0), unsafe sqlite3_column_int64(row, 1), Self.text(row, 2))
@@ -158,7 +158,7 @@ final class PushStore {
     private func run(_ sql: String, _ values: [Value]) throws(Fault) {
         let statement = unsafe try statement(sql)
         defer { unsafe sqlite3_reset(statement) }
-        // The bytes stay where they are until the statement has run.
+        // SQLITE_TRANSIENT: SQLite copies the bytes.
         let copy = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         for (index, value) in values.enumerated() {
             let parameter = CInt(index + 1)

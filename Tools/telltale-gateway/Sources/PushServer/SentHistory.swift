@@ -2,13 +2,13 @@ internal import ApplePush
 internal import Synchronization
 internal import TelltaleModel
 
-/// The last pushes that were sent: to whom, when, and with which answer. Tokens stand in it by their names alone.
+/// The last pushes that were sent: to whom, when, and with which answer. It contains only the names of tokens.
 final class SentHistory: Sendable {
     struct Record: Sendable {
         var at: Timestamp
         var registration: String
         var key: String?
-        /// Of the token.
+        /// The name of the token.
         var token: String
         var event: String
         var rev: Int64
@@ -20,9 +20,9 @@ final class SentHistory: Sendable {
         /// 0 = no answer.
         var status = 0
         var reason: String?
-        /// The class that the sender gave the answer.
+        /// The sender's classification of the answer.
         var answer = PushAnswerClass.unknown
-        /// Whether the registration went with the answer.
+        /// Whether the answer removed the registration.
         var isRetired = false
         /// From the send to the answer.
         var span: Milliseconds?
@@ -41,7 +41,7 @@ final class SentHistory: Sendable {
 
     func remember(_ record: Record) {
         state.withLock { state in
-            // A service may give any reason; a program counts some dozen.
+            // Bounded, because a service may return any reason.
             let name = record.reason ?? String(record.status)
             if state.counts.count < Self.nameLimit || state.counts[name] != nil { state.counts[name, default: 0] += 1 }
             if state.records.count < Self.limit {
@@ -53,7 +53,7 @@ final class SentHistory: Sendable {
         }
     }
 
-    /// `{"answers":{…},"sent":[…]}`, the newest first, of one key where one is given.
+    /// `{"answers":{…},"sent":[…]}`, the newest first; only those of `key` if it is given.
     func json(ofKey key: String?) -> [UInt8] {
         let (records, counts) = state.withLock { state in
             (Array(state.records[state.next...] + state.records[..<state.next]), state.counts)

@@ -8,13 +8,13 @@ struct WebPushCipher: Sendable {
     private let key: P256Key
     private let subject: String
 
-    /// The least length of a record; a payload is one record.
+    /// The length of a record; a payload is one record.
     private static let recordSize: UInt32 = 4_096
-    /// How long a token is good, in seconds; a service takes at most a day.
+    /// How long a token is valid, in seconds; services accept at most a day.
     private static let tokenSpan: Int64 = 43_200
 
     /// - Parameters:
-    ///   - pem: A private key of P-256: the one whose public half browsers subscribe with.
+    ///   - pem: A private key of P-256: browsers subscribe with its public key.
     ///   - subject: `mailto:` or `https:`, where a service finds the operator.
     init(pem: String, subject: String) throws {
         key = try P256Key.privateKey(pem: pem)
@@ -24,9 +24,9 @@ struct WebPushCipher: Sendable {
     /// The `applicationServerKey` of browsers: 65 bytes in base64url.
     var publicKey: String { Self.base64(key.publicPoint) }
 
-    /// Encrypts one payload with a key and a salt of its own.
+    /// Encrypts one payload with a fresh key and salt.
     ///
-    /// - Throws: Where the subscription's key is no point of the curve.
+    /// - Throws: If the subscription's key is not a point on the curve.
     func encrypted(_ payload: [UInt8], for subscription: WebSubscription) throws -> [UInt8] {
         let receiver = try P256Key.publicKey(point: subscription.publicKey)
         let own = try P256Key.generate()

@@ -8,14 +8,14 @@ internal import NIOSSL
 internal import Synchronization
 internal import TelltaleModel
 
-/// Sends Web Pushes: HTTP/1.1 in TLS, a connection each, to the hosts of the configuration and to no other.
+/// Sends Web Pushes: HTTP/1.1 in TLS, one connection each, only to the configured hosts.
 final class WebPushSender: Sendable {
     let cipher: WebPushCipher
     /// Host names, and `*.` patterns.
     let hosts: [String]
     private let context: NIOSSLContext
     private let group: any EventLoopGroup
-    /// A token is good for half a day, and is made anew every hour.
+    /// A token is valid for half a day, and is replaced every hour.
     private let tokens = Mutex<[String: (text: String, at: Timestamp)]>([:])
 
     private static let patience = TimeAmount.seconds(30)
@@ -128,7 +128,7 @@ private final class WebPushExchange: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data), head.status.code >= 200 else { return }
         finish(AppleAnswer(web: head, at: PushClock.now))
-        // The body says nothing to a program.
+        // The body has no meaning for a program.
         context.close(promise: nil)
     }
 

@@ -6,25 +6,25 @@ public import TelltaleWire
 
 /// A client of a telltale daemon on SwiftNIO: ``TelltaleClient/ClientProtocol`` and the channel that it speaks through.
 ///
-/// A lost connection is made again. Requests that may be repeated are, with one `eid` all the time, so that each acts once;
-/// subscriptions resume from their cursors. All methods may be called from any task or thread.
+/// It reconnects after a lost connection. Requests that may be repeated are repeated with the same `eid`, so that each
+/// acts once; subscriptions resume from their cursors. All methods may be called from any task or thread.
 ///
 ///     let client = AsyncClient(to: connector, configuration: .init(name: "kiosk/1.0", eventIDPrefix: prefix), on: loop)
 ///     client.start()
 ///     for try await followed in client.follow(SubscribeCommand(pattern: .kind("coffee-order"))) { … }
 ///     let reply = try await client.post(EventCommand(key: key, type: "ready"))
 ///
-/// One connection carries all of its requests and subscriptions. Where one consumer of ``follow(_:from:)`` falls behind,
-/// reading of the connection stops, replies included; a consumer that may be slow gets a client of its own.
+/// One connection carries all of its requests and subscriptions. If one consumer of ``follow(_:from:)`` is slow,
+/// reading from the connection stops, replies included. Give a consumer that may be slow its own client.
 public final class AsyncClient: Sendable {
     private let core: AsyncClientCore
 
     /// - Parameters:
-    ///   - failsFast: Whether requests fail as soon as an attempt at each address does while no connection ever served;
-    ///     `false` = they wait for one.
-    ///   - eventLoop: Where everything of this client happens.
-    ///   - onGreeting: Is told the greeting of each connection and the answer to its `HELLO`, `nil` where that was refused;
-    ///     runs on `eventLoop`.
+    ///   - failsFast: Whether requests fail once an attempt at each address has failed and no connection was ever
+    ///     served; `false` = they wait.
+    ///   - eventLoop: The loop on which this client runs.
+    ///   - onGreeting: Called on `eventLoop` with the greeting of each connection and the answer to its `HELLO`, `nil`
+    ///     if that was refused.
     public init(
         to connector: DaemonConnector, configuration: ClientConfiguration, failsFast: Bool = false,
         on eventLoop: any EventLoop,
@@ -37,17 +37,17 @@ public final class AsyncClient: Sendable {
 
     public var eventLoop: any EventLoop { core.eventLoop }
 
-    /// Connects, and from then on whenever the connection is lost.
+    /// Connects, and reconnects whenever the connection is lost.
     public func start() {
         core.eventLoop.execute { [core] in core.start() }
     }
 
-    /// Closes the connection for good. What has no reply fails with ``RequestFailure/closed``.
+    /// Closes the connection for good. Unanswered requests fail with ``RequestFailure/closed``.
     public func close() {
         core.eventLoop.execute { [core] in core.close() }
     }
 
-    /// The daemon's greeting on this connection, or the last one; `nil` before.
+    /// The daemon's latest greeting; `nil` before the first.
     public func greeting() async -> ServerGreeting? {
         let core = core
         return try? await core.eventLoop.submit { core.proto.greeting }.get()
@@ -62,9 +62,9 @@ public final class AsyncClient: Sendable {
         return greeting
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends a request, and waits for the whole answer.
     ///
-    /// - Parameter timeout: After it the request is given up; `nil` = it waits through all reconnects.
+    /// - Parameter timeout: The time limit; `nil` = wait through all reconnects.
     /// - Throws: ``RequestFailure``.
     public func request(_ command: Command, timeout: TimeAmount? = nil) async throws(RequestFailure) -> Answer {
         let core = core
@@ -76,7 +76,7 @@ public final class AsyncClient: Sendable {
         return try result.get()
     }
 
-    /// Asks several things, which leave together and in this order, and waits for all of the answers.
+    /// Sends several requests together and in this order, and waits for all answers.
     public func request(
         all commands: [Command], timeout: TimeAmount? = nil
     ) async -> [Result<Answer, RequestFailure>] {
@@ -97,7 +97,7 @@ public final class AsyncClient: Sendable {
         }
     }
 
-    /// Posts an event. Where it has no `eid`, it is given one, so that it takes effect once.
+    /// Posts an event. An event without an `eid` gets one, so that it takes effect once.
     public func post(_ event: EventCommand, timeout: TimeAmount? = nil) async throws(RequestFailure) -> Reply {
         try await request(.event(event), timeout: timeout).reply
     }
@@ -113,9 +113,10 @@ public final class AsyncClient: Sendable {
         try await request(.press(key, eid: eid), timeout: timeout).reply
     }
 
-    /// Follows a pattern, through all reconnects.
+    /// Follows a pattern across all reconnects.
     ///
-    /// - Parameter cursor: Where to resume: a ``Followed/cursor`` of an earlier subscription of the same selection.
+    /// - Parameter cursor: The cursor to resume from: a ``Followed/cursor`` of an earlier subscription with the same
+    ///   selection.
     public func follow(_ command: SubscribeCommand, from cursor: Cursor? = nil) -> FollowedSequence {
         var command = command
         if let cursor { command.from = cursor }
@@ -123,13 +124,13 @@ public final class AsyncClient: Sendable {
     }
 }
 
-/// All that the daemon said to one request.
+/// The daemon's whole answer to one request.
 public struct Answer: Sendable {
     /// The lines before the reply: of `LIST`, `KINDS`, `GALLERY`, `HISTORY`, `HELP`.
     public var items: [ServerLine]
     public var reply: Reply
 
-    /// The refusal, where the reply is an `ERR`.
+    /// The refusal, if the reply is an `ERR`.
     public var refusal: ServerLine? { reply.isOK ? nil : reply.line }
 }
 
@@ -137,10 +138,10 @@ public struct Answer: Sendable {
 public enum RequestFailure: Error, Sendable, CustomStringConvertible {
     /// The request was never sent.
     case unreachable(String)
-    /// It was sent, and the answer did not come in time: it may have taken effect, or still take it. `eid` says under which
-    /// id, where the request has one.
+    /// It was sent, but not answered in time: it may have taken effect, or may still do so. `eid` is the request's
+    /// event id, if it has one.
     case outcomeUnknown(eid: String?)
-    /// The daemon does not take this client: `HELLO` was refused, or it speaks another version.
+    /// The daemon refuses this client: `HELLO` failed, or the protocol's version differs.
     case refused(String, ServerLine?)
     /// This client was closed.
     case closed

@@ -31,7 +31,7 @@ final class AsyncClientCore: @unchecked Sendable {
     private var isPumping = false
     private var hasServed = false
     private var isClosed = false
-    /// Whether the channel reads by itself, as long as every consumer has room.
+    /// Whether the channel reads by itself, while every consumer has room.
     private var isReading = false
     private var refusal: RequestFailure?
     private var waiting: [RequestID: Waiting] = [:]
@@ -118,7 +118,7 @@ final class AsyncClientCore: @unchecked Sendable {
 
     // MARK: Following
 
-    /// Only this one is called from anywhere: what it touches is made here, or is atomic.
+    /// May be called from any thread, because it only uses new or atomic state.
     func follow(_ command: SubscribeCommand) -> FollowedSequence {
         let number = nextNumber.next()
         let made = FollowedSequence.Producer.makeSequence(
@@ -229,7 +229,7 @@ final class AsyncClientCore: @unchecked Sendable {
         pump()
     }
 
-    /// Does what there is to be done, until there is nothing.
+    /// Performs the protocol's outputs until there are none.
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
@@ -256,7 +256,7 @@ final class AsyncClientCore: @unchecked Sendable {
         timer?.cancel()
         timer = nil
         guard var deadline = proto.deadline else { return }
-        // The daemon's silence is of this client's own making while it does not read.
+        // While this client does not read, the silence is not the daemon's fault.
         if isPaused, proto.isReady { deadline = max(deadline, now + .seconds(10)) }
         let wait = max(0, (deadline - now).count)
         timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(min(wait, 3_600_000))) { [weak self] in

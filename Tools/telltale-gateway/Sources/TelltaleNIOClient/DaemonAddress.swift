@@ -1,6 +1,6 @@
 internal import TelltaleEventLoop
 
-/// Where a daemon listens: a Unix socket, or TCP with or without TLS.
+/// The address of a daemon: a Unix socket, or TCP with or without TLS.
 public enum DaemonAddress: Hashable, Sendable, CustomStringConvertible {
     case unix(path: String)
     case tcp(host: String, port: Int)

@@ -4,16 +4,16 @@ internal import NIOSSL
 internal import Synchronization
 internal import TelltaleClient
 
-/// Opens connections to a daemon, or to several of which one serves: plain, or with TLS that verifies their certificates.
+/// Opens connections to a daemon, or to several of which one serves, plain or with TLS and verified certificates.
 public struct DaemonConnector: Sendable {
     public let addresses: [DaemonAddress]
-    /// Where the next connection goes that does not choose by itself.
+    /// The server for connections that do not choose one themselves.
     public let choice: ServerChoice
     private let tls: NIOSSLContext?
     /// How long a connection may take, TLS not included.
     public var connectTimeout = TimeAmount.seconds(5)
 
-    /// - Parameter trustRoots: A PEM file with the certificates to trust instead of the system's; for `tls://` alone.
+    /// - Parameter trustRoots: A PEM file with the certificates to trust instead of the system's; only for `tls://`.
     /// - Throws: When the file cannot be read, or holds no certificate.
     public init(to address: DaemonAddress, trustRoots: String? = nil) throws {
         try self.init(to: [address], trustRoots: trustRoots)
@@ -21,7 +21,7 @@ public struct DaemonConnector: Sendable {
 
     /// - Parameters:
     ///   - addresses: As ``DaemonAddress/list(_:)`` reads them.
-    ///   - trustRoots: A PEM file with the certificates to trust instead of the system's; for `tls://` alone.
+    ///   - trustRoots: A PEM file with the certificates to trust instead of the system's; only for `tls://`.
     /// - Throws: When the file cannot be read, or holds no certificate.
     public init(to addresses: [DaemonAddress], trustRoots: String? = nil) throws {
         self.addresses = addresses
@@ -35,7 +35,7 @@ public struct DaemonConnector: Sendable {
         }
     }
 
-    /// Connects on `eventLoop`. Nothing is read of the connection before its owner asks (`autoRead` is off).
+    /// Connects on `eventLoop`. Nothing is read before the owner requests it (`autoRead` is off).
     ///
     /// - Parameters:
     ///   - address: One of ``addresses``, or a leader that one of those named.
@@ -52,7 +52,7 @@ public struct DaemonConnector: Sendable {
         var bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(connectTimeout)
             .channelOption(ChannelOptions.autoRead, value: false)
-            // A second read finds nothing but for long answers, and those are told by the next turn of the loop.
+            // A second read would find bytes only for long answers, which the next turn of the loop reads.
             .channelOption(ChannelOptions.maxMessagesPerRead, value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -80,8 +80,8 @@ public struct DaemonConnector: Sendable {
     }
 }
 
-/// The server that connections without a ``TelltaleClient/ClientProtocol`` of their own go to. The others tell it where they are
-/// served.
+/// The server for connections without their own ``TelltaleClient/ClientProtocol``. The other connections report where
+/// they are served.
 public final class ServerChoice: Sendable {
     private let servers: Mutex<ServerList>
 
@@ -89,13 +89,13 @@ public final class ServerChoice: Sendable {
         servers = Mutex(ServerList(addresses.map(\.description)))
     }
 
-    /// `nil` where a server named a leader whose address is none.
+    /// `nil` if a server named a leader by something other than an address.
     public var address: DaemonAddress? { servers.withLock { $0.address.flatMap { DaemonAddress($0) } } }
 
     /// A connection is served here.
     public func isServed(at address: String) { servers.withLock { $0.isServed(at: address) } }
 
-    /// The server at `address` did not answer; nothing changes where another connection has found out already.
+    /// The server at `address` did not answer; nothing changes if another connection has found out already.
     public func failed(_ address: DaemonAddress?) {
         servers.withLock { if $0.address == address?.description { _ = $0.failed() } }
     }

@@ -1,17 +1,17 @@
 internal import NIOCore
 public import TelltaleClient
 
-/// One thing that a subscription tells.
+/// One event of a subscription.
 public struct Followed: Sendable {
     public var event: SubscriptionEvent
-    /// Where to resume behind this event, byte for byte as the daemon gave it; `nil` while there is no such place.
+    /// The cursor after this event, byte for byte as the daemon sent it; `nil` while there is none.
     public var cursor: String?
 }
 
-/// The changes of a subscription, for as long as it is iterated. Ends when the daemon refuses the subscription, after the event
-/// that says so, and when the client is closed. For one consumer.
+/// The changes of a subscription, for one consumer, while it is iterated. Ends after the event of a refused
+/// subscription, and when the client is closed.
 ///
-/// At most some dozen events wait for a consumer that is busy; beyond, the client reads no further, and the daemon folds.
+/// At most a few dozen events wait for a busy consumer; then the client stops reading, and the daemon folds.
 public struct FollowedSequence: AsyncSequence, Sendable {
     typealias Producer = NIOAsyncSequenceProducer<
         Followed, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, FollowerDelegate
@@ -28,7 +28,7 @@ public struct FollowedSequence: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: producer.makeAsyncIterator()) }
 }
 
-/// Tells the client's core that a consumer wants more, or has gone.
+/// Notifies the client's core that a consumer wants more, or is gone.
 struct FollowerDelegate: NIOAsyncSequenceProducerDelegate, Sendable {
     let core: AsyncClientCore
     let number: Int

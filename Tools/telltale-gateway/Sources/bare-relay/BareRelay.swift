@@ -4,10 +4,11 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A relay for comparisons: what HTTP and event streams cost on Hummingbird by themselves.
+/// A relay for comparisons, which shows the cost of HTTP and event streams on Hummingbird alone.
 ///
-/// It takes a post, answers with as many bytes as the gateway, and sends the body to each stream of that key in an event that is as long as a
-/// row of the gateway. It has no state machine, no journal, no daemon behind it, no check of what it is sent, and no bound.
+/// It accepts a post, answers with as many bytes as the gateway, and sends the body to each stream of that key in an
+/// event as long as a row of the gateway. It has no state machine, journal or daemon, and neither checks nor limits its
+/// input.
 @main
 enum BareRelay {
     static func main() async throws {
@@ -39,7 +40,7 @@ enum BareRelay {
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { channel in
                 print("ready http=127.0.0.1:\(channel.localAddress?.port ?? 0)")
-                // Into a pipe, print waits for a full buffer.
+                // Without a flush, print into a pipe waits for a full buffer.
                 fflush(nil)
             },
             logger: logger)
@@ -55,7 +56,7 @@ private final class Streams: Sendable {
     }
 
     private let streams = Mutex(Open())
-    /// As long as a row of the gateway without the body of its event.
+    /// The length of a gateway's row without the event's body.
     private let filler = String(repeating: "x", count: 320)
 
     func open(_ pattern: String) -> AsyncStream<ByteBuffer> {

@@ -6,7 +6,7 @@ struct Hooks: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check webhooks, and try them without a daemon.", subcommands: [Check.self, Try.self])
 
-    /// Told when a hook file is no good, as the lint of kinds does.
+    /// Reports a faulty hook file as the lint of kinds does.
     static func read(_ path: String) throws -> Hook {
         guard let data = FileManager.default.contents(atPath: path) else {
             FileHandle.standardError.write(Data("error: \(path): cannot be read\n".utf8))

@@ -160,7 +160,7 @@ struct Serve: AsyncParsableCommand {
         return source
     }
 
-    /// A reader that takes nothing does not keep the process: it ends within ten seconds of SIGTERM.
+    /// Ends the process within ten seconds of SIGTERM, even if a reader takes nothing.
     private static func limitShutdown() {
         let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
         source.setEventHandler {

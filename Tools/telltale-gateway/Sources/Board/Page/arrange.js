@@ -135,7 +135,7 @@ export class Inspector {
             return;
         }
         this.#rev = rev;
-        // The form is made anew only when what it is about is another one: it holds what a person types.
+        // The form is rebuilt only for another subject, because it contains what a person types.
         const shape = JSON.stringify([this.#key, row, this.board.shapeOf(this.#key)]);
         if (shape === this.#shape) return;
         this.#shape = shape;

@@ -46,7 +46,7 @@ export function island(form, view, note = null) {
     const camera = scenery("span.camera");
     let content = camera;
     if (form === "compact" || form === "expanded") content = view;
-    // Two apps share the island: one is attached to it, the other is a circle of its own. Ours is the latter.
+    // Two apps share the island: one is attached to it, the other is a separate circle. Ours is the latter.
     if (form === "minimal") content = [scenery("span.other", symbol("music.note")), camera];
     return phone(`island-${form}`, {
         isCrop: true, island: el("div.pill", { data: { form } }, content),

@@ -109,7 +109,7 @@ export function eachFrame(run) {
     return () => {
         if (isDue) return;
         isDue = true;
-        // A page in the background draws no frames, and goes on being right all the same.
+        // A page in the background draws no frames, but must stay correct.
         const draw = () => { isDue = false; run(); };
         if (document.visibilityState === "hidden") setTimeout(draw, 100);
         else requestAnimationFrame(draw);

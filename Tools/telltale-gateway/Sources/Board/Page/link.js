@@ -159,7 +159,7 @@ export class Link extends EventTarget {
             const answer = await fetch(this.#address(), { headers: { Accept: "text/event-stream" }, signal: asking.signal }).catch(() => null);
             const isFinal = answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
             const refusal = isFinal ? await refusalOf(answer) : null;
-            // Closed, or begun anew meanwhile.
+            // Closed, or restarted meanwhile.
             if (this.#asking !== asking) return;
             if (answer?.ok) return this.#connect();
             asking.abort();

@@ -26,7 +26,7 @@ export function placesOf(rows, full, now) {
         const { key, row } = entry;
         if (!row.widget || !row.presentation) continue;
         const { order, isTop } = standing(key, row, now);
-        // A suggestion is told ahead: until its time it has no picture, and no place.
+        // A suggestion is sent ahead: until its time it has no picture and no place.
         if (order < 1 || (row.suggested && !entryAt(row, now)?.view)) continue;
         const board = key.slice(0, key.indexOf("/"));
         const id = row.stack ?? idOf(key);
