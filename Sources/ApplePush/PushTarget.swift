@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// The newest state of one activity, as its device should show it.
 public struct PushedState: Hashable, Sendable {
-    /// Of the row.
+    /// The `rev` of the row.
     public var rev: Int64
     /// Whether the activity has ended.
     public var isEnd: Bool

@@ -144,7 +144,7 @@ public struct SubscribeCommand: Hashable, Sendable {
 
 /// How widgets are shown, in the words of the request.
 public struct WidgetLook: Hashable, Sendable {
-    /// Of `GET` and `LIST`.
+    /// For `GET` and `LIST`.
     public var placement: String?
     public var family: String?
     public var mode: String?

@@ -3,7 +3,7 @@
 /// Invariant: joined by commas, ``names`` fit in one value (``WireLimits/valueLength``), and each is visible ASCII.
 public struct IgnoredNames: Hashable, Sendable {
     public private(set) var names: [String] = []
-    /// Of the names, each with its comma.
+    /// The length of all names, each with its comma.
     private var length = 0
 
     public init() {}

@@ -9,15 +9,15 @@ public struct ActivityCard: Hashable, Sendable {
     public var presentation: Presentation
     /// Whether its buttons take taps.
     public var isInteractive: Bool
-    /// Of `small`, `minimal` and `lockScreen`; empty for the others.
+    /// For `small`, `minimal` and `lockScreen`; empty for the others.
     public var parts: CardParts
-    /// Of `compact` and `expanded`.
+    /// For `compact` and `expanded`.
     public var leading: CardParts?
-    /// Of `compact` and `expanded`.
+    /// For `compact` and `expanded`.
     public var trailing: CardParts?
-    /// Of `expanded`.
+    /// For `expanded`.
     public var center: CardParts?
-    /// Of `expanded`.
+    /// For `expanded`.
     public var bottom: CardParts?
     /// Everything that the kind's author wrote, as it came.
     public var view: JSONObject

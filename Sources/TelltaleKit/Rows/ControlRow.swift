@@ -7,9 +7,9 @@ public struct ControlRow: Hashable, Sendable {
     }
 
     public enum Phase: String, Hashable, Sendable {
-        /// Of a toggle.
+        /// For a toggle.
         case settled, pending, unknown
-        /// Of a button.
+        /// For a button.
         case idle, performing
     }
 
@@ -25,7 +25,7 @@ public struct ControlRow: Hashable, Sendable {
     public var isAssumed: Bool
     /// Whether a provider serves it.
     public var isAvailable: Bool
-    /// Of a button: until when a press is refused.
+    /// For a button: until when a press is refused.
     public var coolingUntil: Timestamp?
     /// Whether the device must be unlocked before it acts.
     public var needsUnlock: Bool
@@ -73,7 +73,7 @@ public struct OperationEnd: Hashable, Sendable {
     public var operation: String?
     /// `confirmed`, `reverted` or `superseded`.
     public var result: String
-    /// Of `reverted`: `failed`, `timeout`, `overridden` or `unavailable`.
+    /// For `reverted`: `failed`, `timeout`, `overridden` or `unavailable`.
     public var reason: String?
     /// The provider's code and message.
     public var code: String?

@@ -11,7 +11,7 @@ struct SocketAddress: Sendable {
     let family: CInt
     private var bytes: [UInt8]
 
-    /// - Parameter path: Of a Unix socket, at most 103 bytes.
+    /// - Parameter path: The path of a Unix socket, at most 103 bytes.
     init(path: String) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

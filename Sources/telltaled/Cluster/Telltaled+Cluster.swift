@@ -130,7 +130,7 @@ extension Telltaled {
         }
     }
 
-    /// - Parameter epoch: Of the folder; `nil` = none.
+    /// - Parameter epoch: The epoch in the folder; `nil` = none.
     private static func openLog(
         _ settings: ClusterSettings, epoch: UInt64?, on loop: EventLoop
     ) throws -> any ReplicatedLog {

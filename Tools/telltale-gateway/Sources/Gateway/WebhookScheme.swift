@@ -33,9 +33,9 @@ struct Verification: Sendable {
     var scheme: WebhookScheme
     /// Where the secrets are, never the secrets themselves.
     var secrets: [SecretReference] = []
-    /// Of `square`: the URL that deliveries are sent to, which is signed too.
+    /// For `square`: the URL that deliveries are sent to, which is signed too.
     var url = ""
-    /// Of `hmac`.
+    /// For `hmac`.
     var header = ""
     var encoding = Encoding.hex
     var prefix = ""

@@ -16,7 +16,7 @@ final class GatewayState: Sendable {
     let streams = StreamTable()
     let slots = AnswerSlots()
     let listings = ListingTable()
-    /// Of the public listener.
+    /// The connections of the public listener.
     let connections: ConnectionTable
     let hooks: HookTable
     /// `nil` if Apple's push requests are not accepted.
