@@ -200,7 +200,9 @@ public struct GatewayServer: Service {
 
     /// Reloads hooks and certificates. If any of them has a fault, the old ones stay.
     public func reload() {
-        manager.reloading { readAgain() }
+        guard manager.reloading() else { return }
+        readAgain()
+        manager.reloaded()
     }
 
     private func readAgain() {
