@@ -17,8 +17,8 @@ struct PostCommand: ParsableCommand {
               telltale post coffee-order/7 end
               telltale post - <events.txt
 
-            Content that comes with start or with an event of the machine is merged into what is there (a null takes a \
-            member out); update replaces all of it. Attributes are taken at the start alone. --data is the tail of EVT, \
+            Content of an event of the machine is merged into what is there (a null takes a member out); that of start and \
+            update is the whole content. Attributes are taken at the start alone. --data is the tail of EVT, \
             as the protocol has it: {"attributes":{...},"content-state":{...},"alert":{...}}.
 
             With - each line of standard input is an event: KEY EVENT, then attributes of the protocol such as eid=, and \
