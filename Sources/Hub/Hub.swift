@@ -293,8 +293,10 @@ public struct Hub: ~Copyable {
         }
         if session.ending == .leaving, !isBeginning(session) { session.isClosing = true }
         if session.isClosing { return session.outbox.isEmpty ? .finish : .keep }
-        // After a half-close only rows can follow.
-        if session.inputEnded, session.subscriptions.isEmpty, session.inFlightCount == 0 { return .finish }
+        // After a half-close only rows can follow, once all that was sent is answered.
+        if session.inputEnded, session.unread.isEmpty, session.subscriptions.isEmpty, session.inFlightCount == 0 {
+            return .finish
+        }
         return .keep
     }
 }

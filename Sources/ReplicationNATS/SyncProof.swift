@@ -76,7 +76,7 @@ struct ProofWatch {
     /// The time between two checks; a tenth of it after an answer that proved nothing.
     let interval: Milliseconds
     private var next: MonotonicTime?
-    /// How long to wait for the engine's list of the log's servers.
+    /// When the engine's list of the log's servers is given up on; `nil` = none is awaited.
     private var listDue: MonotonicTime?
     private var areMonitorsAsked = false
     private var wasLeading = false

@@ -103,7 +103,8 @@ struct JSONReader: ~Copyable {
         form.write(JSONTag.object)
         let start = form.reserveCount()
         var count = 0
-        // Compares neighbouring names in the text if neither has an escape, because most objects are sorted already.
+        // Whether the names are in order, as in most objects, which then need no sorting. Neighbours are compared in the text, where
+        // neither has an escape.
         var isInOrder = true
         var last: Range<Int>?
         if !end(with: UInt8(ascii: "}"), text) {

@@ -157,6 +157,22 @@ struct BoundTests {
         #expect(client.isFinished)
     }
 
+    @Test func `its lines that wait for a later turn are answered before it ends`() throws {
+        let house = try HubHarness()
+        let greedy = (0..<6).map { _ in house.connect() }
+        let client = house.connect()
+        let line = { (length: Int) in "PING {\"a\":\"" + String(repeating: "x", count: length) + "\"}" }
+        // More than a turn's share of long lines, before those of the client.
+        for other in greedy {
+            house.post(Array(repeating: line(59_000), count: 10).joined(separator: "\n"), from: other)
+        }
+        house.post("\(line(300))\n\(line(300))", from: client)
+        house.hub.inputEnded(client.id)
+        for _ in 0..<20 { house.turn() }
+        #expect(house.lines(of: client) == ["PONG", "PONG"])
+        #expect(client.isFinished)
+    }
+
     @Test func `the heartbeats that it may ask for have a cap`() throws {
         let house = try HubHarness()
         let reply = house.send("HELLO hb=3600000", from: house.connect()).last

@@ -34,6 +34,8 @@ struct SessionTable: ~Copyable {
     private var areAwaitingShare: Set<SessionID> = []
     /// Sessions whose newest line was long: the next one counts against the share.
     private var longLineSenders: Set<SessionID> = []
+    /// The newest of them, so that a client of many long lines is looked up once.
+    private var newestLongLineSender: SessionID?
     /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
     /// How many more keys may be examined in this turn.
@@ -89,7 +91,7 @@ struct SessionTable: ~Copyable {
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
         parkedCounts[session.id] = nil
-        longLineSenders.remove(session.id)
+        forgetLongLines(of: session)
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
@@ -136,12 +138,16 @@ struct SessionTable: ~Copyable {
     }
 
     private mutating func noteLine(_ byteCount: Int, of session: Session) {
-        if byteCount > Self.shortLineLength {
-            longLineShare -= byteCount
-            longLineSenders.insert(session.id)
-        } else if !longLineSenders.isEmpty {
-            longLineSenders.remove(session.id)
-        }
+        guard byteCount > Self.shortLineLength else { return forgetLongLines(of: session) }
+        longLineShare -= byteCount
+        guard newestLongLineSender != session.id else { return }
+        longLineSenders.insert(session.id)
+        newestLongLineSender = session.id
+    }
+
+    private mutating func forgetLongLines(of session: Session) {
+        guard !longLineSenders.isEmpty, longLineSenders.remove(session.id) != nil else { return }
+        if newestLongLineSender == session.id { newestLongLineSender = nil }
     }
 
     /// Keeps bytes unparsed, until replies have been sent or for the next turn.

@@ -35,7 +35,7 @@ final class SubscriptionTerms: Sendable {
         if case .surface = view { account != nil && !isNotice } else { false }
     }
 
-    /// Whether what it shows of a key depends on more than the key, so that it must be remembered.
+    /// Whether the row that it shows of a key depends on more than the key, so that the subscription remembers what it showed.
     var tracksRows: Bool {
         if isNotice { return false }
         return if case .surface = view { true } else { account != nil }
