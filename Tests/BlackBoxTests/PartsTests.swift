@@ -95,6 +95,9 @@ struct PartsTests {
             #expect(try run(command) == 1)
             try write("changed", "source")
             #expect(try [run(command + "; exit 1"), run(command), run(command)] == [0, 2, 1])
+            for word in ["Skipping it", "SKIPPED [1] a.py:1: no curl", "Going on without curl"] {
+                #expect(try [run("\(command); echo '\(word)'"), run("\(command); echo '\(word)'")] == [2, 2])
+            }
         }
     }
 

@@ -23,7 +23,15 @@ final class CuttingTransport: Transport {
     func connect() async throws -> any TransportConnection {
         guard !state.withLock({ $0.isAway }) else { throw Away() }
         let connection = CuttingConnection(try await base.connect(), self)
-        state.withLock { $0.connections.append(connection) }
+        let isAway = state.withLock { state in
+            if !state.isAway { state.connections.append(connection) }
+            return state.isAway
+        }
+        // It was being made when `cut(during:)` began.
+        guard !isAway else {
+            connection.close()
+            throw Away()
+        }
         return connection
     }
 

@@ -43,7 +43,7 @@ final class PushForwarder: Sendable {
     private let group: any EventLoopGroup
     private let places = Places()
 
-    /// `telltale-push` itself sends as many requests at once.
+    /// As many callers as `telltale-push` checks at once.
     fileprivate static let limit = 64
     /// `telltale-push` waits 10 s for the daemon.
     private static let patience = TimeAmount.seconds(15)
