@@ -213,7 +213,8 @@ final class HubHarness {
                 let output = hub.output(for: id, at: now, to: &bytes)
                 rendered.append((client, bytes, output))
             }
-            for (client, bytes, output) in rendered {
+            // A connection that has ended is sent nothing more.
+            for (client, bytes, output) in rendered where !client.isFinished {
                 client.bytes += bytes + hub.sharedRows[output.sharedRange]
                 if output.disposition == .finish { client.isFinished = true }
             }
