@@ -25,6 +25,12 @@ public enum DaemonFigures {
             stats, "conflated", "telltale_rows_folded_total", "why",
             "Rows that came late and stand for several commits.",
             &families)
+        // The daemon leaves it out while it is 0.
+        families.append(
+            MetricFamily(
+                "telltale_left_out_activities", .gauge,
+                "Activities that views of accounts leave out, once for each view.",
+                [MetricFamily.Sample(value: stats["leftOut"]?.double ?? 0)]))
         widgets(stats, &families)
         if let cluster = stats["cluster"] { append(cluster, &families) }
         if let sync = stats["sync"] { families.append(syncs(sync)) }
@@ -48,6 +54,7 @@ public enum DaemonFigures {
         ("dirtyKeys", "telltale_dirty_keys", "Rows that subscribers are owed."),
         ("eventIDs", "telltale_event_ids", "Event ids that are remembered."),
         ("sessionBytes", "telltale_session_bytes", "Memory of connections and subscriptions, counted, in bytes."),
+        ("rules", "telltale_rules", "The edition of the rules by which the history is decided."),
     ]
 
     private static let counters: [(String, String, String)] = [
