@@ -11,6 +11,7 @@ public struct DecisionRules: Hashable, Comparable, Sendable {
 
     /// The edition of the releases that journaled no number.
     public static let first = DecisionRules(1)
+    /// Rules 2 changed ``deferral``, ``raisesForPresser`` and ``keepsDismissers``.
     public static let newest = DecisionRules(2)
 
     private init(_ number: Int64) { self.number = number }
@@ -20,6 +21,9 @@ public struct DecisionRules: Hashable, Comparable, Sendable {
         guard (Self.first.number...Self.newest.number).contains(number) else { return nil }
         self.number = number
     }
+
+    /// From rules 2 on, an activity keeps digests of the accounts that dismissed it beyond its marks.
+    public var keepsDismissers: Bool { number >= 2 }
 
     /// From rules 2 on, a region that defers an event takes precedence over the transitions around it.
     var deferral: Deferral { number < 2 ? .behindAnyTransition : .overOuterTransitions }

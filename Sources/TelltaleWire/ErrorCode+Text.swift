@@ -20,7 +20,8 @@ extension ErrorCode {
         case .duplicateMismatch:
             "this source has used that `eid` for another event or tile, or this person for another tap"
         case .machineError: "the machine ran in circles or broke a limit; nothing changed"
-        case .limitActivities: "a person has as many live activities as may be, of this app or in all"
+        case .limitActivities:
+            "a person has as many live activities as may be, of this app or in all; or as many accounts have dismissed the activity as may"
         case .limitSubscriptions: "this connection has as many subscriptions as may be"
         case .limitSources: "the server remembers event ids of as many sources as may be"
         case .limitAccounts: "there are activities for as many accounts as may be"

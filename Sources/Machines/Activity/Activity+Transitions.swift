@@ -223,7 +223,7 @@ extension Activity {
         do throws(ActivityRejection) {
             return try marks.position(of: account, limit: settings.markLimit)
         } catch {
-            guard settings.rules > .first else { throw error }
+            guard settings.rules.keepsDismissers else { throw error }
             guard dismissers.count + settings.markLimit < Dismissers.limit else { throw .markLimit(Dismissers.limit) }
             for dismisser in marks.removeDismissed(limit: 64) { dismissers.insert(dismisser) }
             return try marks.position(of: account, limit: settings.markLimit)

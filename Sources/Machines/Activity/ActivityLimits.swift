@@ -9,7 +9,7 @@ public struct ActivitySettings: Hashable, Sendable {
     public var acceptsOldEnd = true
     /// The largest lead of an `at=` over the server's time (Protocols/Surfaces/rules.md B4): 8 h.
     public var aheadLimit = Milliseconds.hours(8)
-    /// The largest number of accounts whose dismissals and views one activity stores.
+    /// The largest number of accounts whose dismissals and views one activity stores by their names.
     public var markLimit = 4096
     /// The edition of the rules by which activities are decided.
     public var rules = DecisionRules.newest
