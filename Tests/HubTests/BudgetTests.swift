@@ -303,6 +303,25 @@ struct BudgetTests {
         #expect(try setup.rows().count == 1)
     }
 
+    @Test("A row that became due and would be the one before is not charged, neither to a budget nor to a rate")
+    func repeated() throws {
+        let setup = try Setup(kinds: [WidgetTests.weekend], subscription: nil)
+        // Saturday 2026-11-28 16:00: the next slot is on Monday at 07:00, and becomes known 24 hours before.
+        setup.house.time = Timestamp(milliseconds: 1_795_881_600_000)
+        setup.house.turn()
+        setup.house.send("SUB shop/* view=phone ahead=0 rate=1", from: setup.device)
+        let full = try #require(try setup.credit("shop/main"))
+        setup.house.advance(by: .hours(15))
+        #expect(try setup.rows() == [] && setup.credit("shop/main") == full)
+        #expect(try setup.figures() == ["units": 1, "paid": 0, "held": 0])
+        // What comes within a second of it does not wait for the rate.
+        let newer = WidgetTests.weekend.replacing(#""version":1"#, with: #""version":2"#)
+        try setup.house.hub.adopt([try HubHarness.kind(newer)])
+        setup.house.turn()
+        #expect(try setup.rows().count == 1)
+        #expect(try setup.figures() == ["units": 1, "paid": 1, "held": 0])
+    }
+
     @Test("HELLO tells the budget to a client that names its unit, and to no other")
     func hello() throws {
         let house = try HubHarness(kinds: [Self.counter])

@@ -89,7 +89,7 @@ struct WidgetTests {
     }
 
     /// A schedule like that of the shipped shop hours: nothing from Saturday 15:00 to Monday 07:00.
-    private static let weekend = """
+    static let weekend = """
         {"kind":"shop","type":"widget","version":1,"app":"com.example.coffee","title":"Hours","families":["systemSmall"],
          "source":{"schedule":[
            {"at":"07:00","days":["mon","tue","wed","thu","fri"],"set":{"is":"open"}},

@@ -200,13 +200,16 @@ extension RowRenderer {
             switch backlog.queue.popFirst() {
             case .live: writeLive(index, writing.commit, &subscriptions, store, to: &writer)
             case .row(let entity, let entry):
-                if !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions),
-                    !holdForBudget(entity, entry, of: index, of: session, in: backlog, &writing, subscriptions, store)
-                {
+                // Before a rate or a budget counts it.
+                if !repeatsRow(entity, entry, of: index, of: session, &subscriptions, store) {
+                    guard !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions),
+                        !holdForBudget(
+                            entity, entry, of: index, of: session, in: backlog, &writing, subscriptions, store)
+                    else { continue }
                     noteRate(entity, of: index, in: backlog, writing, subscriptions)
                     write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
-                    if holds { store.release(entity) }
                 }
+                if holds { store.release(entity) }
             case nil: break
             }
         }
@@ -286,34 +289,51 @@ extension RowRenderer {
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
         }
         if tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
-        if case .widget(let number) = form {
-            let isNew = note(body, rev: head.rev, number, of: entity, to: index, &subscriptions)
-            guard isNew || entry.hasOwnCommit || entry.isSnapshot || !entry.announcements.isEmpty else { return }
-        }
+        if case .widget(let number) = form { note(body, rev: head.rev, number, of: entity, to: index, &subscriptions) }
         if entry.isSnapshot { return writer.snapshot(head, body: body) }
         head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
         writer.update(head, body: body)
     }
 
-    /// Records the widget row that is due to a subscriber, and when the next one is.
-    ///
-    /// - Returns: Whether it differs from the last row sent. A row also becomes due when more of the future is known, which may
-    ///   lie beyond the entries that the subscriber wants.
+    /// Whether the row of a widget that no commit made due is the one that was sent last; it is then not sent. A row also becomes due
+    /// when more of the future is known, which may lie beyond the entries that the subscriber wants.
+    mutating func repeatsRow(
+        _ entity: EntityIndex, _ entry: DirtyQueue.Entry, of index: SubscriptionIndex, of session: Session,
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore
+    ) -> Bool {
+        guard !entry.hasOwnCommit, !entry.isSnapshot, entry.announcements.isEmpty,
+            let subscription = subscriptions[index],
+            let former = subscription.backlog?.widgets[entity.rawValue]?.digest, former != 0,
+            let form = form(of: entity, for: subscription, of: session, store), case .widget(let number) = form,
+            let body = body(of: entity, form, store)
+        else { return false }
+        let rev = rev(of: entity, subscription.terms.view, store)
+        guard due(body, rev: rev, number, of: entity).digest == former else { return false }
+        if subscription.terms.tracksRows { subscriptions.change(index) { $0.show(entity, form.placement) } }
+        note(body, rev: rev, number, of: entity, to: index, &subscriptions)
+        return true
+    }
+
+    /// Records the widget row that a subscriber has, and when the next one is due.
     private func note(
         _ body: [UInt8], rev: Int64, _ number: Int32, of entity: EntityIndex, to index: SubscriptionIndex,
         _ subscriptions: inout SubscriptionRegistry
-    ) -> Bool {
-        let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time)
-        var digest: UInt32 = 0
-        if usedUpAt != nil {
-            var hash = StableHash()
-            hash.combine(UInt64(bitPattern: rev))
-            hash.combine(body.span)
-            digest = max(1, UInt32(truncatingIfNeeded: hash.finalize()))
-        }
-        let former = subscriptions[index]?.backlog?.widgets[entity.rawValue]?.digest
+    ) {
+        let (usedUpAt, digest) = due(body, rev: rev, number, of: entity)
         subscriptions.noteSent(widgetForms[number], of: entity, to: index, usedUpAt: usedUpAt, digest: digest)
-        return digest == 0 || digest != former
+    }
+
+    /// When the next row is due after this one of a widget, and what tells whether that is the same; 0 if none is due.
+    private func due(
+        _ body: [UInt8], rev: Int64, _ number: Int32, of entity: EntityIndex
+    ) -> (usedUpAt: Timestamp?, digest: UInt32) {
+        guard let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time) else {
+            return (nil, 0)
+        }
+        var hash = StableHash()
+        hash.combine(UInt64(bitPattern: rev))
+        hash.combine(body.span)
+        return (usedUpAt, max(1, UInt32(truncatingIfNeeded: hash.finalize())))
     }
 
     /// Writes the announcements before a row.

@@ -24,6 +24,10 @@ extension RowRenderer {
                 }
                 continue
             }
+            if repeatsRow(entity, entry, of: index, of: session, &subscriptions, store) {
+                if ahead != nil { store.release(entity) }
+                continue
+            }
             let isHeldBack = holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions)
             if isHeldBack {
                 // A key that changed ahead of the scan is already retained.
