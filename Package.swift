@@ -253,7 +253,7 @@ let package = Package(
         .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
         tests("JournalSQLite", ["TelltaleModel", "Journal", "JournalSQLite", "CFaultVFS"]),
         tests("Replication", ["TelltaleModel", "Journal", "Replication"]),
-        tests("Cluster", ["TelltaleModel", "Kinds", "Hub", "Server", "Journal", "Replication", "Cluster"]),
+        tests("Cluster", ["TelltaleModel", "Kinds", "Machines", "Hub", "Server", "Journal", "Replication", "Cluster"]),
         tests(
             "ReplicationNATS",
             ["TelltaleModel", "Journal", "Replication", "TelltaleEventLoop", "ReplicationNATS"]),

@@ -46,10 +46,10 @@ extension Server {
     /// The edition of the rules by which the next commit decides.
     public var rules: Int64 { hub.rules }
 
-    /// Lets what decisions depend on take effect with the next commit.
+    /// Lets kinds, and the settings that decisions depend on, take effect with the next commit: both or neither.
     ///
-    /// - Throws: ``Hub/SettingsRefusal`` where they cannot take effect in this history.
-    public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) { try hub.adopt(settings) }
+    /// - Throws: What says why they cannot take effect in this history.
+    public mutating func adopt(_ kinds: [Kind], _ settings: DecisionSettings) throws { try hub.adopt(kinds, settings) }
 
     /// The principals and their rights are these from now on: at the start, before anybody is served, and on a change.
     /// Without it no connection needs a token.

@@ -71,10 +71,7 @@ public struct Standby: ~Copyable {
     ) throws -> Server {
         let snapshotSequence = snapshots.sequence
         var hub = hub
-        if hub.lastRecordSequence == 0 {
-            try hub.adopt(kinds)
-            try hub.adopt(settings)
-        }
+        if hub.lastRecordSequence == 0 { try hub.adopt(kinds, settings) }
         hub.restart()
         return Server(hub, configuration: configuration, snapshotSequence: snapshotSequence)
     }

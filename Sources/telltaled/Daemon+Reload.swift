@@ -60,6 +60,14 @@ extension Daemon {
             metadata: ["rules": "\(rules)"])
     }
 
+    /// Logs that `--rules` asks for older rules than those in force, which changes nothing.
+    func tellOlderRules() {
+        guard let asked = configuration.hub.decisions.rules?.number, asked < server.rules else { return }
+        logger.warning(
+            "this history does not go back to --rules \(asked); start without it, or with the rules in force",
+            metadata: ["rules": "\(server.rules)"])
+    }
+
     /// Reloads everything that the daemon keeps a copy of. The kinds are read on another thread, because a folder of
     /// some hundred takes a second.
     func reload() {
@@ -97,10 +105,10 @@ extension Daemon {
                 return logger.info("kinds are read by the node that leads, and this one does not")
             }
             let former = server.rules
-            try server.adopt(kinds.kinds)
-            // Outside a cluster, the daemon has used its own settings since the start; a leader has those of the log.
-            if cluster != nil { try server.adopt(configuration.hub.decisions) }
+            // Outside a cluster, these settings have been in force since the start; a leader has those of the log.
+            try server.adopt(kinds.kinds, configuration.hub.decisions)
             if server.rules != former { tellRules() }
+            tellOlderRules()
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")

@@ -263,8 +263,7 @@ struct Telltaled: ParsableCommand {
             }
             let clock = Clock(
                 speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime, lastWall: hub.lastRecordWall)
-            try hub.adopt(files.kinds.kinds)
-            try hub.adopt(configuration.hub.decisions)
+            try hub.adopt(files.kinds.kinds, configuration.hub.decisions)
             hub.restart()
             var server = Server(
                 hub, configuration: configuration.server(isJournalImmediate: journal.isImmediate),
@@ -293,6 +292,7 @@ struct Telltaled: ParsableCommand {
                 throw error
             }
             daemon.tellRules()
+            daemon.tellOlderRules()
             announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
             manager.ready()
             _ = loop.run()

@@ -52,6 +52,18 @@ struct JournalProcessTests {
         }
     }
 
+    @Test func `a history of newer rules is served with an older --rules, by its own and with a warning`() async throws
+    {
+        try await onOwnThread {
+            let daemon = try DaemonProcess()
+            daemon.send(SIGTERM)
+            _ = daemon.waitForExit()
+            let again = try DaemonProcess(["--rules", "1"], in: daemon.folder)
+            try again.waitUntilLogged("this history does not go back to --rules 1")
+            #expect(try greeted(again).ask("STATS").tail?["rules"] == 2)
+        }
+    }
+
     @Test func `a failed sync ends the daemon at once, with a clear message, and nothing is acknowledged after it`()
         async throws
     {

@@ -1,7 +1,10 @@
 import Foundation
 import Hub
 import Journal
+import Kinds
+import Machines
 import Replication
+import Server
 import TelltaleModel
 import Testing
 
@@ -310,6 +313,35 @@ struct MemberTests {
             "\(second.told)")
         let client = second.connect()
         #expect(second.send("KINDS", from: client).contains { $0.contains("tea") && $0.contains("version=1") })
+    }
+
+    @Test
+    func
+        `a node whose rules are older than the history's leads by those of the history, and SIGHUP does not move it back`()
+        throws
+    {
+        let town = try Town(2)
+        town.pass(.seconds(10))
+        let first = try #require(town.leaders.first)
+        let second = try #require(town.daemons.first { $0 !== first })
+        second.kill()
+        second.settings.rules = .first
+        try second.start()
+        town.pass(.seconds(2))
+        first.kill()
+        town.pass(.seconds(6))
+        #expect(
+            second.told.contains("differs: rules is 2, and 1 here, which a history does not go back to"),
+            "\(second.told)")
+        #expect(second.isLeading && !second.told.contains { $0.hasPrefix("cannot lead") })
+        let client = second.connect()
+        #expect(second.send("EVT tea/1 type=start", from: client).contains { $0.hasPrefix("OK verdict=applied") })
+        let kind = try #require(Kind.read(try JSONParser.parse(Town.kind), file: "tea.json").0)
+        second.settings.retention = .days(3)
+        try second.server?.adopt([kind], second.settings)
+        town.pass(.seconds(2))
+        #expect(second.send("STATS", from: client).last?.contains(#""rules":2"#) == true)
+        #expect(second.send("EVT tea/2 type=start", from: client).contains { $0.hasPrefix("OK verdict=applied") })
     }
 
     @Test func `a clock of another speed than the log's leads nothing`() throws {

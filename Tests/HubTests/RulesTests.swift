@@ -69,9 +69,49 @@ struct RulesTests {
         #expect(try Self.rulesTold(by: hub) == "2")
         try hub.restart(kinds: [HubHarness.coffee], fromSnapshot: fromSnapshot)
         #expect(try Self.rulesTold(by: hub) == "2")
-        #expect(throws: SettingsRefusal.formerRules(journal: 2, asked: 1)) {
-            try hub.hub.adopt(Self.former.decisions)
-        }
+        #expect(
+            try hub.hub.differences(from: [try HubHarness.kind(HubHarness.coffee)], Self.former.decisions)
+                == ["rules is 2, and 1 here, which a history does not go back to"])
+        let count = hub.records.count
+        try hub.hub.adopt(Self.former.decisions)
+        hub.turn()
+        #expect(hub.hub.rules == 2 && hub.records.count == count)
+        var other = Self.former.decisions
+        other.retention = .days(3)
+        try hub.hub.adopt(other)
+        hub.turn()
+        #expect(try hub.records.last.flatMap(Self.settings)?["rules"] == 2)
+        #expect(try Self.rulesTold(by: hub) == "2" && hub.records.count == count + 1)
+    }
+
+    @Test("Settings have one edition, by which activities are decided")
+    func oneEdition() {
+        var settings = DecisionSettings()
+        #expect(settings.rules == nil && settings.activities.rules == .newest)
+        settings.rules = .first
+        #expect(settings.activities.rules == .first)
+        settings.activities = ActivitySettings()
+        #expect(settings.rules == settings.activities.rules)
+        settings.rules = nil
+        #expect(settings == DecisionSettings())
+    }
+
+    @Test("Settings that are refused leave the kinds, and kinds that are refused leave the settings")
+    func bothOrNeither() throws {
+        let hub = try HubHarness()
+        hub.send("EVT coffee-order/1 type=start", from: hub.connect())
+        let count = hub.records.count
+        let newer = try HubHarness.kind(HubHarness.coffee.replacing(#""version":1"#, with: #""version":2"#))
+        var (faster, shorter) = (DecisionSettings(), DecisionSettings())
+        faster.clockSpeed = 2
+        shorter.retention = .days(3)
+        #expect(throws: SettingsRefusal.self) { try hub.hub.adopt([newer], faster) }
+        #expect(throws: KindRefusal.self) { try hub.hub.adopt([], shorter) }
+        hub.turn()
+        #expect(hub.records.count == count)
+        try hub.hub.adopt([newer], shorter)
+        hub.turn()
+        #expect(hub.records.count == count + 2)
     }
 
     @Test("A history of rules that this release does not know is not opened, from records or a snapshot")

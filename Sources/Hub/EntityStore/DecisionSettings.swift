@@ -20,10 +20,14 @@ public struct DecisionSettings: Hashable, Sendable {
     public var widgetFloor = Milliseconds.minutes(5)
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed = 1.0
-    /// The edition of the rules. `nil` in proposed settings: an existing history keeps its edition, and a new one starts with the
-    /// newest.
+    /// Whether ``rules`` are those of ``activities``.
+    private var namesRules = false
+
+    /// The edition of the rules, by which ``activities`` are decided. `nil` in proposed settings: an existing history keeps its
+    /// edition, and a new one starts with the newest.
     public var rules: DecisionRules? {
-        didSet { activities.rules = rules ?? .newest }
+        get { namesRules ? activities.rules : nil }
+        set { (activities.rules, namesRules) = (newValue ?? .newest, newValue != nil) }
     }
 
     public init() {}
@@ -62,8 +66,7 @@ public struct DecisionSettings: Hashable, Sendable {
     init(_ json: JSON) throws(UnknownRules) {
         let number = json["rules"]?.integer ?? DecisionRules.first.number
         guard let rules = DecisionRules(number: number) else { throw UnknownRules(number: number) }
-        // Observers do not run in an initializer.
-        (self.rules, activities.rules) = (rules, rules)
+        self.rules = rules
         if let value = json["byteCountLimit"]?.integer { activities.byteCountLimit = Int(value) }
         if let value = json["acceptsOldEnd"]?.bool { activities.acceptsOldEnd = value }
         if let value = json["aheadLimit"]?.integer { activities.aheadLimit = Milliseconds(value) }

@@ -7,15 +7,11 @@ internal import TelltaleModel
 public enum SettingsRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds' clock of this journal ran at another speed, so its dates would change their meaning.
     case clockSpeed(journal: Double, asked: Double)
-    /// An older edition of the rules: decisions made under newer rules would be decided differently.
-    case formerRules(journal: Int64, asked: Int64)
 
     public var description: String {
         switch self {
         case .clockSpeed(let journal, let asked):
             "this journal was written with --clock-speed \(journal), not \(asked); start with that speed, or with another --data"
-        case .formerRules(let journal, let asked):
-            "this history is decided by --rules \(journal), and does not go back to \(asked); start without --rules, or with another --data"
         }
     }
 }
@@ -50,7 +46,8 @@ extension EntityStore {
         return kinds.map(\.source) != self.kinds.inForce.map(\.source) || self.kinds.current.isEmpty
     }
 
-    /// The `settings` as they take effect in this history: with its rules, if they name none.
+    /// The `settings` as they take effect in this history: with its rules, if they name none or older ones. Decisions made under newer
+    /// rules would be decided differently, so a history does not go back.
     ///
     /// - Returns: `nil` if those in force are the same.
     /// - Throws: ``SettingsRefusal`` if they cannot take effect.
@@ -63,9 +60,7 @@ extension EntityStore {
         guard settings.clockSpeed == self.settings.clockSpeed else {
             throw .clockSpeed(journal: self.settings.clockSpeed, asked: settings.clockSpeed)
         }
-        let rules = settings.rules ?? self.rules
-        guard rules >= self.rules else { throw .formerRules(journal: self.rules.number, asked: rules.number) }
-        settings.rules = rules
+        settings.rules = max(settings.rules ?? rules, rules)
         return settings == self.settings ? nil : settings
     }
 
@@ -89,14 +84,16 @@ extension EntityStore {
             case _: break
             }
         }
-        guard let change, let old = self.settings.json.object, let new = change.json.object else { return texts }
-        // The first edition has no member.
-        for member in old where member.name != "rules" {
-            guard let value = new[member.name], value != member.value else { continue }
-            texts.append("\(member.name) is \(member.value), and \(value) here")
+        if let change, let old = self.settings.json.object, let new = change.json.object {
+            // The first edition has no member.
+            for member in old where member.name != "rules" {
+                guard let value = new[member.name], value != member.value else { continue }
+                texts.append("\(member.name) is \(member.value), and \(value) here")
+            }
         }
-        if let rules = change.rules, rules != self.rules {
-            texts.append("rules is \(self.rules.number), and \(rules.number) here")
+        if let own = settings.rules, own != rules {
+            let end = own < rules ? ", which a history does not go back to" : ""
+            texts.append("rules is \(rules.number), and \(own.number) here\(end)")
         }
         return texts
     }

@@ -54,11 +54,20 @@ extension Hub {
         commit.propose(try store.isChange(to: sorted) ? sorted : nil)
     }
 
-    /// Puts the settings that decisions depend on in force with the next commit.
+    /// Puts the settings that decisions depend on in force with the next commit. Rules older than those in force change nothing.
     ///
     /// - Throws: ``SettingsRefusal`` if they cannot take effect in this history.
     public mutating func adopt(_ settings: DecisionSettings) throws(SettingsRefusal) {
         if let change = try store.change(to: settings) { commit.propose(change) }
+    }
+
+    /// Puts `kinds` and `settings` in force with the next commit, both or neither.
+    ///
+    /// - Throws: ``KindRefusal`` or ``SettingsRefusal``.
+    public mutating func adopt(_ kinds: [Kind], _ settings: DecisionSettings) throws {
+        let change = try store.change(to: settings)
+        try adopt(kinds)
+        if let change { commit.propose(change) }
     }
 
     /// The differences between `kinds` and `settings` and those in force, for people.

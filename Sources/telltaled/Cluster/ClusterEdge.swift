@@ -176,7 +176,7 @@ final class ClusterEdge {
             daemon.stopBehindCopy()
         case .differs(let texts):
             logger.warning(
-                "kinds or settings of this node are not those in force; SIGHUP to it brings them into force",
+                "kinds or settings of this node are not those in force; SIGHUP to it brings them into force, but never older rules",
                 metadata: ["differ": "\(texts.joined(separator: "; "))"])
         case .refuse(let namesake):
             Telltaled.complain(
