@@ -1,65 +1,52 @@
 internal import DequeModule
 
-/// Work for a thread, taken in turn by the addresses that caused it: an address with much work delays only its own.
+/// Work for one thread, taken in turn by the addresses that caused it: an address with much work delays only its own.
 ///
 /// Invariants:
-/// - At most ``limitForAddress`` pieces of an address are under way, and ``limit`` in all.
-/// - The first piece of an address waits for no more than those under way, and one of each other address.
-/// - An address without work is not remembered.
-public struct AddressLanes<Address: Hashable & Sendable, Work: Sendable>: Sendable {
-    private struct Lane {
-        var waiting: Deque<Work> = []
-        var underWayCount = 0
-        /// Whether the address stands in ``turns``.
-        var hasTurn = false
-
-        var mayBegin: Bool { !waiting.isEmpty && underWayCount < AddressLanes.limitForAddress }
-    }
-
-    private var lanes: [Address: Lane] = [:]
-    /// Addresses that may begin a piece, each once.
+/// - Addresses take turns. So the first piece of an address waits for the one that the thread has, and for one of each other
+///   address.
+/// - An owner has at most one piece, and none once it is gone.
+/// - An address without work is not remembered, nor is one whose owners are gone once no work is left.
+public struct AddressLanes<Address: Hashable & Sendable, Owner: Hashable & Sendable, Work: Sendable>: Sendable {
+    private var work: [Owner: Work] = [:]
+    /// The owners of an address in the order in which they came. Some may be gone.
+    private var lanes: [Address: Deque<Owner>] = [:]
+    /// The addresses in ``lanes``, each once.
     private var turns: Deque<Address> = []
-    private var underWayCount = 0
-
-    public static var limitForAddress: Int { 4 }
-    /// So many take a few milliseconds, which is the longest that a new address waits.
-    public static var limit: Int { 64 }
 
     public init() {}
 
-    public mutating func add(_ work: Work, of address: Address) {
-        change(address) { $0.waiting.append(work) }
-    }
-
-    /// The piece to begin now; `nil` = none may. Call ``ended(of:)`` when it is done.
-    public mutating func next() -> (work: Work, address: Address)? {
-        guard underWayCount < Self.limit, let address = turns.popFirst() else { return nil }
-        var work: Work?
-        change(address) { lane in
-            lane.hasTurn = false
-            work = lane.waiting.popFirst()
-            lane.underWayCount += 1
-        }
-        underWayCount += 1
-        return work.map { ($0, address) }
-    }
-
-    /// A piece of an address is done, or given up.
-    public mutating func ended(of address: Address) {
-        underWayCount -= 1
-        change(address) { $0.underWayCount -= 1 }
-    }
-
-    private mutating func change(_ address: Address, _ body: (inout Lane) -> Void) {
-        var lane = lanes.removeValue(forKey: address) ?? Lane()
-        body(&lane)
-        if lane.mayBegin, !lane.hasTurn {
-            lane.hasTurn = true
-            turns.append(address)
-        }
-        if lane.underWayCount > 0 || !lane.waiting.isEmpty { lanes[address] = lane }
-    }
-
+    /// Whether ``next()`` returns `nil`.
+    public var isEmpty: Bool { work.isEmpty }
     /// How many addresses are remembered.
     public var addressCount: Int { lanes.count }
+
+    /// Adds a piece of work, in place of one that its owner had.
+    public mutating func add(_ work: Work, of owner: Owner, at address: Address) {
+        guard self.work.updateValue(work, forKey: owner) == nil else { return }
+        if lanes[address] == nil { turns.append(address) }
+        lanes[address, default: []].append(owner)
+    }
+
+    /// The owner is gone: its work, if it has any, is not begun.
+    public mutating func remove(_ owner: Owner) {
+        work[owner] = nil
+        if work.isEmpty { self = Self() }
+    }
+
+    /// Takes the next piece of work; `nil` = there is none.
+    public mutating func next() -> Work? {
+        while let address = turns.popFirst() {
+            // Taken out, so that it is changed in place.
+            guard var lane = lanes.removeValue(forKey: address) else { continue }
+            var next: Work?
+            while next == nil, let owner = lane.popFirst() { next = work.removeValue(forKey: owner) }
+            if !lane.isEmpty {
+                lanes[address] = lane
+                turns.append(address)
+            }
+            if let next { return next }
+        }
+        return nil
+    }
 }

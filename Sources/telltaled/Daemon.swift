@@ -31,9 +31,8 @@ final class Daemon {
     var tlsListeners: [Listener] = []
     var connections = ConnectionTable()
     var blocked: Set<SessionID> = []
-    /// Signed tokens that wait for ``tokenThread``.
-    var tokenLanes = AddressLanes<PeerAddress, WaitingCheck>()
-    lazy var tokenThread = TokenThread()
+    /// `nil` until a signed token is to be checked.
+    var tokenThread: TokenThread?
     var reloads = ReloadTurns()
     /// `nil` = a daemon by itself.
     var cluster: ClusterEdge?
@@ -60,8 +59,8 @@ final class Daemon {
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
         case kindsRead(Result<KindFolder.Content, KindFolder.Unreadable>)
-        /// The verdict on a signed token of a connection of that server, from that address.
-        case tokenChecked(TokenVerdict, server: Int, PeerAddress)
+        /// The verdict on a signed token of a connection of that server.
+        case tokenChecked(TokenVerdict, server: Int)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
@@ -170,6 +169,7 @@ final class Daemon {
             guard let id = connections.remove(connection) else { return }
             logger.closed(id, connection, reason)
             blocked.remove(id)
+            tokenThread?.forget(id)
             server.disconnected(id)
         })
 
@@ -191,7 +191,7 @@ final class Daemon {
         case .history(let request, let result): server.historyRead(result, for: request)
         case .snapshotWritten(let result): snapshotEnded(result)
         case .kindsRead(let result): kindsRead(result)
-        case .tokenChecked(let verdict, let server, let address): tokenChecked(verdict, for: server, from: address)
+        case .tokenChecked(let verdict, let server): tokenChecked(verdict, for: server)
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }
             server.journalClosed(isInOrder: (try? result.get()) != nil)

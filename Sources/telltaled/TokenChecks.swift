@@ -3,28 +3,25 @@ import Journal
 import Server
 import TelltaleEventLoop
 
-/// Checks signed tokens on its own thread, in order.
+/// Checks signed tokens on its own thread, one at a time. It takes them by itself, so that a busy loop delays none.
 ///
 /// It has a lower priority than the loop's thread, because strangers cause most of this work.
 final class TokenThread: Sendable {
     private struct State {
-        var checks: [(check: TokenCheck, done: @Sendable (TokenVerdict) -> Void)] = []
+        var lanes = AddressLanes<PeerAddress, SessionID, WaitingCheck>()
         var isOver = false
     }
 
     private let state = Monitor(State())
 
-    init() {
+    /// - Parameter done: Called on the thread.
+    init(done: @escaping @Sendable (TokenVerdict, WaitingCheck) -> Void) {
         let state = state
         startThread(isBackground: true) {
-            while true {
-                let (checks, isOver) = state.take({ !$0.checks.isEmpty || $0.isOver }) { state in
-                    defer { state.checks = [] }
-                    return (state.checks, state.isOver)
-                }
-                if isOver { return }
-                for (check, done) in checks { done(check.verdict()) }
+            func next() -> WaitingCheck? {
+                state.take({ !$0.lanes.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.lanes.next() }
             }
+            while let waiting = next() { done(waiting.check.verdict(), waiting) }
         }
     }
 
@@ -32,13 +29,24 @@ final class TokenThread: Sendable {
         state.change { $0.isOver = true }
     }
 
-    /// - Parameter done: Called on the thread.
-    func check(_ check: TokenCheck, done: @escaping @Sendable (TokenVerdict) -> Void) {
-        state.change { $0.checks.append((check, done)) }
+    func check(_ checks: [(WaitingCheck, PeerAddress)]) {
+        state.change { state in
+            for (waiting, address) in checks { state.lanes.add(waiting, of: waiting.check.session, at: address) }
+        }
+    }
+
+    /// No signature is checked for a peer that is gone.
+    func forget(_ session: SessionID) {
+        state.change { $0.lanes.remove(session) }
+    }
+
+    /// Forgets every token that waits.
+    func forgetAll() {
+        state.change { $0.lanes = AddressLanes() }
     }
 }
 
-/// A token that waits to be checked, and the server whose connection sent it.
+/// A token that waits to be checked, and the number of the server whose connection sent it.
 struct WaitingCheck: Sendable {
     let check: TokenCheck
     let server: Int
@@ -47,31 +55,22 @@ struct WaitingCheck: Sendable {
 // Signed tokens.
 extension Daemon {
     func check(_ tokens: [TokenCheck]) {
-        for check in tokens {
-            guard let address = connections[check.session]?.peerAddress else { continue }
-            tokenLanes.add(WaitingCheck(check: check, server: serverNumber), of: address)
-        }
-        beginChecks()
-    }
-
-    func tokenChecked(_ verdict: TokenVerdict, for server: Int, from address: PeerAddress) {
-        tokenLanes.ended(of: address)
-        if server == serverNumber { self.server.tokenChecked(verdict) }
-        beginChecks()
-    }
-
-    private func beginChecks() {
         let sender = mailbox.sender
-        while let (waiting, address) = tokenLanes.next() {
-            // No signature is checked for a peer that is gone.
-            guard waiting.server == serverNumber, connections[waiting.check.session] != nil else {
-                tokenLanes.ended(of: address)
-                continue
+        let thread =
+            tokenThread
+            ?? TokenThread { verdict, waiting in
+                _ = sender.post(.tokenChecked(verdict, server: waiting.server))
             }
-            let server = waiting.server
-            tokenThread.check(waiting.check) { verdict in
-                _ = sender.post(.tokenChecked(verdict, server: server, address))
-            }
-        }
+        tokenThread = thread
+        thread.check(
+            tokens.compactMap { check in
+                connections[check.session].map {
+                    (WaitingCheck(check: check, server: serverNumber), $0.peerAddress)
+                }
+            })
+    }
+
+    func tokenChecked(_ verdict: TokenVerdict, for server: Int) {
+        if server == serverNumber { self.server.tokenChecked(verdict) }
     }
 }

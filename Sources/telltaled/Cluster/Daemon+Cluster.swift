@@ -37,6 +37,7 @@ extension Daemon {
         let old = connections.all
         connections = ConnectionTable()
         blocked = []
+        tokenThread?.forgetAll()
         server = next
         serverNumber += 1
         if let directory { server.principalsLoaded(directory) }
