@@ -200,25 +200,125 @@ struct SignedAccessTests {
         harness.send("HELLO token=car.read:*.60", from: client)
         Self.load(FakeIssuers(revoked: ["car"]), harness)
         harness.turn()
-        harness.checkTokens()
+        // The good verdict of before, then the bad one.
+        for _ in 1...2 { harness.checkTokens() }
         #expect(harness.lines(of: client).first?.hasPrefix("ERR code=auth_failed") == true)
     }
 
     @Test func `a verdict means nothing to a connection that is gone, that ends, or that has it already`() throws {
         let harness = try Self.harness()
+        let late = harness.connect()
+        harness.send("HELLO token=eve.stats.60", from: late)
         harness.holdsChecks = true
-        let (gone, late) = (harness.connect(), harness.connect())
+        let gone = harness.connect()
         for client in [gone, late] { harness.send("HELLO token=car.stats.60", from: client) }
         harness.disconnect(gone)
         let next = harness.connect()
         #expect(next.id.slot == gone.id.slot)
-        // It had ten seconds for a good HELLO.
-        for _ in 1...11 { harness.advance(by: .seconds(1)) }
-        let last = harness.lines(of: late)
-        #expect(last.count == 1 && last[0].hasPrefix("ERR code=auth_required") && late.isFinished)
+        Self.load(FakeIssuers(revoked: ["eve"]), harness)
+        harness.turn()
+        #expect(harness.lines(of: late) == ["BYE code=auth_revoked"] && late.isFinished)
         #expect(harness.checkTokens() == 2)
         #expect(harness.lines(of: late) == [])
         holds(!harness.hub.hasWork(at: harness.now))
+    }
+
+    @Test
+    func `a connection whose token waits for its check is not late, and has its ten seconds again when that is bad`()
+        throws
+    {
+        let harness = try Self.harness(FakeIssuers(revoked: ["eve"]))
+        harness.holdsChecks = true
+        let (good, bad, silent) = (harness.connect(), harness.connect(), harness.connect())
+        harness.send("HELLO token=car.stats.600", from: good)
+        harness.send("HELLO token=eve.stats.600", from: bad)
+        for _ in 1...60 { harness.advance(by: .seconds(1)) }
+        #expect(silent.isFinished && !good.isFinished && !bad.isFinished)
+        // The loop would spin.
+        holds(harness.hub.nextSessionDeadline.map { $0 > harness.now.monotonic } != false)
+        #expect(harness.checkTokens() == 2)
+        #expect(harness.lines(of: good).last?.hasPrefix("OK conn=") == true)
+        #expect(harness.lines(of: bad).last?.hasPrefix("ERR code=auth_failed") == true)
+        harness.advance(by: Milliseconds(9_999))
+        #expect(!bad.isFinished)
+        harness.advance(by: Milliseconds(1))
+        #expect(bad.isFinished && harness.lines(of: bad).last?.hasPrefix("ERR code=auth_required") == true)
+        #expect(!good.isFinished)
+    }
+
+    @Test func `a token that is refused in time does not prolong the ten seconds`() throws {
+        let harness = try Self.harness(FakeIssuers(revoked: ["eve"]))
+        let client = harness.connect()
+        harness.advance(by: .seconds(9))
+        harness.send("HELLO token=eve.stats.60", from: client)
+        harness.advance(by: .seconds(1))
+        #expect(client.isFinished)
+    }
+
+    @Test func `a connection whose newer token waits for its check does not expire before that is refused`() throws {
+        let harness = try Self.harness(FakeIssuers(revoked: ["eve"]))
+        let (renewed, refused) = (harness.connect(), harness.connect())
+        for client in [renewed, refused] { harness.send("HELLO token=car.stats.5", from: client) }
+        harness.holdsChecks = true
+        harness.send("HELLO token=car.stats.600", from: renewed)
+        harness.send("HELLO token=eve.stats.600", from: refused)
+        for _ in 1...60 { harness.advance(by: .seconds(1)) }
+        #expect(!renewed.isFinished && !refused.isFinished)
+        #expect(harness.checkTokens() == 2)
+        #expect(harness.lines(of: renewed).last?.hasPrefix("OK conn=") == true && !renewed.isFinished)
+        harness.advance(by: .seconds(1))
+        let last = harness.lines(of: refused).suffix(2)
+        #expect(last.first?.hasPrefix("ERR code=auth_failed") == true && last.last == "BYE code=auth_expired")
+        #expect(refused.isFinished)
+        for _ in 1...700 { harness.advance(by: .seconds(1)) }
+        #expect(harness.lines(of: renewed).last == "BYE code=auth_expired")
+    }
+
+    @Test func `tokens that are sent one after another do not keep an expired connection`() throws {
+        let harness = try Self.harness()
+        let client = harness.connect()
+        harness.send("HELLO token=car.stats+read:*.5", from: client)
+        harness.holdsChecks = true
+        // They are good, and have fewer rights than the one before.
+        for _ in 1...3 { harness.send("HELLO token=car.stats.600", from: client) }
+        for _ in 1...60 { harness.advance(by: .seconds(1)) }
+        #expect(!client.isFinished && harness.checkTokens() == 1)
+        harness.advance(by: .seconds(1))
+        let last = harness.lines(of: client).suffix(2)
+        #expect(last.first?.hasPrefix("ERR code=forbidden") == true && last.last == "BYE code=auth_expired")
+        #expect(client.isFinished)
+    }
+
+    @Test func `a token that replaced issuers refused is checked by those in force, and counted once`() throws {
+        var issuers = FakeIssuers(revoked: ["car"])
+        issuers.rate = 1
+        let harness = try Self.harness(issuers)
+        let (client, guest) = (harness.connect(), harness.connect())
+        harness.send("HELLO token=watch.stats.60", from: client)
+        harness.holdsChecks = true
+        harness.send("HELLO token=watch.stats.x", from: client)
+        harness.send("HELLO token=car.stats.60", from: guest)
+        issuers.revoked = []
+        Self.load(issuers, harness)
+        harness.turn()
+        #expect(harness.checkTokens() == 2 && harness.lines(of: guest) == [] && harness.lines(of: client) == [])
+        // The first verdicts of those in force are the last.
+        #expect(harness.checkTokens() == 2 && harness.checkTokens() == 0)
+        #expect(harness.lines(of: guest).first?.hasPrefix("OK conn=") == true)
+        #expect(harness.lines(of: client).first?.hasPrefix("ERR code=auth_failed") == true)
+        // The bucket holds two, and the check took one.
+        #expect(harness.send("PING", from: client) == ["PONG"])
+        #expect(harness.send("PING", from: client).first?.contains("limit_rate") == true)
+    }
+
+    @Test func `a token that waits while its issuers go is refused`() throws {
+        let harness = try Self.harness()
+        harness.holdsChecks = true
+        let client = harness.connect()
+        harness.send("HELLO token=car.read:*.60", from: client)
+        harness.hub.principalsLoaded(PrincipalDirectory { Array($0.utf8) })
+        harness.checkTokens()
+        #expect(harness.lines(of: client).first?.hasPrefix("ERR code=auth_failed") == true)
     }
 
     @Test func `a principal that is over its rate has nothing checked, and a check is counted once`() throws {

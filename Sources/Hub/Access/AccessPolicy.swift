@@ -7,7 +7,8 @@ internal import TelltaleWire
 /// Without principals (``isEnforced`` is `false`) every connection may do everything that this server does.
 ///
 /// Invariants:
-/// - A connection without a credential may say `HELLO`, `PING`, `HELP` and `BYE`, for 10 s, and has three attempts.
+/// - A connection without a credential may say `HELLO`, `PING`, `HELP` and `BYE`, for 10 s, and has three attempts. The time that
+///   the server takes for its tokens does not end it.
 /// - A request is allowed as a whole or refused as a whole; it is never narrowed.
 /// - A connection keeps its rights, gains rights, or ends. It never continues with fewer.
 /// - The counts of one principal do not influence those of another.
@@ -34,6 +35,8 @@ struct AccessPolicy: ~Copyable {
     private struct Visitor {
         var credential: Credential?
         var check = Check.idle
+        /// When the check of its last token was first asked for.
+        var checkBegan = Timestamp.distantPast
         var failureCount = 0
         /// When the connection is examined next. Its other entries in the heap are stale.
         var deadline = MonotonicTime.distantFuture
@@ -47,6 +50,9 @@ struct AccessPolicy: ~Copyable {
     private enum Check {
         case idle, underWay
         case done(TokenVerdict)
+
+        /// Whether a `HELLO` waits for the check, or is decided next.
+        var isPending: Bool { if case .idle = self { false } else { true } }
     }
 
     /// The result of an accepted `HELLO`.
@@ -92,7 +98,9 @@ struct AccessPolicy: ~Copyable {
 
     /// Replaces the directory of principals.
     mutating func loaded(_ directory: PrincipalDirectory) {
+        let generation = self.directory.map { $0.generation + 1 } ?? 0
         self.directory = directory
+        self.directory?.generation = generation
         isEnforced = true
         mayRefuse = true
         needsReview = true
@@ -125,18 +133,22 @@ struct AccessPolicy: ~Copyable {
 
     /// Whether a `HELLO` is waiting for its token to be checked. The first call queues the check for ``takeChecks()``.
     mutating func awaitsCheck(_ hello: Hello, from id: SessionID, at now: HubTime) -> Bool {
-        guard let token = hello.token, let visitor = visitors[id], let issuers = directory?.checkers(of: token) else {
-            return false
-        }
+        guard let token = hello.token, let visitor = visitors[id], let directory,
+            let issuers = directory.checkers(of: token)
+        else { return false }
         switch visitor.check {
         case .underWay: return true
-        case .done(let verdict) where verdict.token == token: return false
-        case .idle, .done: break
+        case .done(let verdict) where verdict.token == token:
+            guard directory.isOutdated(verdict) else { return false }
+        case .idle, .done:
+            // A connection over its rate limit is refused without a check.
+            if let own = visitor.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
+            visitors[id]?.checkBegan = now.wall
         }
-        // A connection over its rate limit is refused without a check.
-        if let own = visitor.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
         visitors[id]?.check = .underWay
-        checks.append(TokenCheck(session: id, token: token, issuers: issuers, wall: now.wall))
+        checks.append(
+            TokenCheck(
+                session: id, token: token, issuers: issuers, generation: directory.generation, wall: now.wall))
         return true
     }
 
@@ -304,21 +316,34 @@ struct AccessPolicy: ~Copyable {
         return revoked.sorted { $0.number < $1.number }
     }
 
-    /// The next connection whose deadline has passed.
+    /// The next connection whose deadline has passed. One whose token came in time and is being checked is left out: its `HELLO` is
+    /// accepted, or the deadline is set again by ``refused(_:at:)``.
     mutating func nextEnding(at now: HubTime) -> (SessionID, Ending)? {
         while let next = deadlines.min, next.time <= now.monotonic {
             _ = deadlines.popMin()
             guard let visitor = visitors[next.session], visitor.deadline == next.time else { continue }
             visitors[next.session]?.deadline = .distantFuture
             if visitor.isEnding { return (next.session, .cut) }
-            if visitor.credential == nil { return (next.session, .unauthenticated) }
+            if visitor.credential == nil, !visitor.check.isPending { return (next.session, .unauthenticated) }
         }
         while let due = expiries.takeDue(at: now) {
             guard let visitor = visitors[due.session], visitor.expiry == due.time, !visitor.isEnding else { continue }
             visitors[due.session]?.expiry = nil
+            // A token that comes after the expiry saves nothing, else one after another would.
+            if visitor.check.isPending, visitor.checkBegan < due.time { continue }
             return (due.session, .expired)
         }
         return nil
+    }
+
+    /// Records that the `HELLO` of a connection was refused. If a deadline passed during its check, a connection without a
+    /// credential has its time again, and one with an expired token ends.
+    mutating func refused(_ id: SessionID, at now: HubTime) {
+        guard let visitor = visitors[id] else { return }
+        if visitor.credential == nil, visitor.deadline == .distantFuture {
+            watch(id, at: now.monotonic + Self.patience)
+        }
+        watchExpiry(of: id, at: now)
     }
 
     /// Marks a connection as closing, after its farewell has been sent.

@@ -104,6 +104,8 @@ public struct PrincipalDirectory: Sendable {
     private let digest: @Sendable (String) -> [UInt8]
     /// The issuers of accepted signed tokens; `nil` = no signed token is accepted.
     public var issuers: (any TokenIssuers)?
+    /// How many directories were in force before this one.
+    var generation = 0
 
     /// - Parameter digest: Computes the digest of a token's text; a pure function.
     public init(digest: @escaping @Sendable (String) -> [UInt8]) {
@@ -134,6 +136,11 @@ public struct PrincipalDirectory: Sendable {
 
     /// The issuers that must check a token first; `nil` for a token that this directory checks itself.
     func checkers(of text: String) -> (any TokenIssuers)? { TokenText.isSigned(text) ? issuers : nil }
+
+    /// Whether a token must be checked again: its verdict is bad, and it is not that of the issuers in force.
+    func isOutdated(_ verdict: TokenVerdict) -> Bool {
+        verdict.generation != generation && (try? credential(of: verdict)) == nil
+    }
 
     /// The credential of a checked signed token. The issuers that checked it may have been replaced since.
     func credential(of verdict: TokenVerdict) throws(Refusal) -> Credential {

@@ -6,6 +6,8 @@ public struct TokenCheck: Sendable {
     public let session: SessionID
     let token: String
     let issuers: any TokenIssuers
+    /// ``PrincipalDirectory/generation`` of the issuers.
+    let generation: Int
     let wall: Timestamp
 
     /// The result, a pure function of the check. Give it to ``Hub/tokenChecked(_:)``.
@@ -16,7 +18,7 @@ public struct TokenCheck: Sendable {
         } catch {
             result = .failure(error)
         }
-        return TokenVerdict(session: session, token: token, result: result)
+        return TokenVerdict(session: session, token: token, generation: generation, result: result)
     }
 }
 
@@ -24,5 +26,6 @@ public struct TokenCheck: Sendable {
 public struct TokenVerdict: Sendable {
     let session: SessionID
     let token: String
+    let generation: Int
     let result: Result<Assertion, AssertionRefusal>
 }

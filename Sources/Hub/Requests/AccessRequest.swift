@@ -80,6 +80,7 @@ extension Hub {
             session.decoder.lineLengthLimit = configuration.limits.lineLength
             return admission
         } catch {
+            access.refused(session.id, at: now)
             stageRefusal(error, request.id, of: session)
             return nil
         }
