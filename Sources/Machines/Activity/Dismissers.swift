@@ -4,68 +4,35 @@ internal import TelltaleModel
 ///
 /// Anybody may choose the name of an account, so it must be infeasible to find a second name with the same digest: it is the
 /// first 8 bytes of a SHA-256. An account whose digest is here counts as one that dismissed the activity.
-struct Dismissers: Hashable, Sendable {
-    /// Sorted within and across chunks; no chunk is empty. Copies of an activity share unchanged chunks.
-    private var chunks: [[UInt64]] = []
-    private(set) var count = 0
+struct Dismissers: Sendable {
+    /// Copies of an activity share unchanged chunks.
+    private var digests = SortedChunks<UInt64>()
     /// A combination of all digests, independent of their order, so that the hash of a state costs the same however many there
     /// are.
     private(set) var combined: UInt64 = 0
 
-    private static let chunkLimit = 512
     /// 0.9 MiB; together with the names in the marks, an activity stays below 2 MiB.
     static let limit = 120_000
 
     init() {}
 
-    var isEmpty: Bool { count == 0 }
-    var elements: some Sequence<UInt64> { chunks.lazy.joined() }
+    var count: Int { digests.count }
+    var isEmpty: Bool { digests.isEmpty }
+    var elements: some Sequence<UInt64> { digests.elements }
 
-    func contains(_ account: String) -> Bool {
-        if isEmpty { return false }
-        let digest = Self.digest(of: account)
-        let (chunk, place) = find(digest)
-        return place < chunks[chunk].count && chunks[chunk][place] == digest
+    /// - Parameter digest: That of the account; `nil` = it is computed, which takes a microsecond, if there are any to compare.
+    func contains(_ account: String, digest: UInt64? = nil) -> Bool {
+        !isEmpty && digests.contains(digest ?? Self.digest(of: account))
     }
 
     mutating func insert(_ account: String) { insert(digest: Self.digest(of: account)) }
 
     mutating func insert(digest: UInt64) {
-        guard !chunks.isEmpty else {
-            (chunks, count) = ([[digest]], 1)
-            return combine(digest)
-        }
-        let (chunk, place) = find(digest)
-        if place < chunks[chunk].count, chunks[chunk][place] == digest { return }
-        chunks[chunk].insert(digest, at: place)
-        count += 1
-        combine(digest)
-        guard chunks[chunk].count > Self.chunkLimit else { return }
-        let half = chunks[chunk].count / 2
-        chunks.insert(Array(chunks[chunk][half...]), at: chunk + 1)
-        chunks[chunk].removeLast(chunks[chunk].count - half)
-    }
-
-    private mutating func combine(_ digest: UInt64) {
+        guard !digests.contains(digest) else { return }
+        digests.insert(digest)
         var hash = StableHash()
         hash.combine(digest)
         combined &+= hash.finalize()
-    }
-
-    /// - Precondition: There are chunks.
-    private func find(_ digest: UInt64) -> (chunk: Int, place: Int) {
-        var (low, high) = (0, chunks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if digest < chunks[middle][0] { high = middle } else { low = middle + 1 }
-        }
-        let chunk = max(0, low - 1)
-        (low, high) = (0, chunks[chunk].count)
-        while low < high {
-            let middle = (low + high) / 2
-            if chunks[chunk][middle] < digest { low = middle + 1 } else { high = middle }
-        }
-        return (chunk, low)
     }
 
     static func digest(of account: String) -> UInt64 { SHA256.firstWord(of: Array(account.utf8)) }

@@ -1,7 +1,6 @@
+import TelltaleModel
 import TestSupport
 import Testing
-
-@testable import Hub
 
 struct SortedChunksTests {
     @Test func `what comes and goes in any order is told as a sorted set tells it, from both ends`() {
@@ -20,6 +19,7 @@ struct SortedChunksTests {
             }
             guard step % 500 == 0 else { continue }
             let sorted = model.sorted()
+            #expect(chunks.contains(number) == model.contains(number))
             #expect(
                 chunks.first(64) == Array(sorted.prefix(64)) && chunks.last(300) == Array(sorted.reversed().prefix(300))
             )

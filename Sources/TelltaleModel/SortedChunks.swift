@@ -2,20 +2,24 @@
 ///
 /// They are stored in chunks, so an insertion or removal moves at most one chunk, and the first and last elements are found at
 /// once. The caller passes the same order to each call; `Comparable` elements use their own.
-struct SortedChunks<Element: Sendable>: Sendable {
-    private(set) var count = 0
+public struct SortedChunks<Element: Sendable>: Sendable {
+    @usableFromInline var elementCount = 0
     /// Sorted within and across chunks; no chunk is empty.
-    private var chunks: [[Element]] = []
+    @usableFromInline var chunks: [[Element]] = []
 
-    private static var chunkLimit: Int { 256 }
+    @inlinable static var chunkLimit: Int { 256 }
 
-    var isEmpty: Bool { chunks.isEmpty }
+    @inlinable public init() {}
+
+    @inlinable public var count: Int { elementCount }
+    @inlinable public var isEmpty: Bool { chunks.isEmpty }
 
     /// All elements, in order.
-    var elements: some Sequence<Element> { chunks.lazy.joined() }
+    @inlinable public var elements: some Sequence<Element> { chunks.lazy.joined() }
 
     /// - Complexity: O(limit)
-    func first(_ limit: Int) -> [Element] {
+    @inlinable
+    public func first(_ limit: Int) -> [Element] {
         var found: [Element] = []
         for chunk in chunks {
             guard found.count < limit else { break }
@@ -27,7 +31,8 @@ struct SortedChunks<Element: Sendable>: Sendable {
     /// The last elements, in descending order.
     ///
     /// - Complexity: O(limit)
-    func last(_ limit: Int) -> [Element] {
+    @inlinable
+    public func last(_ limit: Int) -> [Element] {
         var found: [Element] = []
         for chunk in chunks.reversed() {
             guard found.count < limit else { break }
@@ -39,7 +44,8 @@ struct SortedChunks<Element: Sendable>: Sendable {
     /// How many elements precede `element`, which need not be present; `nil` if there are `limit` or more.
     ///
     /// - Complexity: O(limit / 128 + log n)
-    func position(of element: Element, within limit: Int, by precedes: (Element, Element) -> Bool) -> Int? {
+    @inlinable
+    public func position(of element: Element, within limit: Int, by precedes: (Element, Element) -> Bool) -> Int? {
         var before = 0
         for chunk in chunks {
             guard before < limit else { return nil }
@@ -53,9 +59,19 @@ struct SortedChunks<Element: Sendable>: Sendable {
         return before < limit ? before : nil
     }
 
+    /// Whether an element equal to `element` is present.
+    @inlinable
+    public func contains(_ element: Element, by precedes: (Element, Element) -> Bool) -> Bool {
+        guard !chunks.isEmpty else { return false }
+        let sorted = chunks[chunk(of: element, by: precedes)]
+        let place = Self.place(of: element, in: sorted, by: precedes)
+        return place < sorted.count && !precedes(element, sorted[place])
+    }
+
     /// - Precondition: No equal element is present.
-    mutating func insert(_ element: Element, by precedes: (Element, Element) -> Bool) {
-        count += 1
+    @inlinable
+    public mutating func insert(_ element: Element, by precedes: (Element, Element) -> Bool) {
+        elementCount += 1
         guard !chunks.isEmpty else {
             chunks = [[element]]
             return
@@ -70,18 +86,20 @@ struct SortedChunks<Element: Sendable>: Sendable {
     }
 
     /// Removes the element that is equal to `element`, if present.
-    mutating func remove(_ element: Element, by precedes: (Element, Element) -> Bool) {
+    @inlinable
+    public mutating func remove(_ element: Element, by precedes: (Element, Element) -> Bool) {
         guard !chunks.isEmpty else { return }
         let index = chunk(of: element, by: precedes)
         let place = Self.place(of: element, in: chunks[index], by: precedes)
         guard place < chunks[index].count, !precedes(element, chunks[index][place]) else { return }
-        count -= 1
+        elementCount -= 1
         chunks[index].remove(at: place)
         if chunks[index].isEmpty { chunks.remove(at: index) }
     }
 
     /// The last chunk that begins at or before `element`, else the first one.
-    private func chunk(of element: Element, by precedes: (Element, Element) -> Bool) -> Int {
+    @inlinable
+    func chunk(of element: Element, by precedes: (Element, Element) -> Bool) -> Int {
         var (low, high) = (0, chunks.count)
         while low < high {
             let middle = (low + high) / 2
@@ -91,7 +109,8 @@ struct SortedChunks<Element: Sendable>: Sendable {
     }
 
     /// The position of an element among sorted ones, or where it would be inserted.
-    private static func place(
+    @inlinable
+    static func place(
         of element: Element, in sorted: [Element], by precedes: (Element, Element) -> Bool
     ) -> Int {
         var (low, high) = (0, sorted.count)
@@ -105,8 +124,13 @@ struct SortedChunks<Element: Sendable>: Sendable {
 
 extension SortedChunks where Element: Comparable {
     /// - Precondition: No equal element is present.
-    mutating func insert(_ element: Element) { insert(element, by: <) }
+    @inlinable
+    public mutating func insert(_ element: Element) { insert(element, by: <) }
+
+    @inlinable
+    public func contains(_ element: Element) -> Bool { contains(element, by: <) }
 
     /// Removes the element that is equal to `element`, if present.
-    mutating func remove(_ element: Element) { remove(element, by: <) }
+    @inlinable
+    public mutating func remove(_ element: Element) { remove(element, by: <) }
 }
