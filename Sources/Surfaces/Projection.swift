@@ -11,13 +11,16 @@ public enum Projection {
     ///   - foreground: The interned app of ``Traits/foreground``, if activities of it may exist.
     ///   - competing: Whether the activities compete for the places of one device (a subscription with an account). If
     ///     not, each is placed as if it were alone.
+    ///   - limit: How many activities the device shows. Those with a higher ``Placement/order`` do not affect the others; the
+    ///     caller drops them.
     /// - Returns: A placement for each activity, in the order of `activities`.
     public static func project(
         surface: Surface, traits: Traits, foreground: Int32? = nil, activities: [VisibleActivity],
-        settings: SurfaceSettings = SurfaceSettings(), competing: Bool
+        settings: SurfaceSettings = SurfaceSettings(), competing: Bool, limit: Int = .max
     ) -> [Placement] {
         var placements = [Placement](repeating: .hidden, count: activities.count)
-        let scene = Scene(surface: surface, traits: traits, foreground: foreground, settings: settings)
+        let scene = Scene(
+            surface: surface, traits: traits, foreground: foreground, settings: settings, limit: limit)
         var candidates: [Candidate] = []
         if competing { candidates.reserveCapacity(activities.count) }
         for position in activities.indices where scene.shows(activities[position]) {

@@ -7,6 +7,8 @@ struct Scene {
     let traits: Traits
     let foreground: Int32?
     let settings: SurfaceSettings
+    /// How many activities the device shows.
+    var limit = Int.max
 
     /// Whether the activity is hidden everywhere because it was stale from its start (L3).
     func withholds(_ activity: VisibleActivity) -> Bool { activity.isWithheld && settings.hidesStaleFromStart }
@@ -41,7 +43,7 @@ struct Scene {
         case .desktop:
             let apps = AppEntry.ranked(candidates, by: settings.order, liveFirst: true)
             for rank in apps.indices {
-                let presentation: Presentation = apps.count == 1 ? .compact : .minimal
+                let presentation: Presentation = min(apps.count, limit) == 1 ? .compact : .minimal
                 placements[apps[rank].top.position] = Placement(presentation, order: rank + 1)
             }
         case .standby:
@@ -103,6 +105,7 @@ struct Scene {
         }
 
         guard !traits.isLocked else { return }
+        candidates.removeLast(max(0, candidates.count - limit))
         candidates.removeAll { $0.activity.app == foreground }
         guard hasIsland else {
             for candidate in candidates where candidate.activity.isAlerting {

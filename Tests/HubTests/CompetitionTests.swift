@@ -206,7 +206,7 @@ struct CompetitionHistory {
             contenders[raw].map { Self.visible($0, index: Int32(position)) }
         }
         let placements = Projection.project(
-            surface: surface, traits: Traits(), activities: visible, competing: true)
+            surface: surface, traits: Traits(), activities: visible, competing: true, limit: Self.limit)
         var shown: [Int32: Placement] = [:]
         for (raw, placement) in zip(order, placements) where placement.isShown && placement.order <= Self.limit {
             shown[raw] = placement

@@ -149,6 +149,19 @@ struct LeftOutTests {
         #expect(!later.contains { $0.hasPrefix("DEL") || $0.hasPrefix("RESET") }, "\(later)")
     }
 
+    @Test func `an app that is left out takes no place on the island`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(2, in: house)
+        let phone = try Screen("phone", account: "alice", in: house).connect()
+        try house.event("taxi/1", "type=start {\"alert\":{\"title\":\"t\",\"body\":\"b\"}}", from: shop)
+        house.time = house.time + Milliseconds(1_000)
+        try house.event("errand/0", "type=update {\"alert\":{\"title\":\"t\",\"body\":\"b\"}}", from: shop)
+        try phone.look()
+        #expect(phone.rows.keys.sorted() == ["errand/0", "errand/1"])
+        // The first of two apps would be attached, and the second detached.
+        #expect(phone["errand/1"]?["island"]?["presentation"] == "compact", "\(phone["errand/1"] ?? .null)")
+    }
+
     /// B1, B2: what one subscription of an account holds and does, whatever there is of everybody's.
     @Test func `subscriptions of accounts hold little, and a change behind the first ones makes no session ready`()
         throws

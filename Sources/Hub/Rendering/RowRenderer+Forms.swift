@@ -363,7 +363,8 @@ extension RowRenderer {
         let lineup = lineup(
             for: account, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
         let scene = Lineups.Scene(surface: surface, traits: session.traits)
-        let placed = lineup.placements(in: scene, limit: store.competition.limit) { entities in
+        let limit = store.competition.limit
+        let placed = lineup.placements(in: scene, limit: limit) { entities in
             let visible = entities.enumerated().compactMap { position, entity in
                 store.activity(at: entity).map {
                     var visible = store.visibleActivity($0, at: entity)
@@ -374,7 +375,7 @@ extension RowRenderer {
             }
             return Projection.project(
                 surface: surface, traits: session.traits, foreground: store.foreground(of: session.traits),
-                activities: visible, settings: settings, competing: true)
+                activities: visible, settings: settings, competing: true, limit: limit)
         }
         subscriptions.change(index) { subscription in
             let backlog = subscription.needBacklog()
