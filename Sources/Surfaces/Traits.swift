@@ -43,6 +43,15 @@ public struct Traits: Hashable, Sendable {
         rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets)
     }
 
+    /// The traits that decide the places of activities. It contains no text of a client, so there are few different ones: of
+    /// ``foreground`` it says only whether an app is in front. Which one it is, is passed as its number.
+    public var placing: Traits {
+        var traits = self
+        traits.isFocusOn = false
+        traits.setRare(foreground: foreground == nil ? nil : "", widgets: WidgetTraits())
+        return traits
+    }
+
     public init() {}
 
     /// Sets one `name=value`.

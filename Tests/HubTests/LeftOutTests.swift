@@ -1,4 +1,6 @@
 import FanOut
+import Machines
+import Surfaces
 import TelltaleModel
 import Testing
 
@@ -160,6 +162,70 @@ struct LeftOutTests {
         #expect(phone.rows.keys.sorted() == ["errand/0", "errand/1"])
         // The first of two apps would be attached, and the second detached.
         #expect(phone["errand/1"]?["island"]?["presentation"] == "compact", "\(phone["errand/1"] ?? .null)")
+    }
+
+    @Test func `places are kept for what a device says of its situation, and not for each text`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(3, in: house)
+        let phone = try Screen("phone", account: "alice", in: house).connect()
+        let before = phone.rows["errand/0"]?.body
+        for number in 0..<20 {
+            try phone.set("foreground", to: "com.example.app-\(number)")
+            try phone.set("tint", to: "tint-\(number)")
+            try phone.set("focus", to: number % 2 == 0 ? "on" : "off")
+        }
+        // No app in front, and one without activities.
+        #expect(house.hub.renderer.placedCount == 2 && phone.rows["errand/0"]?.body == before)
+        try phone.set("foreground", to: "com.example.errands")
+        #expect(house.hub.renderer.placedCount == 3 && phone["errand/0"]?["island"] == nil)
+        let watch = try Screen("watch", account: "alice", in: house).connect()
+        #expect(watch.rows.count == 2)
+        try watch.set("foreground", to: "com.example.app-1")
+        #expect(watch.rows.count == 0)
+        try house.event("errand/0", "type=update {\"relevance-score\":1}", from: shop)
+        try phone.look()
+        #expect(phone.order(of: "errand/2") != nil || phone.rows["errand/2"] != nil)
+    }
+
+    @Test func `however many situations there are, so many placements are kept`() throws {
+        let house = try house(limit: 2)
+        _ = begin(1, in: house)
+        let terms = SubscriptionTerms(
+            view: .surface(.phone), account: "alice", accountDigest: nil, placement: nil, rateInterval: nil)
+        var lineups = Lineups()
+        for app in 0..<3_000 as Range<Int32> {
+            let found = lineups.lineup(for: terms, kind: nil, house.hub.store)
+            let placed = lineups.placements(
+                of: found, in: Lineups.Scene(.phone, Traits(), foreground: app), limit: 2
+            ) { $0.map { _ in Placement(.lockScreen, order: 1) } }
+            #expect(placed.placements.count == 1)
+            if lineups.placedCount > Lineups.limit { Issue.record("\(lineups.placedCount)") }
+        }
+    }
+
+    @Test func `the digest of an account is that of its subscription, and is not computed for each row`() throws {
+        var configuration = HubConfiguration()
+        configuration.decisions.activities.markLimit = 1
+        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+        _ = begin(1, in: house)
+        for account in ["abel", "bert", "carl"] { house.send("DISMISS errand/0", from: house.connect(as: account)) }
+        let entity = try #require(Key("errand/0").flatMap { house.hub.store.index(of: $0) })
+        func terms(_ account: String, digest: UInt64) -> SubscriptionTerms {
+            SubscriptionTerms(
+                view: .surface(.watch), account: account, accountDigest: digest, placement: nil, rateInterval: nil)
+        }
+        let (abel, fred) = (Activity.digest(of: "abel"), Activity.digest(of: "fred"))
+        let activity = house.hub.store.activity(at: entity)
+        for (account, digest, isVisible) in [("fred", fred, true), ("abel", abel, false), ("fred", abel, false)] {
+            let terms = terms(account, digest: digest)
+            let change = Change(entity: entity, commit: 1, activity: activity)
+            #expect(change.isVisible(to: terms) == isVisible && change.isTold(to: terms) == isVisible)
+            #expect(house.hub.store.isVisible(entity, to: account, digest: digest) == isVisible)
+            #expect(house.hub.store.lineup(for: account, digest: digest, kind: nil).entities.isEmpty != isVisible)
+        }
+        var registry = SubscriptionRegistry()
+        let own = registry.terms(view: .full, account: "abel", placement: nil, rateInterval: nil)
+        #expect(own.accountDigest == abel)
     }
 
     /// B1, B2: what one subscription of an account holds and does, whatever there is of everybody's.

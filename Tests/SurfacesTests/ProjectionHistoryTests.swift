@@ -16,6 +16,11 @@ struct ProjectionHistoryTests {
             let placements = Projection.project(
                 surface: surface, traits: traits, foreground: foreground, activities: activities, competing: competing)
             #expect(placements.count == activities.count)
+            // What else a device says of its situation decides no place.
+            let same = Projection.project(
+                surface: surface, traits: traits.placing, foreground: foreground, activities: activities,
+                competing: competing)
+            expect(same == placements, "seed \(seed): \(traits)")
             for (activity, placement) in zip(activities, placements) {
                 check(activity, placement, surface, traits, foreground, seed)
                 let style = Projection.alertStyle(

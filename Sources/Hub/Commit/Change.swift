@@ -17,14 +17,18 @@ struct Change: Sendable {
     /// An announcement precedes its row.
     var isAnnounced: Bool { alert != nil || !milestones.isEmpty }
 
-    /// Whether it was visible to the devices of `account` then; without an account everything is visible.
-    func isVisible(to account: String?) -> Bool { account.map { activity?.value.isVisible(to: $0) ?? true } ?? true }
+    /// Whether it was visible to the devices of a subscription's account then; without an account everything is visible.
+    func isVisible(to terms: SubscriptionTerms) -> Bool {
+        guard let account = terms.account, let activity else { return true }
+        return activity.value.isVisible(to: account, digest: terms.accountDigest)
+    }
 
-    /// Whether its announcements are for the devices of `account`. An activity that this commit ends is no longer visible, but
-    /// its end may be the announcement.
-    func isTold(to account: String?) -> Bool {
-        guard let account, let activity = activity?.value else { return true }
-        return activity.isAddressed(to: account) && !activity.isDismissed(by: account)
+    /// Whether its announcements are for these devices. An activity that this commit ends is no longer visible, but its end may
+    /// be the announcement.
+    func isTold(to terms: SubscriptionTerms) -> Bool {
+        guard let account = terms.account, let activity else { return true }
+        return activity.value.isAddressed(to: account)
+            && !activity.value.isDismissed(by: account, digest: terms.accountDigest)
     }
 
     /// Whether it was addressed to `account` then.

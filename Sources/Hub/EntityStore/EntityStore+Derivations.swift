@@ -45,8 +45,8 @@ extension EntityStore {
     }
 
     /// Whether `account` has dismissed the activity that a widget shows.
-    func isShownActivityDismissed(_ entity: EntityIndex, by account: String) -> Bool {
-        activityShown(by: entity).flatMap { activity(at: $0) }?.value.isDismissed(by: account) ?? false
+    func isShownActivityDismissed(_ entity: EntityIndex, by account: String, digest: UInt64?) -> Bool {
+        activityShown(by: entity).flatMap { activity(at: $0) }?.value.isDismissed(by: account, digest: digest) ?? false
     }
 
     // MARK: A record about an activity

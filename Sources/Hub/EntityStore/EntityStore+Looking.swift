@@ -50,25 +50,30 @@ extension EntityStore {
     }
 
     /// Whether the devices of `account` may show it; without an account everything is visible.
-    func isVisible(_ entity: EntityIndex, to account: String?) -> Bool {
+    ///
+    /// - Parameter digest: `Activity.digest(of:)` the account, if it is known.
+    func isVisible(_ entity: EntityIndex, to account: String?, digest: UInt64? = nil) -> Bool {
         guard let account else { return true }
         switch entities[entity].state {
         case .none: return true
-        case .activity(let activity): return activity.value.isVisible(to: account)
+        case .activity(let activity): return activity.value.isVisible(to: account, digest: digest)
         case .widget(let widget):
             guard widget.isVisible(to: account) else { return false }
-            return !widget.isDerived || !isShownActivityDismissed(entity, by: account)
+            return !widget.isDerived || !isShownActivityDismissed(entity, by: account, digest: digest)
         case .tile(let item): return item.isVisible(to: account)
         case .toggle, .button:
             guard let attachment = attachments[entity] else { return true }
-            return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account) ?? false
+            return attachment.activity.flatMap { activity(at: $0) }?.value.isVisible(to: account, digest: digest)
+                ?? false
         }
     }
 
     /// The keys that exist, are not dismissed, match `selector` and are visible to `account`, in the order of the table.
     ///
     /// - Complexity: With an account, O(what it can see); without one, O(everything).
-    func visible(to account: String?, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+    func visible(
+        to account: String?, digest: UInt64? = nil, followedBy selector: PatternIndex.Selector
+    ) -> [EntityIndex] {
         let candidates: [EntityIndex]
         switch (selector, account) {
         case (.key(let entity), _): candidates = [entity]
@@ -79,13 +84,14 @@ extension EntityStore {
         case (.all, nil), (.allWithWidgets, nil), (.kind, nil): candidates = Array(entities.indices)
         }
         return candidates.filter { entity in
-            isListed(entity) && follows(selector, entity)
-                && isVisible(entity, to: account)
+            isListed(entity) && follows(selector, entity) && isVisible(entity, to: account, digest: digest)
         }
     }
 
     /// The keys of ``visible(to:followedBy:)`` that are not activities.
-    func others(visibleTo account: String, followedBy selector: PatternIndex.Selector) -> [EntityIndex] {
+    func others(
+        visibleTo account: String, digest: UInt64? = nil, followedBy selector: PatternIndex.Selector
+    ) -> [EntityIndex] {
         let candidates: [EntityIndex]
         switch selector {
         case .key(let entity): candidates = activity(at: entity) == nil ? [entity] : []
@@ -94,7 +100,7 @@ extension EntityStore {
         case .all, .allWithWidgets: candidates = accounts.others(visibleTo: account, kind: nil)
         }
         return candidates.filter { entity in
-            isListed(entity) && follows(selector, entity) && isVisible(entity, to: account)
+            isListed(entity) && follows(selector, entity) && isVisible(entity, to: account, digest: digest)
         }
     }
 
@@ -114,13 +120,15 @@ extension EntityStore {
     /// - Parameters:
     ///   - account: `nil` = any account without its own activities that dismissed none.
     ///   - more: How many beyond the limit of a kind are examined too.
-    func lineup(for account: String?, kind: Int32?, more: [Int32: Int] = [:]) -> Competition.Lineup {
+    func lineup(
+        for account: String?, digest: UInt64? = nil, kind: Int32?, more: [Int32: Int] = [:]
+    ) -> Competition.Lineup {
         guard let account else { return competition.lineup(for: nil, kind: kind, more: more) { _ in true } }
         // A copy, because a closure cannot capture an entity store.
         let entities = entities
         return competition.lineup(for: account, kind: kind, more: more) { entity in
             if case .activity(let activity) = entities[entity].state {
-                activity.value.isVisible(to: account)
+                activity.value.isVisible(to: account, digest: digest)
             } else {
                 false
             }
@@ -134,10 +142,12 @@ extension EntityStore {
     /// changed.
     ///
     /// - Parameter changed: The keys that commits since then changed.
-    func competitors(for account: String, kind: Int32?, unlike changed: [EntityIndex]) -> [EntityIndex] {
+    func competitors(
+        for account: String, digest: UInt64?, kind: Int32?, unlike changed: [EntityIndex]
+    ) -> [EntityIndex] {
         var more: [Int32: Int] = [:]
         for entity in changed { more[entities[entity].kindName, default: 0] += 1 }
-        return lineup(for: account, kind: kind, more: more).entities
+        return lineup(for: account, digest: digest, kind: kind, more: more).entities
     }
 
     /// The most activities that compete in a view of an account.

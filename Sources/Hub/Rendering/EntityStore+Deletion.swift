@@ -11,11 +11,14 @@ extension EntityStore {
         case .none: self[entity].key?.id.utf8.first == UInt8(ascii: "~") ? .hidden : .removed
         case .activity(let activity):
             activity.value.lifecycle == .dismissed
-                || terms.account.map { activity.value.isDismissed(by: $0) } ?? false
+                || terms.account.map { activity.value.isDismissed(by: $0, digest: terms.accountDigest) } ?? false
                 ? .dismissed : .hidden
         case .widget, .tile: isGone(entity) ? .removed : .hidden
         case .toggle, .button:
-            isGone(entity) || terms.account.map { owner(of: entity)?.value.isDismissed(by: $0) ?? false } ?? false
+            isGone(entity)
+                || terms.account.map {
+                    owner(of: entity)?.value.isDismissed(by: $0, digest: terms.accountDigest) ?? false
+                } ?? false
                 ? .dismissed : .hidden
         }
     }

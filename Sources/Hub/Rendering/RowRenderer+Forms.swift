@@ -12,7 +12,8 @@ extension RowRenderer {
         of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
     ) -> RowForm? {
         let terms = subscription.terms
-        guard store.isListed(entity), store.isVisible(entity, to: terms.account) else { return nil }
+        guard store.isListed(entity), store.isVisible(entity, to: terms.account, digest: terms.accountDigest)
+        else { return nil }
         guard case .surface(let surface) = terms.view else {
             // Whether a suggestion is shown depends on the device.
             guard !isHiddenSuggestion(entity, store) else { return nil }
@@ -283,7 +284,8 @@ extension RowRenderer {
             guard mayGainWidgets || redrawsControls else { return }
             if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
             guard let subscription = subscriptions[index], let account = subscription.competingAccount else { return }
-            for entity in store.others(visibleTo: account, followedBy: subscription.selector)
+            let digest = subscription.terms.accountDigest
+            for entity in store.others(visibleTo: account, digest: digest, followedBy: subscription.selector)
             where mayGainWidgets && subscription.isLive && store.isWidget(entity) { widgets.insert(entity.rawValue) }
         } else {
             if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
@@ -318,7 +320,8 @@ extension RowRenderer {
         }
         var widgets: Set<Int32> = []
         var (candidates, visible): ([EntityIndex], [VisibleActivity]) = ([], [])
-        for entity in store.visible(to: subscription.terms.account, followedBy: subscription.selector) {
+        let (account, digest) = (subscription.terms.account, subscription.terms.accountDigest)
+        for entity in store.visible(to: account, digest: digest, followedBy: subscription.selector) {
             guard let activity = store.activity(at: entity) else {
                 if isSituated, subscription.isLive, store.isWidget(entity) { widgets.insert(entity.rawValue) }
                 continue
@@ -357,14 +360,14 @@ extension RowRenderer {
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
         _ store: borrowing EntityStore
     ) -> [EntityIndex] {
-        guard let subscription = subscriptions[index], let account = subscription.competingAccount,
+        guard let subscription = subscriptions[index], subscription.competingAccount != nil,
             case .surface(let surface) = subscription.terms.view
         else { return [] }
-        let lineup = lineup(
-            for: account, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
-        let scene = Lineups.Scene(surface: surface, traits: session.traits)
-        let limit = store.competition.limit
-        let placed = lineup.placements(in: scene, limit: limit) { entities in
+        let scene = Lineups.Scene(surface, session.traits, foreground: store.foreground(of: session.traits))
+        let (settings, limit) = (settings, store.competition.limit)
+        let found = lineup(
+            for: subscription.terms, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
+        let placed = placements(of: found, in: scene, limit: limit) { entities in
             let visible = entities.enumerated().compactMap { position, entity in
                 store.activity(at: entity).map {
                     var visible = store.visibleActivity($0, at: entity)
@@ -374,14 +377,14 @@ extension RowRenderer {
                 }
             }
             return Projection.project(
-                surface: surface, traits: session.traits, foreground: store.foreground(of: session.traits),
-                activities: visible, settings: settings, competing: true, limit: limit)
+                surface: surface, traits: scene.traits, foreground: scene.foreground, activities: visible,
+                settings: settings, competing: true, limit: limit)
         }
         subscriptions.change(index) { subscription in
             let backlog = subscription.needBacklog()
             (backlog.placements, backlog.placedCount) = (placed.placements, placed.count)
         }
-        subscriptions.setDepth(lineup.depth, of: index)
+        subscriptions.setDepth(found.lineup.depth, of: index)
         return placed.placements.keys.map { EntityIndex($0) }
     }
 
@@ -399,7 +402,8 @@ extension RowRenderer {
         let different = concerned.filter {
             subscription.shown($0) != backlog.placements[$0.rawValue]?.withoutAlert
         }
-        let isSeen = Set(different.filter { store.isListed($0) && store.isVisible($0, to: account) })
+        let digest = subscription.terms.accountDigest
+        let isSeen = Set(different.filter { store.isListed($0) && store.isVisible($0, to: account, digest: digest) })
         for entity in different.filter({ isSeen.contains($0) }) + different.filter({ !isSeen.contains($0) }) {
             if backlog.placements[entity.rawValue] == nil {
                 backlog.floor = min(backlog.floor ?? .max, subscription.toldCursor + 1)

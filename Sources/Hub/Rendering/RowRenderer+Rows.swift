@@ -353,7 +353,8 @@ extension RowRenderer {
             case .alert(let rev, let json):
                 // If this person has seen it on another device meanwhile, it need not alert here.
                 if let account = subscription.terms.account, let activity = store.activity(at: entity),
-                    activity.value.isAlertSpent(rev: rev, for: account)
+                    activity.value.isAlertSpent(
+                        rev: rev, for: account, digest: subscription.terms.accountDigest)
                 {
                     continue
                 }

@@ -52,8 +52,8 @@ extension RowRenderer {
         guard let subscription = subscriptions[index], store[entity].key != nil,
             store.follows(subscription.selector, entity)
         else { return ahead }
-        let account = subscription.terms.account
-        let isSeen = store.isListed(entity) && store.isVisible(entity, to: account)
+        let (account, digest) = (subscription.terms.account, subscription.terms.accountDigest)
+        let isSeen = store.isListed(entity) && store.isVisible(entity, to: account, digest: digest)
         switch scan.purpose {
         case .snapshot:
             return ahead ?? (isSeen ? DirtyQueue.Entry(snapshotSince: store.sequence + 1) : nil)

@@ -116,14 +116,23 @@ struct RowRenderer: ~Copyable {
 
     // MARK: Competition
 
+    /// How many placements of a lineup are cached.
+    var placedCount: Int { lineups.placedCount }
+
     /// The activities that compete in a view of an account.
     ///
     /// - Parameter revision: Identifies the set of views that changes are published to.
     mutating func lineup(
-        for account: String, kind: Int32?, revision: Int, _ store: borrowing EntityStore
-    ) -> Lineups.Shared {
+        for terms: SubscriptionTerms, kind: Int32?, revision: Int, _ store: borrowing EntityStore
+    ) -> Lineups.Found {
         lineups.expect(version: store.competition.version, revision: revision)
-        return lineups.lineup(for: account, kind: kind, store)
+        return lineups.lineup(for: terms, kind: kind, store)
+    }
+
+    mutating func placements(
+        of found: Lineups.Found, in scene: Lineups.Scene, limit: Int, _ project: ([EntityIndex]) -> [Placement]
+    ) -> Lineups.Placed {
+        lineups.placements(of: found, in: scene, limit: limit, project)
     }
 
     // MARK: Memory for lines

@@ -136,12 +136,13 @@ extension Hub {
         var count = count
         var position = next
         let end = Int(next) + looks
+        let digest = session.account.map { Activity.digest(of: $0) }
         while Int(position) < store.entities.indexCount {
             guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)
             position += 1
             guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
-                store.isVisible(entity, to: session.account),
+                store.isVisible(entity, to: session.account, digest: digest),
                 !store.isWidget(entity) || pattern != .all || shows(widget: entity, to: session),
                 let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }

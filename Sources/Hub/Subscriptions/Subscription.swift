@@ -7,6 +7,9 @@ internal import TelltaleWire
 final class SubscriptionTerms: Sendable {
     let view: ViewName
     let account: String?
+    /// `Activity.digest(of:)` the account. It takes a microsecond, and each row of an activity that many accounts dismissed needs
+    /// it.
+    let accountDigest: UInt64?
     let placement: String?
     /// The pause between two rows of one key; `nil` = as fast as the reader accepts them.
     let rateInterval: Milliseconds?
@@ -18,7 +21,7 @@ final class SubscriptionTerms: Sendable {
     let isUsual: Bool
 
     init(
-        view: ViewName, account: String?, placement: String?, rateInterval: Milliseconds?,
+        view: ViewName, account: String?, accountDigest: UInt64?, placement: String?, rateInterval: Milliseconds?,
         widgets: WidgetTerms = WidgetTerms(), isNotice: Bool = false
     ) {
         self.view = view
@@ -26,6 +29,7 @@ final class SubscriptionTerms: Sendable {
         self.isNotice = isNotice
         isUsual = account == nil && placement == nil && rateInterval == nil && widgets == WidgetTerms()
         self.account = account
+        self.accountDigest = accountDigest
         self.placement = placement
         self.rateInterval = rateInterval
     }

@@ -94,7 +94,8 @@ extension SubscriptionRegistry {
     ) -> [EntityIndex] {
         let followed = store.followed(by: subscription)
         guard let account = subscription.competingAccount else { return followed }
-        let competitors = store.competitors(for: account, kind: subscription.kind, unlike: changed)
+        let competitors = store.competitors(
+            for: account, digest: subscription.terms.accountDigest, kind: subscription.kind, unlike: changed)
         return (followed + competitors).sorted { $0.rawValue < $1.rawValue }
     }
 
@@ -186,8 +187,11 @@ extension EntityStore {
     /// few of them (``lineup(for:kind:more:)``).
     func followed(by subscription: Subscription) -> [EntityIndex] {
         guard let account = subscription.competingAccount else {
-            return visible(to: subscription.terms.account, followedBy: subscription.selector)
+            return visible(
+                to: subscription.terms.account, digest: subscription.terms.accountDigest,
+                followedBy: subscription.selector)
         }
-        return others(visibleTo: account, followedBy: subscription.selector)
+        return others(
+            visibleTo: account, digest: subscription.terms.accountDigest, followedBy: subscription.selector)
     }
 }

@@ -54,7 +54,8 @@ extension SubscriptionRegistry {
         guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls),
             store.candidateCount(for: account, followedBy: subscription.selector) <= limits.keysFilledAtOnce
         else { return }
-        for entity in store.visible(to: account, followedBy: subscription.selector) {
+        let digest = subscription.terms.accountDigest
+        for entity in store.visible(to: account, digest: digest, followedBy: subscription.selector) {
             renderer.noteControls(in: entity, store)
         }
     }

@@ -88,8 +88,8 @@ struct SubscriptionRegistry: ~Copyable {
         widgets: WidgetTerms = WidgetTerms(), isNotice: Bool = false
     ) -> SubscriptionTerms {
         let terms = SubscriptionTerms(
-            view: view, account: account, placement: placement, rateInterval: rateInterval, widgets: widgets,
-            isNotice: isNotice)
+            view: view, account: account, accountDigest: account.map { Activity.digest(of: $0) }, placement: placement,
+            rateInterval: rateInterval, widgets: widgets, isNotice: isNotice)
         if let last = lastTerms, last.isAlike(terms) { return last }
         lastTerms = terms
         return terms
@@ -323,7 +323,7 @@ struct SubscriptionRegistry: ~Copyable {
         let entity = change.entity
         if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, &store, &sessions) }
         // Judged by what this change did, and not the whole batch.
-        let sees = change.isAnnounced ? change.isTold(to: terms.account) : change.isVisible(to: terms.account)
+        let sees = change.isAnnounced ? change.isTold(to: terms) : change.isVisible(to: terms)
         let owes = table.change(index) { subscription in
             if let holds = subscription.backlog?.markAhead(change, isSeen: sees) {
                 if holds { store.retain(entity) }
