@@ -151,6 +151,27 @@ struct LeftOutTests {
         #expect(!later.contains { $0.hasPrefix("DEL") || $0.hasPrefix("RESET") }, "\(later)")
     }
 
+    @Test func `under a rate, too, the cursor moves when the deletion of what left has been sent`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(3, in: house)
+        let watch = house.connect(as: "alice")
+        house.send("SUB * view=watch rate=1", from: watch)
+        var told: [Int64] = []
+        // The best one changes twice a second, so a row of it always waits. Every other time the second place changes hands.
+        for round in 0..<12 {
+            let score = round % 4 < 2 ? 999_998 : 1_500_000
+            if round % 2 == 0 { try house.event("errand/2", "type=update {\"relevance-score\":\(score)}", from: shop) }
+            try house.event("errand/0", "type=update {\"relevance-score\":2000000}", from: shop)
+            house.time = house.time + Milliseconds(500)
+            house.turn()
+            for line in house.lines(of: watch) {
+                guard let cursor = HubHarness.attribute("cur", of: line) else { continue }
+                told.append(try #require(Int64(cursor.split(separator: ":")[1])))
+            }
+        }
+        #expect(told == told.sorted() && Set(told).count > 4, "\(told)")
+    }
+
     @Test func `an app that is left out takes no place on the island`() throws {
         let house = try house(limit: 2)
         let shop = begin(2, in: house)

@@ -406,7 +406,7 @@ extension RowRenderer {
         let isSeen = Set(different.filter { store.isListed($0) && store.isVisible($0, to: account, digest: digest) })
         for entity in different.filter({ isSeen.contains($0) }) + different.filter({ !isSeen.contains($0) }) {
             if backlog.placements[entity.rawValue] == nil {
-                backlog.floor = min(backlog.floor ?? .max, subscription.toldCursor + 1)
+                backlog.noteLeaving(entity, since: subscription.toldCursor + 1)
             }
             subscriptions.oweSurroundings(of: entity, to: index, since: store.sequence + 1, &store)
         }

@@ -201,11 +201,14 @@ extension RowRenderer {
             case .live: writeLive(index, writing.commit, &subscriptions, store, to: &writer)
             case .row(let entity, let entry):
                 // Before a rate or a budget counts it.
-                if !repeatsRow(entity, entry, of: index, of: session, &subscriptions, store) {
+                if repeatsRow(entity, entry, of: index, of: session, &subscriptions, store) {
+                    backlog.noteSent(entity)
+                } else {
                     guard !holdBack(entity, entry, of: index, in: backlog, &writing, subscriptions),
                         !holdForBudget(
                             entity, entry, of: index, of: session, in: backlog, &writing, subscriptions, store)
                     else { continue }
+                    backlog.noteSent(entity)
                     noteRate(entity, of: index, in: backlog, writing, subscriptions)
                     write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
                 }

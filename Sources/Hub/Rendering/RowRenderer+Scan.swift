@@ -33,6 +33,7 @@ extension RowRenderer {
                 // A key that changed ahead of the scan is already retained.
                 if ahead == nil { store.retain(entity) }
             } else {
+                backlog.noteSent(entity)
                 noteRate(entity, of: index, in: backlog, writing, subscriptions)
                 write(entity, entry, of: index, of: session, &writing, &subscriptions, store, to: &writer)
                 if ahead != nil { store.release(entity) }

@@ -6,7 +6,7 @@ internal import TelltaleModel
 /// reading one property touches nothing else; one subscription owns it.
 final class Backlog {
     /// The approximate memory of one backlog, without its queues.
-    static let byteCount = 96
+    static let byteCount = 104
 
     var queue = DirtyQueue()
     /// The snapshot, resume or projection in progress.
@@ -17,10 +17,10 @@ final class Backlog {
     var placements: [Int32: Placement] = [:]
     /// In a competing view of many keys: how many activities were placed or dismissed. The others are left out.
     var placedCount: Int?
-    /// In a competing view: keys that left the view since this commit may not have been sent yet. While anything is pending,
-    /// cursors stay below it, so that a resume finds them.
-    /// a resume finds it.
-    var floor: Int64?
+    /// In a competing view: the keys that left it and whose deletions are pending, and since which commit each may have left.
+    /// Cursors stay below the oldest one, so that a resume finds what left.
+    private var leaving: [Int32: Int64] = [:]
+    private var oldestLeaving: Int64?
     /// When the last row of each key was sent, for `rate=`.
     var lastSent: [Int32: MonotonicTime] = [:]
     /// The widgets whose rows the subscriber holds.
@@ -37,10 +37,27 @@ final class Backlog {
     /// The oldest commit that the subscriber lacks; `nil` = none.
     var oldestMissingCommit: Int64? {
         var oldest = queue.oldestMissingCommit
-        if let floor, queue.count > 0 { oldest = min(floor, oldest ?? .max) }
+        if let oldestLeaving { oldest = min(oldestLeaving, oldest ?? .max) }
         guard let unread = notice?.oldest else { return oldest }
         return min(unread, oldest ?? .max)
     }
+
+    /// Records that a key, which is pending, left a competing view after `commit` - 1.
+    func noteLeaving(_ entity: EntityIndex, since commit: Int64) {
+        if leaving[entity.rawValue] == nil { leaving[entity.rawValue] = commit }
+        oldestLeaving = min(oldestLeaving ?? .max, commit)
+    }
+
+    /// Records that a key is no longer pending.
+    ///
+    /// - Complexity: O(keys that leave), at most as many as a view shows; O(1) if none leaves.
+    func noteSent(_ entity: EntityIndex) {
+        guard oldestLeaving != nil, leaving.removeValue(forKey: entity.rawValue) != nil else { return }
+        oldestLeaving = leaving.values.min()
+    }
+
+    /// Records that no key is pending.
+    func noteAllSent() { if oldestLeaving != nil { (leaving, oldestLeaving) = ([:], nil) } }
 
     /// When something that is held back may be sent.
     var nextRelease: MonotonicTime? {

@@ -285,7 +285,7 @@ struct Subscription {
         guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0,
             backlog.notice?.isOwed != true
         else { return }
-        backlog.floor = nil
+        backlog.noteAllSent()
         debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
