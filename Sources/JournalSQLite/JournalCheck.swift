@@ -17,7 +17,7 @@ struct JournalCheck {
     func run(progress: (_ done: Int64, _ all: Int64) -> Void) throws(JournalError) {
         guard let verdict = try connection.text("PRAGMA quick_check(1)"), verdict == "ok" else {
             let verdict = try connection.text("PRAGMA quick_check(1)") ?? "no answer"
-            throw damage(verdict.split(separator: "\n").joined(separator: " "))
+            throw folder.damage(verdict.split(separator: "\n").joined(separator: " "))
         }
         try checkRecords(progress: progress)
         try checkChunks()
@@ -37,44 +37,42 @@ struct JournalCheck {
                         entity: entity, body: body)
                 }
             }
-            guard sum == rows.word(6) else { throw damage("record \(sequence) does not fit its checksum") }
+            guard sum == rows.word(6) else { throw folder.damage("record \(sequence) does not fit its checksum") }
             if sequence == last.sequence + 1 {
                 guard link == last.checksum else {
-                    throw damage("record \(sequence) does not follow the one before it")
+                    throw folder.damage("record \(sequence) does not follow the one before it")
                 }
             } else if sequence - 1 > head.prunedThrough {
-                throw damage("record \(last.sequence + 1) is missing")
+                throw folder.damage("record \(last.sequence + 1) is missing")
             }
             last = (sequence, sum)
             count += 1
             if count % 100_000 == 0 { progress(sequence, head.sequence) }
         }
         if last.sequence == head.sequence {
-            guard last.checksum == head.checksum else { throw damage("the head does not fit record \(head.sequence)") }
+            guard last.checksum == head.checksum else {
+                throw folder.damage("the head does not fit record \(head.sequence)")
+            }
         } else if head.sequence > head.prunedThrough {
-            throw damage("record \(last.sequence + 1) is missing")
+            throw folder.damage("record \(last.sequence + 1) is missing")
         }
     }
 
     func checkChunks() throws(JournalError) {
-        guard let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head) else { return }
+        guard let snapshot = try SnapshotStore.readNewest(of: connection, folder, head) else { return }
         let reader = try ChunkReader(connection)
         var link = UInt64(bitPattern: snapshot.sequence)
         var number: Int64 = 0
         while number < snapshot.chunkCount {
             guard let chunk = try reader.chunk(number, ofSnapshot: head.snapshot, link: link), chunk.isWhole else {
-                throw damage("chunk \(number) of the snapshot is missing or does not fit its checksum")
+                throw folder.damage("chunk \(number) of the snapshot is missing or does not fit its checksum")
             }
             link = chunk.checksum
             number += 1
         }
         let sum = try connection.integer("SELECT checksum FROM snapshot WHERE id = \(head.snapshot)")
         guard number == Int64(snapshot.chunkCount), number == 0 || sum == Int64(bitPattern: link) else {
-            throw damage("chunk \(number) of the snapshot is missing")
+            throw folder.damage("chunk \(number) of the snapshot is missing")
         }
-    }
-
-    private func damage(_ what: String) -> JournalError {
-        .corrupt(place: "\(folder.database): \(what)", advice: folder.repairAdvice)
     }
 }

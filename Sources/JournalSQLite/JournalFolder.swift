@@ -19,6 +19,9 @@ struct JournalFolder {
 
     var repairAdvice: String { "run: telltale journal repair \(shellQuoted(path))" }
 
+    /// The error for content of the database that a repair removes.
+    func damage(_ what: String) -> JournalError { .corrupt(place: "\(database): \(what)", advice: repairAdvice) }
+
     static func repairAdvice(file: String) -> String {
         JournalFolder(path: file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ".").repairAdvice
     }

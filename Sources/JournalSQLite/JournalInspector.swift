@@ -47,8 +47,8 @@ public final class JournalInspector {
                 guard case .locked(_, let by) = error else { throw error }
                 user = by
             }
-            try SQLiteJournal.checkBeginning(of: folder)
-            if lock != nil { try SQLiteJournal.checkLog(WriteAheadLog(reading: folder.log), of: folder) }
+            try OpenedJournal.checkBeginning(of: folder)
+            if lock != nil { try OpenedJournal.checkLog(WriteAheadLog(reading: folder.log), of: folder) }
             let connection = try SQLiteConnection(folder.database, .readWrite)
             try connection.execute("PRAGMA query_only = ON", "could not open \(folder.database)")
             return (lock: lock, user: user, connection: connection)
@@ -72,8 +72,8 @@ public final class JournalInspector {
                 firstTime: try connection.integer("SELECT time FROM record WHERE sequence = \(first)") ?? 0,
                 lastTime: try connection.integer("SELECT time FROM record WHERE sequence = \(last)") ?? 0,
                 prunedThrough: head.prunedThrough,
-                snapshot: try SQLiteJournal.readSnapshot(of: connection, folder, head),
-                mark: try SQLiteJournal.readMark(of: connection, folder, head),
+                snapshot: try SnapshotStore.readNewest(of: connection, folder, head),
+                mark: try ReplicaTable.mark(in: connection, folder, head),
                 fileByteCount: JournalFolder.size(of: folder.database) ?? 0,
                 logByteCount: JournalFolder.size(of: folder.log) ?? 0)
         }
@@ -86,7 +86,7 @@ public final class JournalInspector {
         // The log of a running daemon changes while it is read.
         let log = lock == nil ? WriteAheadLog([]) : try WriteAheadLog(reading: folder.log)
         try reading { head throws(JournalError) in
-            _ = try SQLiteJournal.checkContents(of: connection, folder, log: log)
+            _ = try OpenedJournal.checkContents(of: connection, folder, log: log)
             try JournalCheck(connection, folder, head).run(progress: progress)
         }
     }
@@ -101,15 +101,12 @@ public final class JournalInspector {
         try connection.execute("BEGIN", "could not read \(folder.database)")
         defer { connection.rollBack() }
         let head = try Head(reading: connection, folder: folder)
-        let snapshot = try SQLiteJournal.readSnapshot(of: connection, folder, head)
+        let snapshot = try SnapshotStore.readNewest(of: connection, folder, head)
         let reader = try ChunkReader(connection)
         var link = UInt64(bitPattern: snapshot?.sequence ?? 0)
         for number in 0..<Int64(snapshot?.chunkCount ?? 0) {
             guard let next = try reader.chunk(number, ofSnapshot: head.snapshot, link: link), next.isWhole else {
-                throw JournalError.corrupt(
-                    place:
-                        "\(folder.database): chunk \(number) of the snapshot is missing or does not fit its checksum",
-                    advice: folder.repairAdvice)
+                throw folder.damage("chunk \(number) of the snapshot is missing or does not fit its checksum")
             }
             link = next.checksum
             try chunk(next.bytes)
@@ -133,9 +130,7 @@ public final class JournalInspector {
         while try statement.step() {
             let row = RecordRow(statement)
             guard row.isWhole else {
-                throw .corrupt(
-                    place: "\(folder.database): record \(row.record.sequence) does not fit its checksum",
-                    advice: folder.repairAdvice)
+                throw folder.damage("record \(row.record.sequence) does not fit its checksum")
             }
             records.append(row.record)
         }

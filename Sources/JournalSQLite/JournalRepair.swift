@@ -87,7 +87,7 @@ public struct JournalRepair {
     private mutating func build(progress: (Int64, Int64) -> Void) throws(JournalError) {
         let folder = folder
         let log = try WriteAheadLog(reading: folder.log)
-        try SQLiteJournal.checkLog(log, of: folder)
+        try OpenedJournal.checkLog(log, of: folder)
         // SQLite treats an empty file as a new database and removes its log.
         guard JournalFolder.size(of: folder.database) ?? 0 > 0 else { throw nothingToKeep }
         let source = try SQLiteConnection(folder.database, .readWrite)
@@ -108,7 +108,7 @@ public struct JournalRepair {
         // The file is synced before it gets its name, and does not count until then.
         try draft.execute("PRAGMA synchronous = OFF", what)
         let epoch = head?.epoch ?? 1
-        try SQLiteJournal.create(Head(epoch: epoch), in: draft, what)
+        try OpenedJournal.create(Head(epoch: epoch), in: draft, what)
         var next = Head(epoch: epoch)
         next.origin = Head.isRepaired
         next.snapshot = base?.id ?? 0
@@ -140,7 +140,7 @@ public struct JournalRepair {
     /// A damaged file header does not prove that the file is another program's: the tables decide.
     private static func checkIsOurs(_ folder: JournalFolder, _ source: SQLiteConnection) throws(JournalError) {
         do throws(JournalError) {
-            try SQLiteJournal.checkBeginning(of: folder)
+            try OpenedJournal.checkBeginning(of: folder)
         } catch {
             guard case .foreign = error else { return }
             let tables = try? source.prepare("SELECT sql FROM sqlite_schema")
@@ -170,7 +170,7 @@ public struct JournalRepair {
             guess.sequence = head?.sequence ?? .max
             let snapshot = found("snapshot \(id)") { () throws(JournalError) in
                 try JournalCheck(source, folder, guess).checkChunks()
-                return try SQLiteJournal.readSnapshot(of: source, folder, guess)
+                return try SnapshotStore.readNewest(of: source, folder, guess)
             }
             if let snapshot = snapshot.flatMap(\.self) { return (id, snapshot) }
         }

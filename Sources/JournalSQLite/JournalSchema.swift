@@ -110,7 +110,7 @@ struct Head: Hashable {
     init(reading connection: SQLiteConnection, folder: JournalFolder) throws(JournalError) {
         let row = try connection.prepare("SELECT * FROM head WHERE id = 1")
         guard try row.step(), let sync = SQLiteJournal.Sync(code: row.integer(8)) else {
-            throw .corrupt(place: "\(folder.database): the head is missing", advice: folder.repairAdvice)
+            throw folder.damage("the head is missing")
         }
         epoch = row.word(1)
         sequence = row.integer(2)
@@ -121,9 +121,7 @@ struct Head: Hashable {
         isClean = row.integer(7) != 0
         self.sync = sync
         origin = row.integer(9)
-        guard row.word(10) == seal else {
-            throw .corrupt(place: "\(folder.database): the head does not fit its seal", advice: folder.repairAdvice)
-        }
+        guard row.word(10) == seal else { throw folder.damage("the head does not fit its seal") }
     }
 
     static let writing =

@@ -27,7 +27,7 @@ final class LogCopier: Sendable {
     /// - Parameter marker: The journal's sync marker, which is notified before and after.
     init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ syncMarker: SyncMarker) throws(JournalError) {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
-        try SQLiteJournal.configure(connection, options)
+        try OpenedJournal.configure(connection, options)
         let state = state
         startThread(isBackground: true) {
             while let sync = state.take({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {

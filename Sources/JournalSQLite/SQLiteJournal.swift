@@ -7,290 +7,286 @@ internal import TelltaleModel
 /// record before it, the head names the last record, and a sync marker outside the file holds the newest acknowledged
 /// one. Missing or altered content is therefore detected and refused with its place, except for a last transaction that
 /// was never acknowledged.
+///
+/// This type appends and reads records. Its transactions are those of a ``JournalFile``, which a ``SnapshotStore`` and
+/// a ``RecordPruner`` use as well.
 public final class SQLiteJournal: Journal {
     public let opening: JournalOpening
-    public internal(set) var snapshot: JournalSnapshot?
-    public var epoch: UInt64 { head.epoch }
-    public var lastSequence: Int64 { head.sequence }
-    public var prunedThrough: Int64 { head.prunedThrough }
-
-    let folder: JournalFolder
-    let options: Options
-    let connection: SQLiteConnection
-    let statements: Statements
-    let rowBuffer = RowBuffer()
-    /// The durable head.
-    var head: Head
-    /// The head after the batch being written, in an open transaction.
-    var batch: Head?
-    public internal(set) var mark: [UInt8]?
     public private(set) var formerMark: [UInt8]?
-    /// The mark of the batch being written.
-    var batchMark: [UInt8]?
-    var hasReplicaTable: Bool
-    var markStatement: SQLiteStatement?
-    /// The snapshot being written.
-    var draft: Draft?
-    /// The blocks in the file by their names, as long as a snapshot is being written that has some.
-    var knownBlocks: [String: Block]?
-    var chunkReader: ChunkReader?
-    /// Whether there may be blocks that no snapshot uses.
-    var hasOldBlocks = true
-    /// Whether ``tidy()`` may have work.
-    var hasChores = true
-    /// The number of the log's pages that were copied since it restarted and that cannot be copied further.
-    var copiedLogLength = 0
-    let copier: LogCopier?
-    /// The number of copies by the ``copier`` since the whole log was last copied.
-    var copyCount = 0
-    /// The number of pages in the log at the first of these copies.
-    var lengthToCopy = 0
-    /// The size to which the log's file was extended, in bytes.
-    var reservedLogByteCount = 0
-    private let readHold: ReadHold
-    private let lock: FolderLock
-    let syncMarker: SyncMarker
-    private let files: OpenFiles
-    /// The error after which nothing is written any more.
-    private var failure: JournalError?
-    /// Whether the log should restart before the next transaction, to remove the remains of a failed one.
-    private var needsFreshLog: Bool
-    /// The time of the next attempt. Each one costs a look at the log, and a reader may prevent it for hours.
-    private var nextFreshLog = ContinuousClock.now
-    /// Whether the file states that the daemon stopped cleanly.
-    private var isMarkedClean: Bool
-    /// Whether the file states that it is being written, and with which durability.
-    private var isMarkedInUse = false
-    /// Whether every commit is still fully synced, although ``Options/sync`` requires less.
-    private(set) var needsRelaxing = false
-    private var nextRelaxing = ContinuousClock.now
+
+    private let file: JournalFile
+    private let connection: SQLiteConnection
+    // The statements of a batch, prepared once so that not every batch compiles them.
+    private let append: SQLiteStatement
+    private let appendMany: SQLiteStatement
+    /// Prepared when its table exists.
+    private var markStatement: SQLiteStatement?
+    private let rowBuffer = RowBuffer()
+    private let readAfter: SQLiteStatement
+    private let readAt: SQLiteStatement
     /// The newest record that was read, with which the link of the next one is checked.
-    var lastRead: (sequence: Int64, checksum: UInt64)?
-
-    struct Statements {
-        // The statements of a batch, prepared once so that not every batch compiles them.
-        let begin: SQLiteStatement
-        let commit: SQLiteStatement
-        let append: SQLiteStatement
-        let appendMany: SQLiteStatement
-        let writeHead: SQLiteStatement
-        let readAfter: SQLiteStatement
-        let readAt: SQLiteStatement
-        let appendChunk: SQLiteStatement
-
-        init(_ connection: SQLiteConnection) throws(JournalError) {
-            begin = try connection.prepare(SQLiteConnection.beginning)
-            commit = try connection.prepare(SQLiteConnection.committing)
-            append = try connection.prepare(RowBuffer.insertion(ofRows: 1))
-            appendMany = try connection.prepare(RowBuffer.insertion(ofRows: RowBuffer.rowCount))
-            writeHead = try connection.prepare(Head.writing)
-            readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
-            readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
-            appendChunk = try connection.prepare("INSERT INTO chunk VALUES(?1, ?2, ?3)")
-        }
-    }
+    private var lastRead: (sequence: Int64, checksum: UInt64)?
+    private let snapshots: SnapshotStore
+    private var pruner: RecordPruner
 
     /// Opens the journal in the folder `path`, or makes the folder and the journal.
     public init(_ path: String, _ options: Options = Options()) throws(JournalError) {
-        let folder = JournalFolder(path: path)
-        self.folder = folder
-        self.options = options
-        let (lock, opened) = try beforeEnd("start again") { () throws(JournalError) in
-            try folder.make()
-            let lock = try FolderLock(folder)
-            return (lock, try Self.open(folder, options))
-        }
-        self.lock = lock
-        syncMarker = opened.syncMarker
-        copier = options.copiesLogAside ? try LogCopier(folder, options, opened.syncMarker) : nil
-        needsFreshLog = opened.needsFreshLog
-        connection = opened.connection
-        readHold = try ReadHold(opened.connection)
-        statements = opened.statements
-        isMarkedClean = opened.head.isClean
-        head = opened.head
-        head.isClean = false
-        head.sync = options.sync
+        let opened = try beforeEnd("start again") { () throws(JournalError) in try OpenedJournal(path, options) }
         opening = opened.opening
-        snapshot = opened.snapshot
-        (mark, formerMark) = (opened.mark, opened.formerMark)
-        hasReplicaTable = opened.mark != nil
-        files = OpenFiles(folder)
+        formerMark = opened.formerMark
+        file = try JournalFile(opened, options)
+        connection = opened.connection
+        append = try connection.prepare(RowBuffer.insertion(ofRows: 1))
+        appendMany = try connection.prepare(RowBuffer.insertion(ofRows: RowBuffer.rowCount))
+        readAfter = try connection.prepare("SELECT * FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+        readAt = try connection.prepare("SELECT * FROM record WHERE sequence = ?1")
+        snapshots = try SnapshotStore(opened.snapshot, file, connection)
+        pruner = RecordPruner(file, connection)
     }
 
-    // MARK: Writing
+    public var epoch: UInt64 { file.head.epoch }
+    public var lastSequence: Int64 { file.head.sequence }
+    public var prunedThrough: Int64 { file.head.prunedThrough }
+
+    // MARK: Appending
 
     public func write(_ part: [JournalRecord]) throws(JournalError) {
-        guard let first = part.first else { return }
-        var next = batch ?? head
-        precondition(first.sequence == next.sequence + 1, "a gap before record \(first.sequence)")
-        let what = "could not write \(next.sequence - head.sequence + Int64(part.count)) records"
-        try attempt { () throws(JournalError) in
-            if batch == nil { try beginBatch(what) }
-            try append(part, to: &next, what)
-            options.observer?(.partWritten)
+        if part.isEmpty { return }
+        let what = "could not write \(file.batchCount + Int64(part.count)) records"
+        try file.addToBatch(what) { transaction throws(JournalError) in
+            try insert(part, &transaction)
+            file.report(.partWritten)
         }
-        batch = next
-    }
-
-    func beginBatch(_ what: String) throws(JournalError) {
-        // While the log is copied, all of it should be, and then it should restart.
-        let isCopied = copyCount > 0 || isLogLong
-        if isCopied { readHold.end() } else { readHold.endIfOld() }
-        do throws(JournalError) {
-            try statements.begin.run(what)
-        } catch {
-            // Another program has written meanwhile, although it should not: what the hold reads is out of date.
-            guard readHold.isHeld else { throw error }
-            readHold.end()
-            try statements.begin.run(what)
-        }
-        if !isCopied { try readHold.begin(what) }
     }
 
     public func commit() throws(JournalError) {
-        guard let next = batch else { return }
-        let what = "could not write \(next.sequence - head.sequence) records"
-        try attempt { () throws(JournalError) in
-            // The second page of every transaction. Without it the log of a lone record is one frame, and a damaged
-            // frame before the last one could not be distinguished from an unfinished transaction.
-            try next.write(with: statements.writeHead, what)
-            options.observer?(.batchWritten)
-            try statements.commit.run(what)
-            try files.checkPlace(what)
-        }
-        batch = nil
-        head = next
-        if let batchMark = batchMark.take() {
-            mark = batchMark
-            hasReplicaTable = true
-        }
-        do throws(JournalError) {
-            try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
-        } catch {
-            throw fail(error)
-        }
-        hasChores = hasChores || copyCount > 0 || isLogLong || isLogTight
-        options.observer?(.batchSynced)
+        guard try file.commitBatch() else { return }
+        try file.acknowledge()
+        file.report(.batchSynced)
     }
 
-    /// The journal is no longer a copy of a log.
-    func released() { (mark, formerMark) = (nil, mark) }
-
-    /// Runs one transaction and handles its failure.
-    func write(_ what: String, _ body: () throws(JournalError) -> Void) throws(JournalError) {
-        precondition(batch == nil, "a batch is being written")
-        readHold.end()
-        try attempt { () throws(JournalError) in try connection.transaction(what, body) }
-    }
-
-    /// Runs a part of a transaction. If it fails, the whole transaction is rolled back.
-    func attempt(_ body: () throws(JournalError) -> Void) throws(JournalError) {
-        if let failure { throw failure }
-        do throws(JournalError) {
-            // Not within a batch, because SQLite copies no log during a transaction. A permanent reader prevents the
-            // restart, and the batch continues without it.
-            if needsFreshLog, batch == nil, ContinuousClock.now >= nextFreshLog {
-                // Otherwise a crash could leave the remains of the failed transaction after the next one, where they
-                // look like damage. The restart also frees the log's space.
-                nextFreshLog = .now + .seconds(1)
-                needsFreshLog = try !checkpoint(.truncating)
-                reservedLogByteCount = 0
-            }
-            if !isMarkedInUse { try markInUse() }
-            if needsRelaxing, batch == nil, ContinuousClock.now >= nextRelaxing { try relaxSync(waiting: .zero) }
-            try body()
-        } catch {
-            connection.rollBack()
-            readHold.end()
-            (batch, batchMark) = (nil, nil)
-            if case .full = error {
-                connection.cutLog()
-                reservedLogByteCount = 0
-            }
-            throw fail(error)
-        }
-    }
-
-    /// Records in the file that it is being written and with which durability, before the first write.
+    /// Inserts records, and moves the head past them.
     ///
-    /// This does not happen at opening, so that a start that fails for another reason, such as an address in use,
-    /// leaves the journal marked as cleanly stopped. The mark is always synced, because it must not be lost together
-    /// with the writes that it announces.
-    private func markInUse() throws(JournalError) {
-        let what = "could not begin to write \(folder.database)"
-        try connection.transaction(what) { () throws(JournalError) in
-            try head.write(with: statements.writeHead, what)
+    /// - Precondition: They follow the head without a gap.
+    private func insert(
+        _ part: [JournalRecord], _ transaction: inout JournalFile.Transaction
+    ) throws(JournalError) {
+        var rest = part[...]
+        while !rest.isEmpty {
+            let many = rest.prefix(RowBuffer.rowCount)
+            if many.count == RowBuffer.rowCount, RowBuffer.holds(many) {
+                try insert(many, with: appendMany, &transaction)
+            } else {
+                // One at a time: the last records of a part, and long ones.
+                for index in many.indices { try insert(many[index...index], with: append, &transaction) }
+            }
+            rest = rest.dropFirst(many.count)
         }
-        isMarkedClean = false
-        isMarkedInUse = true
-        if options.sync != .full { try relaxSync(waiting: options.busyTimeout) }
     }
 
-    /// Reduces the durability of later commits to the configured one.
-    ///
-    /// With `--sync off` not even a restarted log is synced, so the mark must be in the file itself before. A permanent
-    /// reader prevents that, and until it ends every commit is fully synced.
-    private func relaxSync(waiting timeout: Milliseconds) throws(JournalError) {
-        nextRelaxing = .now + .seconds(1)
-        needsRelaxing = true  // Stays set if the disk is full.
-        needsRelaxing = try !checkpoint(.truncating, waiting: timeout)
-        if !needsRelaxing { try connection.setSync(options.sync) }
-    }
-
-    func endReadHold() { readHold.end() }
-
-    /// ``SQLiteConnection/checkpoint(_:waiting:)``, with the notifications of the sync marker.
-    @discardableResult
-    func checkpoint(
-        _ checkpoint: SQLiteConnection.Checkpoint, waiting timeout: Milliseconds = .zero
-    ) throws(JournalError) -> Bool {
-        readHold.end()
-        // Two checkpoints at once would block each other; and after a failed sync nothing may be copied.
-        try copier?.finish()
-        return try connection.checkpoint(checkpoint, of: folder, waiting: timeout, syncMarker)
-    }
-
-    /// Records an error that stops the journal permanently.
-    func fail(_ error: JournalError) -> JournalError {
-        if case .full = error {
-            needsFreshLog = true
-            nextFreshLog = .now
-            nextRelaxing = .now
-        } else {
-            failure = failure ?? error
+    private func insert(
+        _ records: ArraySlice<JournalRecord>, with statement: SQLiteStatement,
+        _ transaction: inout JournalFile.Transaction
+    ) throws(JournalError) {
+        rowBuffer.clear()
+        guard records.count > 1 || RowBuffer.holds(records) else {
+            return try insertLong(records[records.startIndex], with: statement, &transaction)
         }
-        return error
+        for (row, record) in records.enumerated() {
+            let link = moved(&transaction.head, behind: record)
+            unsafe bind(
+                record, at: row, of: statement, link: link, checksum: transaction.head.checksum,
+                entity: rowBuffer.copy(record.entity.utf8.span), body: rowBuffer.copy(record.body.span))
+        }
+        try transaction.run(statement)
     }
 
-    /// The files stay open until the journal is released, so that the folder stays locked.
+    private func insertLong(
+        _ record: JournalRecord, with statement: SQLiteStatement, _ transaction: inout JournalFile.Transaction
+    ) throws(JournalError) {
+        let link = moved(&transaction.head, behind: record)
+        let entity = record.entity.utf8.span
+        let checksum = transaction.head.checksum
+        try unsafe entity.withUnsafeBytes { entity throws(JournalError) in
+            try unsafe record.body.span.withUnsafeBytes { body throws(JournalError) in
+                unsafe bind(record, at: 0, of: statement, link: link, checksum: checksum, entity: entity, body: body)
+                try transaction.run(statement)
+            }
+        }
+    }
+
+    /// Moves the head past a record. Returns the checksum of the record before it.
+    private func moved(_ head: inout Head, behind record: JournalRecord) -> UInt64 {
+        precondition(record.sequence == head.sequence + 1, "a gap before record \(record.sequence)")
+        let link = head.checksum
+        head.checksum = record.checksum(after: link)
+        head.sequence = record.sequence
+        return link
+    }
+
+    private func bind(
+        _ record: JournalRecord, at row: Int, of statement: SQLiteStatement, link: UInt64, checksum: UInt64,
+        entity: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer
+    ) {
+        let first = CInt(7 * row)
+        statement.bind(record.sequence, first + 1)
+        statement.bind(record.time.milliseconds, first + 2)
+        unsafe statement.bind(text: entity, first + 3)
+        statement.bind(record.previous, first + 4)
+        unsafe statement.bind(blob: body, first + 5)
+        statement.bind(link, first + 6)
+        statement.bind(checksum, first + 7)
+    }
+
+    // MARK: Reading
+
+    public func readRecords(after sequence: Int64, limit: Int) throws(JournalError) -> [JournalRecord] {
+        let statement = readAfter
+        statement.bind(sequence, 1)
+        statement.bind(Int64(limit), 2)
+        defer { statement.reset() }
+        var records: [JournalRecord] = []
+        records.reserveCapacity(min(limit, 65_536))
+        var expected = sequence + 1
+        while try statement.step() {
+            let row = try row(of: statement)
+            let record = row.record
+            guard record.sequence == expected || record.sequence - 1 <= file.head.prunedThrough else {
+                throw file.damage("record \(expected) is missing")
+            }
+            if let lastRead, lastRead.sequence == record.sequence - 1, lastRead.checksum != row.link {
+                throw file.damage("record \(record.sequence) does not follow the one before it")
+            }
+            lastRead = (record.sequence, row.checksum)
+            expected = record.sequence + 1
+            records.append(record)
+        }
+        guard records.isEmpty ? sequence < file.head.sequence : false else { return records }
+        guard file.head.sequence > file.head.prunedThrough else { return records }
+        throw file.damage("record \(max(sequence, file.head.prunedThrough) + 1) is missing")
+    }
+
+    public func record(at sequence: Int64) throws(JournalError) -> JournalRecord? {
+        let statement = readAt
+        statement.bind(sequence, 1)
+        defer { statement.reset() }
+        guard try statement.step() else {
+            guard sequence <= file.head.prunedThrough || sequence > file.head.sequence else {
+                throw file.damage("record \(sequence) is missing")
+            }
+            return nil
+        }
+        return try row(of: statement).record
+    }
+
+    public func link(at sequence: Int64) throws(JournalError) -> UInt64? {
+        if sequence == file.head.sequence { return file.head.checksum }
+        // The record itself may be pruned.
+        let statement = readAt
+        statement.bind(sequence + 1, 1)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return try row(of: statement).link
+    }
+
+    private func row(of statement: SQLiteStatement) throws(JournalError) -> RecordRow {
+        let row = RecordRow(statement)
+        let (sequence, head) = (row.record.sequence, file.head)
+        guard row.isWhole, sequence < head.sequence || (sequence == head.sequence && row.checksum == head.checksum)
+        else { throw file.damage("record \(sequence) does not fit its checksum") }
+        return row
+    }
+
+    // MARK: The copy of a replicated log
+
+    public var mark: [UInt8]? { file.mark }
+
+    public func write(mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        try file.addToBatch("could not write how far the log is here") { transaction throws(JournalError) in
+            transaction.head.epoch = epoch
+            try write(mark, &transaction)
+        }
+    }
+
+    private func write(_ mark: [UInt8], _ transaction: inout JournalFile.Transaction) throws(JournalError) {
+        if transaction.mark == nil { try JournalSchema.addReplica(to: connection, transaction.what) }
+        let statement = if let markStatement { markStatement } else { try connection.prepare(ReplicaTable.writing) }
+        markStatement = statement
+        try ReplicaTable.write(mark, with: statement, in: &transaction)
+    }
+
+    public func release() throws(JournalError) {
+        guard let mark else { return }
+        try file.write("could not end the copy of a log") { transaction throws(JournalError) in
+            try ReplicaTable.release(in: connection, &transaction)
+        }
+        formerMark = mark
+    }
+
+    public func beginBase(at sequence: Int64) throws(JournalError) {
+        precondition(sequence >= lastSequence, "a base that is older than what is here")
+        try snapshots.begin(at: sequence)
+    }
+
+    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        precondition(epoch == self.epoch || lastSequence == 0, "a history has one epoch")
+        try snapshots.finish("could not make a base the copy of the log") { draft, transaction throws(JournalError) in
+            transaction.head.epoch = epoch
+            (transaction.head.sequence, transaction.head.checksum) = (draft.sequence, link)
+            (transaction.head.prunedThrough, transaction.head.pruning) = (draft.sequence, draft.sequence)
+            try write(mark, &transaction)
+        }
+        pruner.snapshotFinished()
+        lastRead = nil
+        try file.acknowledge()
+    }
+
+    // MARK: Snapshots
+
+    public var snapshot: JournalSnapshot? { snapshots.newest }
+
+    public func readChunk(_ index: Int) throws(JournalError) -> [UInt8] { try snapshots.readChunk(index) }
+
+    public func beginSnapshot(at sequence: Int64) throws(JournalError) {
+        precondition(sequence <= lastSequence, "a snapshot of what is not yet durable")
+        precondition(sequence >= snapshot?.sequence ?? 0, "a snapshot older than the one there is")
+        try snapshots.begin(at: sequence)
+    }
+
+    public func appendToSnapshot(_ chunk: [UInt8]) throws(JournalError) {
+        try snapshots.append(chunk)
+    }
+
+    public func appendToSnapshot(_ blocks: [SnapshotBlock]) throws(JournalError) {
+        try snapshots.append(blocks)
+    }
+
+    public func finishSnapshot() throws(JournalError) {
+        try snapshots.finish("could not finish a snapshot")
+        pruner.snapshotFinished()
+    }
+
+    /// ``tidy()`` removes its chunks.
+    public func abandonSnapshot() throws(JournalError) {
+        snapshots.abandon()
+    }
+
+    // MARK: Pruning, and the end
+
+    public func prune(_ pruning: Pruning) throws(JournalError) {
+        try pruner.note(pruning)
+    }
+
+    public func tidy() throws(JournalError) -> Bool {
+        try file.stoppingOnFailure { () throws(JournalError) in
+            try file.tidyLog()
+            if try snapshots.tidy() { return true }
+            return try pruner.tidy(covered: snapshot?.sequence ?? 0)
+        }
+    }
+
     public func close() throws(JournalError) {
-        if let failure { throw failure }
-        do throws(JournalError) {
-            try end()
-        } catch {
-            guard case .full = error else { throw error }
-            // Everything acknowledged is in the log, where the next start finds it.
-        }
-    }
-
-    private func end() throws(JournalError) {
-        try abandonSnapshot()
-        // A journal that is marked as cleanly stopped is assumed to be complete.
-        try connection.setSync(.full)
-        needsRelaxing = false
-        let what = "could not close the journal"
-        var last = head
-        last.isClean = true
-        if !isMarkedClean {
-            isMarkedInUse = true
-            try write(what) { () throws(JournalError) in try last.write(with: statements.writeHead, what) }
-            head = last
-        }
-        failure = .unusable(what: "could not write", cause: "the journal is closed", advice: "open it again")
-        try checkpoint(.truncating, waiting: options.busyTimeout)
-        // The sync of the folder makes the file's time of change durable, which the sync marker has recorded.
-        try folder.sync()
-        try syncMarker.sync()
+        snapshots.abandon()
+        try file.close()
     }
 }

@@ -1,14 +1,13 @@
 import CFaultVFS
 import Glibc
 import Journal
+import JournalSQLite
 import Synchronization
 import TelltaleModel
 import Testing
 
 import struct TestSupport.SeededGenerator
 import func TestSupport.spinUntil
-
-@testable import JournalSQLite
 
 /// A disk that fails, or loses writes that were not synced.
 @Suite(.endsOneDay)

@@ -1,38 +1,40 @@
 internal import Glibc
 internal import Journal
 
-/// The result of opening a journal.
+/// A journal that has passed the checks of its opening.
 struct OpenedJournal {
-    var connection: SQLiteConnection
-    var statements: SQLiteJournal.Statements
-    var syncMarker: SyncMarker
-    var head: Head
-    var snapshot: JournalSnapshot?
-    var mark: [UInt8]?
-    var formerMark: [UInt8]?
-    var opening: JournalOpening
+    let folder: JournalFolder
+    let lock: FolderLock
+    let connection: SQLiteConnection
+    let syncMarker: SyncMarker
+    let head: Head
+    let snapshot: JournalSnapshot?
+    let mark: [UInt8]?
+    let formerMark: [UInt8]?
+    let opening: JournalOpening
     /// Whether the log could not restart because another connection reads it.
-    var needsFreshLog: Bool
-}
+    let needsFreshLog: Bool
 
-extension SQLiteJournal {
     /// Opens the existing journal or makes a new one. Nothing is changed until every check has passed.
-    static func open(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> OpenedJournal {
-        let isNew = try make(folder, options)
+    init(_ path: String, _ options: SQLiteJournal.Options) throws(JournalError) {
+        let folder = JournalFolder(path: path)
+        try folder.make()
+        lock = try FolderLock(folder)
+        let isNew = try Self.make(folder, options)
         let identity = FileIdentity(of: folder.database)
-        try checkBeginning(of: folder)
+        try Self.checkBeginning(of: folder)
         let log = try WriteAheadLog(reading: folder.log)
-        try checkLog(log, of: folder, fileSystem: options.fileSystem)
+        try Self.checkLog(log, of: folder, fileSystem: options.fileSystem)
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
-        try configure(connection, options)
-        let found = try checkContents(of: connection, folder, log: log)
-        let reason = isNew ? nil : reasonForNewEpoch(found.head, folder, identity)
+        try Self.configure(connection, options)
+        let found = try Self.checkContents(of: connection, folder, log: log)
+        let reason = isNew ? nil : Self.reasonForNewEpoch(found.head, folder, identity)
         // If the file was put in the place of another one, the log may belong to that one, and SQLite has merged the
         // two.
         // The log of the cluster says whether it is the same history, whoever has put the file here.
         let isMoved = !isNew && found.head.sync == .follower && reason == nil && found.head.origin != identity.origin
-        let isSuspect = !isNew && log.validFrameCount > 0 && !isUnchanged(found.head, folder, identity)
-        if isSuspect || fileByteCount(folder) <= options.checkedByteCount {
+        let isSuspect = !isNew && log.validFrameCount > 0 && !Self.isUnchanged(found.head, folder, identity)
+        if isSuspect || Self.fileByteCount(folder) <= options.checkedByteCount {
             try JournalCheck(connection, folder, found.head).run { _, _ in }
         }
 
@@ -40,7 +42,6 @@ extension SQLiteJournal {
         opening.droppedByteCount = log.droppedByteCount
         opening.epochReplaced = reason
         var head = found.head
-        let statements = try Statements(connection)
         let syncMarker = try SyncMarker(folder, isSynced: options.sync == .full && options.fileSystem == nil)
         var needsFreshLog = false
         if isNew || isMoved || reason != nil || JournalFolder.size(of: folder.log) ?? 0 > 0 {
@@ -51,7 +52,7 @@ extension SQLiteJournal {
                 head.isClean = true
                 let what = "could not begin to write \(folder.database)"
                 try connection.transaction(what) { () throws(JournalError) in
-                    try head.write(with: statements.writeHead, what)
+                    try head.write(with: connection.prepare(Head.writing), what)
                 }
             }
             // The restart of the log removes the unfinished transaction that a crash may have left.
@@ -71,13 +72,13 @@ extension SQLiteJournal {
                     advice: "stop that one, then start again")
             }
         }
-        try restrict(folder, syncMarker)
+        try Self.restrict(folder, syncMarker)
         try syncMarker.write(epoch: head.epoch, sequence: head.sequence)
-        return OpenedJournal(
-            connection: connection, statements: statements, syncMarker: syncMarker, head: head,
-            snapshot: found.snapshot, mark: try readMark(of: connection, folder, found.head),
-            formerMark: try readFormerMark(of: connection, folder),
-            opening: opening, needsFreshLog: needsFreshLog)
+        mark = try ReplicaTable.mark(in: connection, folder, found.head)
+        formerMark = try ReplicaTable.formerMark(in: connection, folder)
+        snapshot = found.snapshot
+        (self.folder, self.connection, self.syncMarker) = (folder, connection, syncMarker)
+        (self.head, self.opening, self.needsFreshLog) = (head, opening, needsFreshLog)
     }
 
     /// Restricts the files that an earlier release made to their owner.
@@ -114,7 +115,7 @@ extension SQLiteJournal {
     }
 
     /// Makes a new file if there is none. It gets its name when it is complete.
-    private static func make(_ folder: JournalFolder, _ options: Options) throws(JournalError) -> Bool {
+    private static func make(_ folder: JournalFolder, _ options: SQLiteJournal.Options) throws(JournalError) -> Bool {
         guard try !JournalFolder.exists(folder.database) else { return false }
         if let leftover = try folder.leftover("could not start from \(shellQuoted(folder.path))") { throw leftover }
         let acknowledged = SyncMarker.read(folder, epoch: nil)
@@ -191,7 +192,7 @@ extension SQLiteJournal {
             advice: "run: rm \(shellQuoted(folder.log)) \(shellQuoted(folder.sharedMemory)), then try again")
     }
 
-    static func configure(_ connection: SQLiteConnection, _ options: Options) throws(JournalError) {
+    static func configure(_ connection: SQLiteConnection, _ options: SQLiteJournal.Options) throws(JournalError) {
         let what = "could not open \(connection.path)"
         // Without spilling, a transaction writes each page to the log once, at its commit.
         for pragma in [
@@ -211,9 +212,7 @@ extension SQLiteJournal {
         let schema = try connection.prepare("SELECT sql FROM sqlite_schema ORDER BY rowid")
         var tables: [String] = []
         while try schema.step() { tables.append(schema.text(0)) }
-        guard JournalSchema.isWhole(tables) else {
-            throw .corrupt(place: "\(folder.database): the tables are not ours", advice: folder.repairAdvice)
-        }
+        guard JournalSchema.isWhole(tables) else { throw folder.damage("the tables are not ours") }
         let head = try Head(reading: connection, folder: folder)
         // For a backup or a repaired journal, the acknowledgements recorded at this place do not apply.
         if head.sync == .full, !head.isCopy {
@@ -235,12 +234,10 @@ extension SQLiteJournal {
                     advice: folder.repairAdvice)
             }
         }
-        let snapshot = try readSnapshot(of: connection, folder, head)
+        let snapshot = try SnapshotStore.readNewest(of: connection, folder, head)
         let last = try connection.integer("SELECT max(sequence) FROM record") ?? 0
         guard last == head.sequence || (last < head.sequence && head.sequence <= head.prunedThrough) else {
-            throw .corrupt(
-                place: "\(folder.database): the last record is \(last), not \(head.sequence)",
-                advice: folder.repairAdvice)
+            throw folder.damage("the last record is \(last), not \(head.sequence)")
         }
         return (head, snapshot)
     }
