@@ -88,11 +88,6 @@ struct BenchTests {
             #expect(status == 0)
             #expect(report["all_current"] == true)
         }
-        let (status, report) = try await bench(
-            ["resume", "--keys", "200", "--changed", "20", "--subscribers", "2", "--rounds", "1"])
-        #expect(status == 0)
-        #expect(report["all_current"] == true)
-        #expect(report["resume"]?["server_cpu_ms"]?["median"] != .null)
     }
 
     @Test(

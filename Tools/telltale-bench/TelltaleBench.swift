@@ -7,12 +7,9 @@ struct TelltaleBench: ParsableCommand {
         commandName: "telltale-bench", abstract: "Measures Telltale, alone and beside others.",
         version: Release.version,
         subcommands: [
-            AccountsCommand.self, ActivityCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self,
-            HostileCommand.self,
-            HubCommand.self, IdleCommand.self,
-            IngestCommand.self, JournalBench.self, LogCommand.self, PeersCommand.self, ProjectionCommand.self,
-            RecoveryCommand.self,
-            RelayCommand.self, ResumeCommand.self, StatechartCommand.self, StatechartTracesCommand.self,
-            StormCommand.self, WidgetsCommand.self,
+            AccountsCommand.self, ControlCommand.self, CrowdCommand.self, FanOutCommand.self, HostileCommand.self,
+            HubCommand.self, IdleCommand.self, IngestCommand.self, LogCommand.self, PeersCommand.self,
+            ProjectionCommand.self, RecoveryCommand.self, RelayCommand.self, StatechartCommand.self,
+            StatechartTracesCommand.self, StormCommand.self, WidgetsCommand.self,
         ])
 }

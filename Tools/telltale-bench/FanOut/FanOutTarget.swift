@@ -23,16 +23,22 @@ extension FanOutTarget {
 
     /// The load, with its publisher connected, the keys made and all subscribers ready.
     func makeLoad(_ shape: FanOutLoad.Shape) throws -> FanOutLoad {
-        let load = try FanOutLoad(port: port, tlsPort: tlsPort, shape)
         do {
-            try load.connectPublisher(opening: publisherOpening, readiness: publisherReadiness, message: message)
-            if hasState { try load.post(shape.keys) }
-            load.prepareSubscribers(readiness: readiness, times: answersEachKey ? shape.each : 1) {
-                opening(shape.keys(of: $0))
-            }
+            let load = try prepareLoad(shape)
             try load.connect()
+            return load
         } catch let failure as FanOutLoad.Failure {
             throw ServerProcess.StartFailure(description: "\(name): \(failure)")
+        }
+    }
+
+    /// The same, with the subscribers still to be connected.
+    func prepareLoad(_ shape: FanOutLoad.Shape) throws -> FanOutLoad {
+        let load = try FanOutLoad(port: port, tlsPort: tlsPort, shape)
+        try load.connectPublisher(opening: publisherOpening, readiness: publisherReadiness, message: message)
+        if hasState { try load.post(shape.keys) }
+        load.prepareSubscribers(readiness: readiness, times: answersEachKey ? shape.each : 1) {
+            opening(shape.keys(of: $0))
         }
         return load
     }

@@ -81,20 +81,12 @@ struct HubLoad: ~Copyable {
             line.removeAll(keepingCapacity: true)
             event.append(number, connection: 0, to: &line)
         } else {
-            write(number % keys, digits: FanOutMessage.key.utf8.count, at: message.keyPosition)
-            write(number, digits: FanOutMessage.number.utf8.count - 1, at: message.numberPosition)
+            line.write(number % keys, digits: FanOutMessage.key.utf8.count, at: message.keyPosition)
+            line.write(number, digits: FanOutMessage.number.utf8.count - 1, at: message.numberPosition)
         }
         number += 1
         let line = line
         _ = server.received(line.span, from: publisher, at: now)
-    }
-
-    private mutating func write(_ number: Int, digits: Int, at position: Int) {
-        var rest = number
-        for index in stride(from: position + digits - 1, through: position, by: -1) {
-            line[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
     }
 
     /// The daemon's turn, but for the journal and the sockets.

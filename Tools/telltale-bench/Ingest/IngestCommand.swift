@@ -164,9 +164,5 @@ struct IngestCommand: ParsableCommand {
         String(format: "%.1f", Double(microseconds) / 1_000)
     }
 
-    private func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        let middle = sorted.count / 2
-        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-    }
+    private func median(_ values: [Double]) -> Double { Sample(values: values).median }
 }

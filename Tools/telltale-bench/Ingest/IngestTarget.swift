@@ -67,16 +67,19 @@ struct IngestEvent {
     func append(_ number: Int, connection: Int, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes += template
-        write((connection * 7_919 + number) % keyCount, digits: Self.keyDigits, at: start + keyPosition, in: &bytes)
-        write(connection, digits: Self.sourceDigits, at: start + sourcePosition, in: &bytes)
-        write(number, digits: Self.eidDigits, at: start + eidPosition, in: &bytes)
-        write(number, digits: Self.eidDigits, at: start + contentPosition, in: &bytes)
+        bytes.write((connection * 7_919 + number) % keyCount, digits: Self.keyDigits, at: start + keyPosition)
+        bytes.write(connection, digits: Self.sourceDigits, at: start + sourcePosition)
+        bytes.write(number, digits: Self.eidDigits, at: start + eidPosition)
+        bytes.write(number, digits: Self.eidDigits, at: start + contentPosition)
     }
+}
 
-    private func write(_ number: Int, digits: Int, at position: Int, in bytes: inout [UInt8]) {
+extension [UInt8] {
+    /// Writes the last `digits` decimal digits of a number over those at `position`.
+    mutating func write(_ number: Int, digits: Int, at position: Int) {
         var rest = number
         for index in stride(from: position + digits - 1, through: position, by: -1) {
-            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
     }

@@ -29,13 +29,7 @@ struct IdleMemory {
     /// - Parameter target: Fresh, so that nothing was freed that connections could have.
     static func measure(_ target: any FanOutTarget, connections: Int, settling: Double) throws -> Row {
         let shape = FanOutLoad.Shape(subscribers: connections, keys: shapeKeys(connections), each: 10)
-        let load = try FanOutLoad(port: target.port, tlsPort: target.tlsPort, shape)
-        try load.connectPublisher(
-            opening: target.publisherOpening, readiness: target.publisherReadiness, message: target.message)
-        if target.hasState { try load.post(shape.keys) }
-        load.prepareSubscribers(
-            readiness: target.readiness, times: target.answersEachKey ? shape.each : 1
-        ) { target.opening(shape.keys(of: $0)) }
+        let load = try target.prepareLoad(shape)
         // Garbage of the start is not counted for a connection.
         try load.run(seconds: 1)
         let before = target.process.residentByteCount
