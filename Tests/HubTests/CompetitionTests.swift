@@ -28,8 +28,8 @@ struct CompetitionTests {
         var competition = Competition(limit: 2)
         func activity(_ number: Int, score: Double) -> Contender {
             var contender = Contender()
-            contender.rank = Contender.Rank(tier: .live, score: score, startedAt: .distantPast)
-            (contender.key, contender.kind) = ("k/\(number)", 1)
+            contender.standing.rank = Contender.Rank(tier: .live, score: score, startedAt: .distantPast)
+            (contender.key, contender.standing.kind) = ("k/\(number)", 1)
             return contender
         }
         for number in 0..<1_000 {
@@ -55,7 +55,7 @@ struct CompetitionTests {
             for step in 0..<24 {
                 let entity = EntityIndex(Int32(random.below(16)))
                 var contender = CompetitionHistory.contender(key: "k/\(entity.rawValue)", &random)
-                if contender.rank.tier != .absent { contender.kind = entity.rawValue % 2 }
+                if contender.standing.rank.tier != .absent { contender.standing.kind = entity.rawValue % 2 }
                 _ = competition.update(entity, to: contender, within: 3)
                 // Up to the cursor, everything may change.
                 if step >= 12 { changed.insert(entity) }
@@ -151,14 +151,14 @@ struct CompetitionHistory {
     static func contender(key: String, _ random: inout SeededGenerator) -> Contender {
         var contender = Contender()
         let tier = [Contender.Tier.live, .live, .live, .ended, .unseen, .absent][Int(random.below(6))]
-        contender.rank = Contender.Rank(
+        contender.standing.rank = Contender.Rank(
             tier: tier, score: Double(random.below(3)), startedAt: Timestamp(milliseconds: Int64(random.below(3))))
         contender.key = key
-        contender.kind = Int32(random.below(2))
-        contender.app = contender.kind
+        contender.standing.kind = Int32(random.below(2))
+        contender.standing.version = Int(contender.kind)
         contender.accounts = [[], [], ["a"], ["a", "b"]][Int(random.below(4))]
-        if random.chance(30) { contender.lastAlertAt = Timestamp(milliseconds: Int64(1 + random.below(4))) }
-        contender.isAlerting = contender.lastAlertAt != .distantPast && random.chance(50)
+        if random.chance(30) { contender.standing.lastAlertAt = Timestamp(milliseconds: Int64(1 + random.below(4))) }
+        contender.standing.isAlerting = contender.standing.lastAlertAt != .distantPast && random.chance(50)
         return contender
     }
 
@@ -173,19 +173,22 @@ struct CompetitionHistory {
             return take(former, at: raw)
         }
         var next = Self.contender(key: bug == .tieByIndex ? "k/\(10 + raw)" : keys[Int(raw)], &random)
-        if let former = contenders[raw], random.chance(70) { (next.kind, next.app) = (former.kind, former.app) }
-        if next.rank.tier == .absent { dismissals = dismissals.filter { !$0.hasSuffix(" \(raw)") } }
+        if let former = contenders[raw], random.chance(70) {
+            (next.standing.kind, next.standing.version) = (former.kind, former.standing.version)
+        }
+        if next.standing.rank.tier == .absent { dismissals = dismissals.filter { !$0.hasSuffix(" \(raw)") } }
         take(next, at: raw)
     }
 
     private mutating func take(_ contender: Contender, at raw: Int32) {
         let entity = EntityIndex(raw)
         var reach = competition.update(entity, to: contender, within: competitors.depth(limit: Self.limit))
-        contenders[raw] = contender.rank.tier == .absent ? nil : contender
+        let isGone = contender.standing.rank.tier == .absent
+        let kinds = Set([contenders[raw]?.kind, isGone ? nil : contender.kind].compactMap(\.self))
+        contenders[raw] = isGone ? nil : contender
         if bug == .thresholdOffByOne, reach.position == Self.limit - 1 { reach.position = nil }
         var concerned: [SubscriptionIndex] = []
-        // Of one that is gone, its kind is that of before.
-        for kind in 0..<2 as Range<Int32> {
+        for kind in kinds.sorted() {
             competitors.appendFollowers(of: entity, kind, within: reach, limit: Self.limit, to: &concerned)
         }
         for position in views.indices where concerned.contains(views[position].index) { look(position) }
@@ -215,11 +218,12 @@ struct CompetitionHistory {
     }
 
     private static func visible(_ contender: Contender, index: Int32) -> VisibleActivity {
-        VisibleActivity(
-            index: index, app: contender.app, lifecycle: contender.rank.tier == .live ? .active : .ended,
-            score: contender.rank.score, startedAt: contender.rank.startedAt,
-            lastAlertAt: contender.lastAlertAt == .distantPast ? nil : contender.lastAlertAt,
-            isAlerting: contender.isAlerting)
+        let (standing, rank) = (contender.standing, contender.standing.rank)
+        return VisibleActivity(
+            index: index, app: Int32(standing.version), lifecycle: rank.tier == .live ? .active : .ended,
+            score: rank.score, startedAt: rank.startedAt,
+            lastAlertAt: standing.lastAlertAt == .distantPast ? nil : standing.lastAlertAt,
+            isAlerting: standing.isAlerting)
     }
 
     // MARK: The model
@@ -230,7 +234,7 @@ struct CompetitionHistory {
             var order: [Int32] = []
             for kind in 0..<2 as Range<Int32> where view.kind == nil || view.kind == kind {
                 let visible = contenders.keys.filter { raw in
-                    guard let contender = contenders[raw], contender.kind == kind, contender.rank.tier <= .ended,
+                    guard let contender = contenders[raw], contender.kind == kind, contender.standing.isSeen,
                         contender.accounts.isEmpty || contender.accounts.contains(view.account)
                     else { return false }
                     return !dismissals.contains("\(view.account) \(raw)")
@@ -246,7 +250,9 @@ struct CompetitionHistory {
     }
 
     private func comesFirst(_ left: Int32, _ right: Int32) -> Bool {
-        guard let one = contenders[left]?.rank, let other = contenders[right]?.rank else { return left < right }
+        guard let one = contenders[left]?.standing.rank, let other = contenders[right]?.standing.rank else {
+            return left < right
+        }
         let (own, others) = (
             (one.tier.rawValue, -one.score, one.startedAt), (other.tier.rawValue, -other.score, other.startedAt)
         )

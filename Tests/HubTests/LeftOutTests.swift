@@ -185,6 +185,46 @@ struct LeftOutTests {
         #expect(phone["errand/1"]?["island"]?["presentation"] == "compact", "\(phone["errand/1"] ?? .null)")
     }
 
+    @Test func `an activity that ends and starts anew for somebody else within one batch changes hands`() throws {
+        let house = try house(limit: 2)
+        let shop = house.connect()
+        let alice = try Screen("watch", account: "alice", in: house).connect()
+        let bob = try Screen("watch", account: "bob", in: house).connect()
+        try house.event("errand/1", "type=start for=alice", from: shop)
+        house.post("EVT errand/1 type=end {\"dismissal-date\":1}", from: shop)
+        house.post("EVT errand/1 type=start for=bob", from: shop)
+        house.turn()
+        try alice.look()
+        try bob.look()
+        #expect(alice.rows.keys.sorted() == [] && bob.rows.keys.sorted() == ["errand/1"])
+    }
+
+    @Test func `after each event an activity is recorded as it stands, whatever the event changed`() throws {
+        let house = try house(limit: 2)
+        let shop = begin(1, in: house)
+        let entity = try #require(Key("errand/0").flatMap { house.hub.store.index(of: $0) })
+        let alert = "{\"alert\":{\"title\":\"t\",\"body\":\"b\"}}"
+        let events = [
+            "type=update {\"content-state\":{\"a\":1}}", "type=update {\"relevance-score\":2}",
+            "type=update {\"stale-date\":1800000000}", "type=update \(alert)", "type=update \(alert)",
+            "type=update {}", "type=end {\"dismissal-date\":1900000000}",
+            "type=start {\"relevance-score\":3}", "type=update {\"relevance-score\":3}", "type=end {}",
+        ]
+        for event in events {
+            for pause in [0, 1_000, 60_000] as [Int64] {
+                if pause == 0 { try house.event("errand/0", event, from: shop) }
+                house.time = house.time + Milliseconds(pause)
+                house.turn()
+                let place = house.hub.store[entity]
+                guard let activity = house.hub.store.activity(at: entity) else { continue }
+                let standing = activity.standing(kind: place.kindName, version: place.kind, hidesStaleFromStart: true)
+                var competition = house.hub.store.competition
+                let reach = competition.confirm(entity, standing, of: activity, within: 1)
+                #expect(reach != nil || standing.rank.tier == .absent, "\(event) \(pause)")
+            }
+        }
+    }
+
     @Test func `places are kept for what a device says of its situation, and not for each text`() throws {
         let house = try house(limit: 2)
         let shop = begin(3, in: house)

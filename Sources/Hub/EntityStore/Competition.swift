@@ -23,19 +23,26 @@ struct Contender: Equatable, Sendable {
         var startedAt = Timestamp.distantPast
     }
 
-    var rank = Rank()
+    /// What a change of an activity can change, except its accounts.
+    struct Standing: Equatable, Sendable {
+        var rank = Rank()
+        var kind: Int32 = -1
+        /// The version of the kind, which decides the app and the families.
+        var version = -1
+        /// `distantPast` = never.
+        var lastAlertAt = Timestamp.distantPast
+        var isAlerting = false
+
+        /// A view may show it.
+        var isSeen: Bool { rank.tier <= .ended }
+    }
+
+    var standing = Standing()
     var key = ""
     /// Its accounts; empty = everybody.
     var accounts: [String] = []
-    var kind: Int32 = -1
-    var app: Int32 = -1
-    /// `distantPast` = never.
-    var lastAlertAt = Timestamp.distantPast
-    var isAlerting = false
-    var hasSmallFamily = false
 
-    /// A view may show it.
-    var isSeen: Bool { rank.tier <= .ended }
+    var kind: Int32 { standing.kind }
 
     /// `nil` if they tie.
     static func precedes(_ left: Rank, _ right: Rank) -> Bool? {
@@ -44,14 +51,10 @@ struct Contender: Equatable, Sendable {
         if left.startedAt != right.startedAt { return left.startedAt < right.startedAt }
         return nil
     }
-
-    static func precedes(key left: String, _ right: String) -> Bool {
-        left.utf8.lexicographicallyPrecedes(right.utf8)
-    }
 }
 
 extension ActivityBox {
-    func contender(key: String, kind: Int32, app: Int32, hidesStaleFromStart: Bool) -> Contender {
+    func standing(kind: Int32, version: Int, hidesStaleFromStart: Bool) -> Contender.Standing {
         let isHidden = value.isWithheld && hidesStaleFromStart
         let tier: Contender.Tier =
             switch value.lifecycle {
@@ -60,15 +63,16 @@ extension ActivityBox {
             case .ended: isHidden ? .unseen : .ended
             case .dismissed: .absent
             }
-        var contender = Contender()
-        contender.rank = Contender.Rank(tier: tier, score: value.score ?? 0, startedAt: value.startedAt)
-        (contender.key, contender.kind, contender.app) = (key, kind, app)
-        contender.accounts = value.accounts
-        if contender.accounts.count > 1 { contender.accounts = Set(contender.accounts).sorted() }
-        contender.lastAlertAt = value.lastAlertAt ?? .distantPast
-        contender.isAlerting = value.isAlerting
-        contender.hasSmallFamily = value.kind.hasSmallFamily
-        return contender
+        return Contender.Standing(
+            rank: Contender.Rank(tier: tier, score: value.score ?? 0, startedAt: value.startedAt), kind: kind,
+            version: version, lastAlertAt: value.lastAlertAt ?? .distantPast, isAlerting: value.isAlerting)
+    }
+
+    /// Whether an event that led here from `former` kept all that ``standing(kind:version:hidesStaleFromStart:)`` depends on.
+    func keepsStanding(of former: ActivityBox) -> Bool {
+        value.lifecycle == former.value.lifecycle && value.score == former.value.score
+            && value.startedAt == former.value.startedAt && value.lastAlertAt == former.value.lastAlertAt
+            && value.isAlerting == former.value.isAlerting && value.isWithheld == former.value.isWithheld
     }
 }
 
@@ -127,25 +131,55 @@ struct Competition: Sendable {
 
     // MARK: Changes
 
+    /// Records a change of an activity if it keeps its standing and its accounts. This is the common case, so nothing is copied.
+    ///
+    /// - Parameter depth: As for ``update(_:to:within:)``.
+    /// - Returns: `nil` if the standing or the accounts differ; nothing is recorded then.
+    mutating func confirm(
+        _ entity: EntityIndex, _ standing: Contender.Standing, of activity: ActivityBox, within depth: Int
+    ) -> Reach? {
+        let index = Int(entity.rawValue)
+        guard index < contenders.count, contenders[index].standing == standing else { return nil }
+        // An index is given to another key only after its activity was absent.
+        guard standing.rank.tier != .absent else { return nil }
+        let isEverybodys = activity.isForEverybody && contenders[index].accounts.isEmpty
+        guard isEverybodys || contenders[index].accounts == activity.accounts else { return nil }
+        return noteUnmoved(entity, within: depth)
+    }
+
+    /// Records a change of an activity that keeps its standing and its accounts.
+    ///
+    /// - Parameter depth: As for ``update(_:to:within:)``.
+    mutating func noteUnmoved(_ entity: EntityIndex, within depth: Int) -> Reach {
+        let index = Int(entity.rawValue)
+        guard depth > 0, index < contenders.count else {
+            version += 1
+            return Reach()
+        }
+        let contender = contenders[index]
+        let position = position(of: entity, contender, within: depth)
+        if position != nil || !contender.accounts.isEmpty { version += 1 }
+        return Reach(position: position, accounts: contender.accounts)
+    }
+
     /// Records the current rank of an activity.
     ///
     /// - Parameter depth: The deepest position among everybody's of a kind that affects a view; 0 = there is no view.
     mutating func update(_ entity: EntityIndex, to contender: Contender, within depth: Int) -> Reach {
         let index = Int(entity.rawValue)
         while contenders.count <= index { contenders.append(Contender()) }
+        guard contenders[index] != contender else { return noteUnmoved(entity, within: depth) }
         let former = contenders[index]
-        var reach = Reach(position: position(of: entity, former, within: depth), accounts: former.accounts)
-        if former != contender {
-            reach.isReordered = true
-            if former.isSeen { remove(entity, former) }
-            // Nothing is kept of an activity that is gone.
-            contenders[index] = contender.rank.tier == .absent ? Contender() : contender
-            if contender.isSeen { insert(entity, contender) }
-            if let position = position(of: entity, contender, within: depth) {
-                reach.position = min(reach.position ?? position, position)
-            }
-            for account in contender.accounts where !reach.accounts.contains(account) { reach.accounts.append(account) }
+        var reach = Reach(
+            position: position(of: entity, former, within: depth), accounts: former.accounts, isReordered: true)
+        if former.standing.isSeen { remove(entity, former) }
+        // Nothing is kept of an activity that is gone.
+        contenders[index] = contender.standing.rank.tier == .absent ? Contender() : contender
+        if contender.standing.isSeen { insert(entity, contender) }
+        if let position = position(of: entity, contender, within: depth) {
+            reach.position = min(reach.position ?? position, position)
         }
+        for account in contender.accounts where !reach.accounts.contains(account) { reach.accounts.append(account) }
         if depth == 0 || reach.position != nil || !reach.accounts.isEmpty { version += 1 }
         return reach
     }
@@ -153,48 +187,50 @@ struct Competition: Sendable {
     /// Removes an index that no longer holds an activity.
     mutating func forget(_ entity: EntityIndex) {
         let index = Int(entity.rawValue)
-        guard contenders.indices.contains(index), contenders[index].rank.tier != .absent else { return }
+        guard contenders.indices.contains(index), contenders[index].standing.rank.tier != .absent else { return }
         _ = update(entity, to: Contender(), within: 0)
     }
 
     /// - Returns: The position after all others, if no view shows it.
     private func position(of entity: EntityIndex, _ contender: Contender, within depth: Int) -> Int? {
         guard depth > 0, contender.kind >= 0, contender.accounts.isEmpty else { return nil }
-        guard contender.isSeen else {
+        guard contender.standing.isSeen else {
             let count = shared[contender.kind]?.count ?? 0
             return count < depth ? count : nil
         }
-        return shared[contender.kind]?.position(of: entity.rawValue, within: depth, by: order)
+        return shared[contender.kind]?.position(of: entity.rawValue, within: depth, by: precedes)
     }
 
-    private var order: (Int32, Int32) -> Bool {
-        { [contenders] left, right in
-            let (left, right) = (Int(left), Int(right))
-            return Contender.precedes(contenders[left].rank, contenders[right].rank)
-                ?? Contender.precedes(key: contenders[left].key, contenders[right].key)
-        }
+    private func precedes(_ left: Int32, _ right: Int32) -> Bool { Self.precedes(left, right, in: contenders) }
+
+    private static func precedes(_ left: Int32, _ right: Int32, in contenders: [Contender]) -> Bool {
+        let (left, right) = (Int(left), Int(right))
+        return Contender.precedes(contenders[left].standing.rank, contenders[right].standing.rank)
+            ?? contenders[left].key.precedesInBytes(contenders[right].key)
     }
 
     private mutating func insert(_ entity: EntityIndex, _ contender: Contender) {
-        let order = order
+        let contenders = contenders
+        func precedes(_ left: Int32, _ right: Int32) -> Bool { Self.precedes(left, right, in: contenders) }
         if contender.accounts.isEmpty {
             sharedCount += 1
-            shared[contender.kind, default: Line()].insert(entity.rawValue, by: order)
+            shared[contender.kind, default: Line()].insert(entity.rawValue, by: precedes)
         }
         for account in contender.accounts {
-            personal[account, default: [:]][contender.kind, default: Line()].insert(entity.rawValue, by: order)
+            personal[account, default: [:]][contender.kind, default: Line()].insert(entity.rawValue, by: precedes)
         }
     }
 
     private mutating func remove(_ entity: EntityIndex, _ contender: Contender) {
-        let order = order
+        let contenders = contenders
+        func precedes(_ left: Int32, _ right: Int32) -> Bool { Self.precedes(left, right, in: contenders) }
         if contender.accounts.isEmpty {
             sharedCount -= 1
-            shared[contender.kind]?.remove(entity.rawValue, by: order)
+            shared[contender.kind]?.remove(entity.rawValue, by: precedes)
             if shared[contender.kind]?.isEmpty == true { shared[contender.kind] = nil }
         }
         for account in contender.accounts {
-            personal[account]?[contender.kind]?.remove(entity.rawValue, by: order)
+            personal[account]?[contender.kind]?.remove(entity.rawValue, by: precedes)
             if personal[account]?[contender.kind]?.isEmpty == true { personal[account]?[contender.kind] = nil }
             if personal[account]?.isEmpty == true { personal[account] = nil }
         }
@@ -215,18 +251,17 @@ struct Competition: Sendable {
         let own = account.flatMap { personal[$0] } ?? [:]
         let kinds = kind.map { [$0] } ?? Array(Set(shared.keys).union(own.keys))
         var lineup = Lineup(depth: limit)
-        let order = order
         for kind in kinds {
             let limit = limit + more[kind, default: 0]
             let (shared, sharedSkips) = first(limit, of: shared[kind], isVisible)
             let (own, ownSkips) = first(limit, of: own[kind], isVisible)
             var both = shared + own
-            if !own.isEmpty, !shared.isEmpty { both.sort(by: order) }
+            if !own.isEmpty, !shared.isEmpty { both.sort(by: precedes) }
             lineup.entities += both.prefix(limit).map { EntityIndex($0) }
             lineup.depth = max(lineup.depth, limit + sharedSkips)
             lineup.lookedAtCount += min(both.count, limit) + sharedSkips + ownSkips
         }
-        if kinds.count > 1 { lineup.entities.sort { order($0.rawValue, $1.rawValue) } }
+        if kinds.count > 1 { lineup.entities.sort { precedes($0.rawValue, $1.rawValue) } }
         return lineup
     }
 

@@ -223,7 +223,10 @@ extension EntityStore {
         }
         recordUndo(of: entity)
         if !activity.isForEverybody { countActivity(at: entity, by: -1) }
-        return replaceActivity(at: entity, by: ActivityBox(consume activity), outcome, sequence: sequence)
+        let box = ActivityBox(consume activity)
+        var result = replaceActivity(at: entity, by: box, outcome, sequence: sequence)
+        if box.keepsStanding(of: current) { result.change?.isReordered = false }
+        return result
     }
 
     private mutating func fireDeadline(

@@ -271,20 +271,24 @@ struct EntityStore: ~Copyable {
 
     /// Records a durable change of `entity`: a resume finds it by this, and an activity is ranked again.
     ///
-    /// - Parameter depth: The deepest position of an activity that affects a view.
+    /// - Parameters:
+    ///   - isReordered: `false` if the change kept what ranks the activity (``ActivityBox/keepsStanding(of:)``).
+    ///   - depth: The deepest position of an activity that affects a view.
     /// - Returns: The views that the change of an activity may affect; `nil` for everything else.
     @discardableResult
-    mutating func touch(_ entity: EntityIndex, within depth: Int = 0) -> Competition.Reach? {
+    mutating func touch(_ entity: EntityIndex, isReordered: Bool = true, within depth: Int = 0) -> Competition.Reach? {
         changeOrder.touch(entity)
-        guard case .activity(let activity) = entities[entity].state, let key = entities[entity].key else {
+        guard isReordered else { return competition.noteUnmoved(entity, within: depth) }
+        guard let (activity, kind, version) = entities.activity(at: entity) else {
             // It may have been an activity that was dismissed and forgotten in one batch.
             competition.forget(entity)
             return nil
         }
-        let contender = activity.contender(
-            key: key.text, kind: entities[entity].kindName, app: kinds.appNumbers[entities[entity].kind],
-            hidesStaleFromStart: hidesStaleFromStart)
-        return competition.update(entity, to: contender, within: depth)
+        let standing = activity.standing(kind: kind, version: version, hidesStaleFromStart: hidesStaleFromStart)
+        return competition.confirm(entity, standing, of: activity, within: depth)
+            ?? competition.update(
+                entity, to: Contender(standing: standing, key: activity.value.key.text, accounts: activity.accounts),
+                within: depth)
     }
 
     // MARK: Deadlines

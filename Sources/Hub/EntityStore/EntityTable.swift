@@ -94,6 +94,14 @@ struct EntityTable: Sendable {
         return pages[position / Self.pageLength][position % Self.pageLength].isWidget
     }
 
+    /// The activity at an index, the number of its kind's name, and the version of its kind. Called for each event, like
+    /// ``isWidget(_:)``.
+    func activity(at index: EntityIndex) -> (activity: ActivityBox, kind: Int32, version: Int)? {
+        let (page, place) = (Int(index.rawValue) / Self.pageLength, Int(index.rawValue) % Self.pageLength)
+        guard case .activity(let activity) = pages[page][place].state else { return nil }
+        return (activity, pages[page][place].kindName, pages[page][place].kind)
+    }
+
     /// Changes several properties with one exclusivity check.
     ///
     /// - Precondition: As of the subscript.

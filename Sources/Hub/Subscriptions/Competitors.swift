@@ -23,12 +23,13 @@ struct Competitors {
     /// Increases when the deepest level changes: from then on, other changes matter.
     private(set) var revision = 0
 
-    private var deepest: Int? { levels.lastIndex { $0.count > 0 } }
+    /// The deepest level with a subscription; -1 = there is none.
+    private var deepest = -1
 
     /// The deepest position that matters to any of them; 0 = none.
     ///
     /// - Parameter limit: The depth of the first level.
-    func depth(limit: Int) -> Int { deepest.map { limit << $0 } ?? 0 }
+    func depth(limit: Int) -> Int { deepest < 0 ? 0 : limit << deepest }
 
     mutating func insert(_ index: SubscriptionIndex, _ selector: PatternIndex.Selector, account: String) {
         place(index, selector, at: 0)
@@ -53,20 +54,23 @@ struct Competitors {
     }
 
     private mutating func place(_ index: SubscriptionIndex, _ selector: PatternIndex.Selector, at level: Int) {
-        let before = deepest
         while levels.count <= level { levels.append(Level()) }
         levels[level].patterns.insert(index, selector)
         levels[level].count += 1
         if level > 0 { levelNumbers[index.rawValue] = level }
-        if deepest != before { revision += 1 }
+        noteDeepest()
     }
 
     private mutating func displace(_ index: SubscriptionIndex, _ selector: PatternIndex.Selector) {
-        let before = deepest
         let level = levelNumbers.removeValue(forKey: index.rawValue) ?? 0
         levels[level].patterns.remove(index, selector)
         levels[level].count -= 1
-        if deepest != before { revision += 1 }
+        noteDeepest()
+    }
+
+    private mutating func noteDeepest() {
+        let now = levels.lastIndex { $0.count > 0 } ?? -1
+        if now != deepest { (deepest, revision) = (now, revision + 1) }
     }
 
     /// Whether any of them follows a widget, or a tile, of `kind`.

@@ -254,7 +254,9 @@ struct SubscriptionRegistry: ~Copyable {
         for position in changes.indices {
             let (entity, commit) = (changes[position].entity, changes[position].commit)
             renderer.invalidate(entity)
-            let reach = store.touch(entity, within: competitors.depth(limit: limits.activitiesPerView))
+            let reach = store.touch(
+                entity, isReordered: changes[position].isReordered,
+                within: competitors.depth(limit: limits.activitiesPerView))
             var followers = takeFollowers(
                 of: entity, kind: store[entity].kindName, isWidget: changes[position].isWidget, reach)
             // Without followers, the change is not read at all: it references an activity, which is probably out of the cache.
