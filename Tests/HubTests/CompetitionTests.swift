@@ -47,6 +47,40 @@ struct CompetitionTests {
         #expect(competition.count(for: "a", kind: nil) == 1_000)
     }
 
+    @Test func `4,096 of a kind are examined for an account that dismissed more, and no change beyond concerns it`() {
+        var (competition, competitors) = (Competition(limit: 64), Competitors())
+        func activity(_ number: Int, accounts: [String] = []) -> Contender {
+            var contender = Contender(key: "k/\(number)", accounts: accounts)
+            contender.standing.rank = Contender.Rank(
+                tier: .live, score: Double(-number), startedAt: .distantPast)
+            contender.standing.kind = 1
+            return contender
+        }
+        for number in 0..<12_000 {
+            let contender = activity(number, accounts: number % 2 == 0 ? [] : ["a"])
+            _ = competition.update(EntityIndex(Int32(number)), to: contender, within: 0)
+        }
+        var examinedCount = 0
+        let lineup = competition.lineup(for: "a", kind: 1) { _ in
+            examinedCount += 1
+            return false
+        }
+        #expect(lineup.entities == [] && lineup.depth == 4_096)
+        #expect(examinedCount == 2 * 4_096 && lineup.lookedAtCount == 2 * 4_096)
+        // A resume looks further by as many as changed.
+        #expect(competition.lineup(for: "a", kind: 1, more: [1: 3]) { _ in false }.lookedAtCount == 2 * 4_099)
+        competitors.insert(SubscriptionIndex(0), .kind(1), account: "a")
+        competitors.setDepth(lineup.depth, limit: 64, of: SubscriptionIndex(0), .kind(1))
+        let depth = competitors.depth(limit: 64)
+        #expect(depth == 4_096)
+        var last = activity(2 * 4_095)
+        last.standing.isAlerting = true
+        #expect(competition.update(EntityIndex(2 * 4_095), to: last, within: depth).position == 4_095)
+        var next = activity(2 * 4_096)
+        next.standing.isAlerting = true
+        #expect(competition.update(EntityIndex(2 * 4_096), to: next, within: .max).position == nil)
+    }
+
     @Test func `what took part at some moment, and did not change since, is found by how much changed`() {
         for seed in Lane.some(0..<2_000 as Range<UInt64>, atEveryChange: 500) {
             var random = SeededGenerator(seed: seed)
@@ -99,6 +133,8 @@ struct CompetitionHistory {
         case dismissedWinnerKept
         /// Ties go by the index of the key, which differs from node to node.
         case tieByIndex
+        /// An account that dismissed all that are examined for it sees what is behind them.
+        case endlessLook
     }
 
     private struct View {
@@ -112,11 +148,12 @@ struct CompetitionHistory {
     }
 
     private static let limit = 3
+    private static let examinedLimit = 4
     private static let count: Int32 = 14
 
     private var random: SeededGenerator
     private let bug: Planted?
-    private var competition = Competition(limit: limit)
+    private var competition: Competition
     private var competitors = Competitors()
     private var contenders: [Int32: Contender] = [:]
     private var dismissals: Set<String> = []
@@ -126,6 +163,7 @@ struct CompetitionHistory {
     private init(seed: UInt64, bug: Planted?) {
         random = SeededGenerator(seed: seed)
         self.bug = bug
+        competition = Competition(limit: Self.limit, examinedLimit: bug == .endlessLook ? 100 : Self.examinedLimit)
         // The order of the keys is not that of their indices.
         keys = (0..<Self.count).map { "k/\($0 * 5 % Self.count)" }
         for number in 0..<6 as Range<Int32> {
@@ -228,17 +266,19 @@ struct CompetitionHistory {
 
     // MARK: The model
 
-    /// Today's projection of all that an account sees, of each kind the first three, and of what it shows the first three.
+    /// Today's projection of all that an account sees, of each kind the first three, and of what it shows the first three. Of
+    /// everybody's and of the account's own, the first four of a kind count, dismissed ones included.
     private func fault() -> String? {
         for view in views {
             var order: [Int32] = []
             for kind in 0..<2 as Range<Int32> where view.kind == nil || view.kind == kind {
-                let visible = contenders.keys.filter { raw in
-                    guard let contender = contenders[raw], contender.kind == kind, contender.standing.isSeen,
-                        contender.accounts.isEmpty || contender.accounts.contains(view.account)
-                    else { return false }
-                    return !dismissals.contains("\(view.account) \(raw)")
+                let ranked = contenders.keys.sorted(by: comesFirst).filter {
+                    contenders[$0]?.kind == kind && contenders[$0]?.standing.isSeen == true
                 }
+                let shared = ranked.filter { contenders[$0]?.accounts.isEmpty == true }
+                let own = ranked.filter { contenders[$0]?.accounts.contains(view.account) == true }
+                let examined = shared.prefix(Self.examinedLimit) + own.prefix(Self.examinedLimit)
+                let visible = examined.filter { !dismissals.contains("\(view.account) \($0)") }
                 order += visible.sorted(by: comesFirst).prefix(Self.limit)
             }
             let model = placements(of: order.sorted(by: comesFirst), on: view.surface)

@@ -78,8 +78,9 @@ extension ActivityBox {
 
 /// Ranks the activities of each kind: those of everybody, and those of each account.
 ///
-/// For each kind, the first ``limit`` that an account can see compete in its views; the others are treated as absent. So a change
-/// costs O(log n), and a change beyond the first ``limit`` affects no view.
+/// For each kind, the first ``limit`` that an account can see compete in its views; the others are treated as absent. They are
+/// sought among the first ``examinedLimit`` of everybody's and of the account's own, because it may have dismissed any of them.
+/// So a change costs O(log n), and a change beyond the first ``limit`` affects no view but those of accounts that dismissed some.
 ///
 /// It follows from the entities: it is in no snapshot, and changes only with commits.
 struct Competition: Sendable {
@@ -106,8 +107,12 @@ struct Competition: Sendable {
 
     private typealias Line = SortedChunks<Int32>
 
+    /// How many activities of a kind are examined for a view, dismissed ones included: of everybody's, and of the account's own.
+    static let examinedLimit = 4_096
+
     /// How many activities of a kind compete in a view, and how many a view shows.
     let limit: Int
+    private let examinedLimit: Int
     /// Indexed by entity.
     private var contenders: [Contender] = []
     private var shared: [Int32: Line] = [:]
@@ -116,7 +121,10 @@ struct Competition: Sendable {
     /// Increases with every change that may affect a view.
     private(set) var version = 0
 
-    init(limit: Int = Limits().activitiesPerView) { self.limit = max(1, limit) }
+    init(limit: Int = Limits().activitiesPerView, examinedLimit: Int = Self.examinedLimit) {
+        self.limit = max(1, limit)
+        self.examinedLimit = max(self.limit, examinedLimit)
+    }
 
     func hasOwn(_ account: String) -> Bool { personal[account] != nil }
 
@@ -193,6 +201,7 @@ struct Competition: Sendable {
 
     /// - Returns: The position after all others, if no view shows it.
     private func position(of entity: EntityIndex, _ contender: Contender, within depth: Int) -> Int? {
+        let depth = min(depth, examinedLimit)
         guard depth > 0, contender.kind >= 0, contender.accounts.isEmpty else { return nil }
         guard contender.standing.isSeen else {
             let count = shared[contender.kind]?.count ?? 0
@@ -243,7 +252,7 @@ struct Competition: Sendable {
     /// - Parameters:
     ///   - account: `nil` = any account without its own activities.
     ///   - kind: `nil` = all kinds.
-    ///   - more: How many beyond ``limit`` of a kind are examined too, because they may have competed before.
+    ///   - more: How many beyond the limits of a kind are examined too, because they may have competed before.
     ///   - isVisible: Whether the account sees an activity. It may have dismissed it.
     func lineup(
         for account: String?, kind: Int32?, more: [Int32: Int] = [:], where isVisible: (EntityIndex) -> Bool
@@ -252,13 +261,14 @@ struct Competition: Sendable {
         let kinds = kind.map { [$0] } ?? Array(Set(shared.keys).union(own.keys))
         var lineup = Lineup(depth: limit)
         for kind in kinds {
-            let limit = limit + more[kind, default: 0]
-            let (shared, sharedSkips) = first(limit, of: shared[kind], isVisible)
-            let (own, ownSkips) = first(limit, of: own[kind], isVisible)
+            let more = more[kind, default: 0]
+            let limit = limit + more
+            let (shared, sharedSkips) = first(limit, of: shared[kind], examining: examinedLimit + more, isVisible)
+            let (own, ownSkips) = first(limit, of: own[kind], examining: examinedLimit + more, isVisible)
             var both = shared + own
             if !own.isEmpty, !shared.isEmpty { both.sort(by: precedes) }
             lineup.entities += both.prefix(limit).map { EntityIndex($0) }
-            lineup.depth = max(lineup.depth, limit + sharedSkips)
+            lineup.depth = max(lineup.depth, min(limit + sharedSkips, examinedLimit))
             lineup.lookedAtCount += min(both.count, limit) + sharedSkips + ownSkips
         }
         if kinds.count > 1 { lineup.entities.sort { precedes($0.rawValue, $1.rawValue) } }
@@ -266,12 +276,12 @@ struct Competition: Sendable {
     }
 
     private func first(
-        _ limit: Int, of line: Line?, _ isVisible: (EntityIndex) -> Bool
+        _ limit: Int, of line: Line?, examining examinedLimit: Int, _ isVisible: (EntityIndex) -> Bool
     ) -> (found: [Int32], skipCount: Int) {
         var (found, skipCount): ([Int32], Int) = ([], 0)
         guard let line else { return (found, skipCount) }
         for raw in line.elements {
-            guard found.count < limit else { break }
+            guard found.count < limit, found.count + skipCount < examinedLimit else { break }
             if isVisible(EntityIndex(raw)) { found.append(raw) } else { skipCount += 1 }
         }
         return (found, skipCount)
