@@ -20,7 +20,12 @@ public struct ChangeOrder: Sendable {
             previous.append(Self.absent)
         }
         guard newest != entity.rawValue else { return }
-        remove(entity)
+        let (before, after) = (previous[index], next[index])
+        // It is not the newest, so another one follows it.
+        if after != Self.absent {
+            previous[Int(after)] = before
+            if before == Self.none { oldest = after } else { next[Int(before)] = after }
+        }
         next[index] = Self.none
         previous[index] = newest
         if newest == Self.none { oldest = entity.rawValue } else { next[Int(newest)] = entity.rawValue }

@@ -46,7 +46,7 @@ struct RowCache: Sendable {
 
     mutating func forget(_ entity: EntityIndex) {
         if !writes.isEmpty { writes.removeAll(keepingCapacity: true) }
-        guard let old = bodies.removeValue(forKey: entity.rawValue) else { return }
+        guard !bodies.isEmpty, let old = bodies.removeValue(forKey: entity.rawValue) else { return }
         for (_, body) in old { byteCount -= body.count }
     }
 

@@ -97,6 +97,8 @@ final class Session {
     var hasSaidBye = false
     /// Some of its reads wait for the next turn's share; nothing more of it is decided before.
     var isPostponed = false
+    /// Its newest line was long: the next one counts against a turn's share of long lines.
+    var sendsLongLines = false
     /// It has sent no valid `HELLO` on a server with tokens, so few of its requests may wait.
     var isRestricted = false
     var surface: Surface?

@@ -32,10 +32,6 @@ struct SessionTable: ~Copyable {
     private var longLineShare = Self.longLineBytesPerTurn
     private var awaitingShare: Deque<SessionID> = []
     private var areAwaitingShare: Set<SessionID> = []
-    /// Sessions whose newest line was long: the next one counts against the share.
-    private var longLineSenders: Set<SessionID> = []
-    /// The newest of them, so that a client of many long lines is looked up once.
-    private var newestLongLineSender: SessionID?
     /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
     /// How many more keys may be examined in this turn.
@@ -91,7 +87,6 @@ struct SessionTable: ~Copyable {
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
         parkedCounts[session.id] = nil
-        forgetLongLines(of: session)
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
@@ -134,20 +129,12 @@ struct SessionTable: ~Copyable {
     private static let shortLineLength = 256
 
     private func mayReadLine(of session: Session) -> Bool {
-        longLineShare > 0 || !longLineSenders.contains(session.id)
+        longLineShare > 0 || !session.sendsLongLines
     }
 
     private mutating func noteLine(_ byteCount: Int, of session: Session) {
-        guard byteCount > Self.shortLineLength else { return forgetLongLines(of: session) }
-        longLineShare -= byteCount
-        guard newestLongLineSender != session.id else { return }
-        longLineSenders.insert(session.id)
-        newestLongLineSender = session.id
-    }
-
-    private mutating func forgetLongLines(of session: Session) {
-        guard !longLineSenders.isEmpty, longLineSenders.remove(session.id) != nil else { return }
-        if newestLongLineSender == session.id { newestLongLineSender = nil }
+        session.sendsLongLines = byteCount > Self.shortLineLength
+        if session.sendsLongLines { longLineShare -= byteCount }
     }
 
     /// Keeps bytes unparsed, until replies have been sent or for the next turn.
