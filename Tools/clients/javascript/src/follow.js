@@ -134,6 +134,7 @@ export class Follow {
     /** A change of the subscription. */
     tell(change) {
         const { type, key } = change;
+        if (this.#isOver) return;
         if (key !== undefined && !this.#takes(key)) return;
         if (type === "row") this.#told.add(key);
         if (type === "gone" && !this.#told.delete(key)) return;

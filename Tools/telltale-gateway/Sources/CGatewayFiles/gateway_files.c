@@ -122,6 +122,30 @@ static const unsigned char wall_js[] = {
 static const unsigned char widgets_js[] = {
 #embed "../Board/Page/widgets.js"
 };
+static const unsigned char channel_js[] = {
+#embed "../../../clients/javascript/src/channel.js"
+};
+static const unsigned char follow_js[] = {
+#embed "../../../clients/javascript/src/follow.js"
+};
+static const unsigned char gateway_js[] = {
+#embed "../../../clients/javascript/src/gateway.js"
+};
+static const unsigned char servertime_js[] = {
+#embed "../../../clients/javascript/src/servertime.js"
+};
+static const unsigned char sse_js[] = {
+#embed "../../../clients/javascript/src/sse.js"
+};
+static const unsigned char stream_js[] = {
+#embed "../../../clients/javascript/src/stream.js"
+};
+static const unsigned char tabs_js[] = {
+#embed "../../../clients/javascript/src/tabs.js"
+};
+static const unsigned char telltale_js[] = {
+#embed "../../../clients/javascript/src/telltale.js"
+};
 static const unsigned char bistro_order_json[] = {
 #embed "../../../../Protocols/Kinds/examples/bistro-order.json"
 };
@@ -198,6 +222,14 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("views.js", views_js),
     FILE_OF("wall.js", wall_js),
     FILE_OF("widgets.js", widgets_js),
+    FILE_OF("channel.js", channel_js),
+    FILE_OF("follow.js", follow_js),
+    FILE_OF("gateway.js", gateway_js),
+    FILE_OF("servertime.js", servertime_js),
+    FILE_OF("sse.js", sse_js),
+    FILE_OF("stream.js", stream_js),
+    FILE_OF("tabs.js", tabs_js),
+    FILE_OF("telltale.js", telltale_js),
     FILE_OF("bistro-order.json", bistro_order_json),
     FILE_OF("cancel-order.json", cancel_order_json),
     FILE_OF("coffee-order.json", coffee_order_json),

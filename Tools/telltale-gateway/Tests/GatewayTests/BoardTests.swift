@@ -18,13 +18,17 @@ struct BoardTests {
         }
     }
 
-    @Test func `every file of the folder is inside, as it is there`() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/Board/Page")
-        let names = try FileManager.default.contentsOfDirectory(atPath: page.path())
-        #expect(Set(names) == Set(Board.files.keys.filter { !$0.hasSuffix(".json") }).union(["page.html"]))
-        for name in names where name != "page.html" {
-            #expect(try Data(contentsOf: page.appending(path: name)) == Data(Board.files[name]?.bytes ?? []), "\(name)")
+    @Test func `every file of the folders is inside, as it is there`() throws {
+        let here = URL(filePath: #filePath).deletingLastPathComponent()
+        var files: [String: URL] = [:]
+        for folder in ["../../Sources/Board/Page", "../../../clients/javascript/src"] {
+            for name in try FileManager.default.contentsOfDirectory(atPath: here.appending(path: folder).path()) {
+                #expect(files.updateValue(here.appending(path: "\(folder)/\(name)"), forKey: name) == nil, "\(name)")
+            }
         }
+        for name in ["page.html", "telltale.d.ts"] { files[name] = nil }
+        #expect(Set(files.keys) == Set(Board.files.keys.filter { !$0.hasSuffix(".json") }))
+        for (name, file) in files { #expect(try Data(contentsOf: file) == Data(Board.files[name]?.bytes ?? []), "\(name)") }
     }
 
     @Test func `the page leads to the pushes that there are`() {

@@ -7,11 +7,9 @@ import { eachFrame, el, renew } from "./dom.js";
 import { Link } from "./link.js";
 import { showLink } from "./main.js";
 import { deviceOf, freeID, idOf, placesOf, positionBeside, positionsOf } from "./places.js";
-import { datesOf, widget } from "./widgets.js";
+import { widget } from "./widgets.js";
 
 const DEVICES = { phone: "iPhone", pad: "iPad", carplay: "CarPlay", watch: "Apple Watch", standby: "StandBy", desktop: "Mac", vision: "Vision" };
-/** The longest that the page does not look at the clock, in milliseconds. */
-const LONGEST = 1000;
 /** A pointer that moves by less than this, in pixels, selects. */
 const STILL = 6;
 
@@ -23,7 +21,6 @@ export function board(main, name) {
 
 class BoardPage {
     gallery = [];
-    #due = 0;
     #soon = null;
     #places = [];
     #drag = null;
@@ -182,7 +179,6 @@ class BoardPage {
     // Drawing.
 
     #draw() {
-        clearTimeout(this.#due);
         const now = clock.now();
         const isKnown = this.link.state !== "connecting" || this.rows.size > 0;
         this.#places = placesOf(this.rows, this.full, now);
@@ -206,14 +202,6 @@ class BoardPage {
         this.#drawElsewhere();
         this.inspector.show();
         this.placing.showStacks();
-        this.#wait(Math.min(...[...this.rows.values()].flatMap(({ row }) => datesOf(row)).filter(date => date > now)));
-    }
-
-    /** Draws at a date on the server's clock, which may run faster than this machine's. */
-    #wait(date) {
-        const left = date - clock.now();
-        if (left === Infinity) return;
-        this.#due = setTimeout(() => (clock.now() < date ? this.#wait(date) : this.draw()), Math.min(LONGEST, Math.max(20, left)));
     }
 
     #tile(place, now) {

@@ -1,23 +1,12 @@
 // The server's clock, and every text on the page that counts.
 
-/** The dates in rows are on the server's clock, which may be off this machine's, or run faster for a demonstration. */
+/** The dates in rows are on the server's clock, which a client of it knows. A demonstration may hold it. */
 class Clock {
-    #server = 0;
-    #local = 0;
-    #speed = 1;
+    #source = Date;
     #held = null;
 
-    /** The server said what time it is. */
-    heard(now) {
-        const local = performance.now();
-        const passed = local - this.#local;
-        if (this.#server && passed > 5000) {
-            const speed = (now - this.#server) / passed;
-            this.#speed = speed > 1.5 && speed < 1e5 ? speed : 1;
-        }
-        this.#server = now;
-        this.#local = local;
-    }
+    /** Shows the time of a client, or of what else has a `now`. */
+    follow(source) { this.#source = source; }
 
     get isHeld() { return this.#held !== null; }
 
@@ -25,10 +14,7 @@ class Clock {
     hold(at) { this.#held = at; }
 
     /** Unix milliseconds. */
-    now() {
-        if (this.#held !== null) return this.#held;
-        return this.#server ? this.#server + (performance.now() - this.#local) * this.#speed : Date.now();
-    }
+    now() { return this.#held ?? this.#source.now(); }
 }
 
 export const clock = new Clock();

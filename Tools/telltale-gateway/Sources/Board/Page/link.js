@@ -1,10 +1,13 @@
-// The stream of rows: one for the page. It holds the newest row of each key and view, and says how the link is.
+// The rows of a page: several subscriptions as one, and how their connection is. The client does the work.
 
-import { refusalOf } from "./api.js";
 import { clock } from "./clock.js";
+import { connect } from "./telltale.js";
 
-/** No event for so long (marks come each 15 s) means that the link is dead, whatever the browser believes. */
-const SILENCE = 40_000;
+/** How long the header says that the page is back, in milliseconds. */
+const SAID = 3000;
+
+const telltale = connect();
+clock.follow(telltale);
 
 /**
  * Follows subscriptions. Dispatches "change" with {sub, key}, "alert" with the alert, "refused" with the refusal, and "state".
@@ -13,16 +16,10 @@ const SILENCE = 40_000;
  * does not take this stream, and it is not asked for again) or closed.
  */
 export class Link extends EventTarget {
-    #source = null;
-    #lastID = "";
+    #follows = [];
     #rows;
-    #old;
     #waiting = new Set();
-    #watch = 0;
-    #retry = 0;
-    #asking = null;
     #wasReset = false;
-    #isClosed = false;
 
     /**
      * @param {string[]} subs Each as the query of a stream takes it: "coffee-order/7,phone".
@@ -34,15 +31,24 @@ export class Link extends EventTarget {
         this.subs = subs;
         this.seq = 0;
         this.#rows = subs.map(() => new Map());
-        this.#old = subs.map(() => null);
         this.begin(situation);
     }
 
     /** Starts anew with another situation. What is drawn stays until the new rows are there. */
     begin(situation) {
+        if (this.state === "closed") return;
         this.situation = situation;
-        this.#lastID = "";
-        this.#connect();
+        for (const follow of this.#follows) follow.close();
+        this.#waiting = new Set(this.subs.keys());
+        try {
+            this.#follows = this.subs.map((sub, index) => {
+                const [pattern, view, placement] = sub.split(",");
+                return telltale.follow(pattern, { ...situation, view, placement }, (change, follow) => this.#take(index, change, follow));
+            });
+        } catch (error) {
+            // What a person typed, or an address that names no key. Who made this link does not listen yet.
+            queueMicrotask(() => this.#take(0, { type: "end", error }));
+        }
     }
 
     /** The rows of a subscription, by key. */
@@ -51,123 +57,48 @@ export class Link extends EventTarget {
     row(sub, key) { return this.#rows[sub].get(key); }
 
     close() {
-        this.#isClosed = true;
-        this.#stop();
+        for (const follow of this.#follows) follow.close();
         this.#become("closed");
     }
 
-    #stop() {
-        this.#source?.close();
-        this.#asking?.abort();
-        this.#asking = null;
-        clearTimeout(this.#watch);
-        clearTimeout(this.#retry);
+    #take(sub, change, follow) {
+        const { type, key, rev, row, snap } = change;
+        switch (type) {
+            case "row":
+                this.seq = Math.max(this.seq, rev);
+                this.#rows[sub].set(key, { key, rev, row, isSnapshot: Boolean(snap) });
+                return this.#tell("change", { sub, key });
+            case "gone": return this.#drop(sub, key);
+            case "alert": return this.#tell("alert", { ...change, sub: sub + 1 });
+            case "reset":
+                this.#wasReset = true;
+                return;
+            case "live":
+                // Those of the situation before.
+                for (const old of this.#rows[sub].keys()) if (!follow.rows.has(old)) this.#drop(sub, old);
+                return this.#live(sub);
+            case "lost":
+                this.#waiting = new Set(this.subs.keys());
+                if (this.state !== "connecting") this.#become("reconnecting");
+                return;
+            case "end":
+                if (this.state === "refused") return;
+                this.#become("refused");
+                this.#tell("refused", change.error);
+        }
     }
 
-    #address() {
-        const query = new URLSearchParams();
-        for (const sub of this.subs) query.append("sub", sub);
-        const { surface, account, traits = {} } = this.situation;
-        if (surface) query.set("surface", surface);
-        if (account) query.set("account", account);
-        for (const [name, value] of Object.entries(traits)) query.append("trait", `${name}:${value}`);
-        if (this.#lastID) query.set("lastEventID", this.#lastID);
-        return `/v1/stream?${query}`;
+    #drop(sub, key) {
+        if (this.#rows[sub].delete(key)) this.#tell("change", { sub, key });
     }
 
-    #connect() {
-        if (this.#isClosed) return;
-        this.#stop();
-        const isFirst = !this.#lastID;
-        if (isFirst) this.subs.forEach((_, index) => this.#remember(index));
-        const source = new EventSource(this.#address());
-        this.#source = source;
-        const on = (name, run) => source.addEventListener(name, event => {
-            if (source !== this.#source) return;
-            if (event.lastEventId) this.#lastID = event.lastEventId;
-            this.#listen();
-            run(JSON.parse(event.data));
-        });
-        on("hello", data => {
-            clock.heard(data.now);
-            this.#waiting = new Set(this.subs.keys());
-            // The browser came back by itself, to a picture that begins anew.
-            if (!this.#lastID) this.subs.forEach((_, index) => this.#remember(index));
-        });
-        on("row", data => this.#take(data));
-        on("gone", data => this.#drop(data.sub - 1, data.key));
-        on("reset", data => {
-            this.#wasReset = true;
-            this.#remember(data.sub - 1);
-        });
-        on("live", data => this.#live(data.sub - 1));
-        on("alert", data => this.#tell("alert", data));
-        on("mark", data => clock.heard(data.now));
-        on("bye", () => this.#lost());
-        source.addEventListener("error", () => {
-            if (source !== this.#source) return;
-            this.#lost();
-            if (source.readyState === EventSource.CLOSED) this.#probe(500);
-        });
-        this.#listen();
-    }
-
-    /** Keys that a new picture does not have are to go when it is whole. */
-    #remember(index) { this.#old[index] = new Set(this.#rows[index].keys()); }
-
-    #take({ sub, key, rev, row, snap }) {
-        const index = sub - 1;
-        this.#old[index]?.delete(key);
-        this.seq = Math.max(this.seq, rev);
-        this.#rows[index].set(key, { key, rev, row, isSnapshot: Boolean(snap) });
-        this.#tell("change", { sub: index, key });
-    }
-
-    #drop(index, key) {
-        if (this.#rows[index].delete(key)) this.#tell("change", { sub: index, key });
-    }
-
-    #live(index) {
-        for (const key of this.#old[index] ?? []) this.#drop(index, key);
-        this.#old[index] = null;
-        this.#waiting.delete(index);
+    #live(sub) {
+        this.#waiting.delete(sub);
         if (this.#waiting.size) return;
-        if (this.state === "connecting" || this.state === "live") return this.#become("live");
+        if (this.state !== "reconnecting") return this.#become("live");
         this.#become(this.#wasReset ? "reset" : "resumed");
         this.#wasReset = false;
-        setTimeout(() => { if (this.state === "reset" || this.state === "resumed") this.#become("live"); }, 3000);
-    }
-
-    #listen() {
-        clearTimeout(this.#watch);
-        this.#watch = setTimeout(() => { this.#lost(); this.#connect(); }, SILENCE);
-    }
-
-    #lost() { if (this.state !== "connecting") this.#become("reconnecting"); }
-
-    /**
-     * The browser has given up, and does not tell why: ask for the same stream in a way that shows the answer's status.
-     *
-     * A refusal is final, but for 429. Everything else is asked again, after 5 s at most.
-     */
-    #probe(wait) {
-        this.#listen();
-        clearTimeout(this.#retry);
-        this.#retry = setTimeout(async () => {
-            const asking = new AbortController();
-            this.#asking = asking;
-            const answer = await fetch(this.#address(), { headers: { Accept: "text/event-stream" }, signal: asking.signal }).catch(() => null);
-            const isFinal = answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
-            const refusal = isFinal ? await refusalOf(answer) : null;
-            // Closed, or restarted meanwhile.
-            if (this.#asking !== asking) return;
-            if (answer?.ok) return this.#connect();
-            asking.abort();
-            if (!refusal) return this.#probe(Math.min(wait * 2, 5000));
-            this.#stop();
-            this.#become("refused");
-            this.#tell("refused", refusal);
-        }, wait);
+        setTimeout(() => { if (this.state === "reset" || this.state === "resumed") this.#become("live"); }, SAID);
     }
 
     #become(state) {

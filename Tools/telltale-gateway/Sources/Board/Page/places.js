@@ -1,7 +1,7 @@
 // A board as its rows tell it at a moment: its places in their order, each with the tile that it shows. Nothing is asked for: a stack
 // turns at the dates of its rows.
 
-import { entryAt } from "./widgets.js";
+import { entryAt } from "./servertime.js";
 
 /** How a tile stands at a moment: the number of its place, and whether its stack shows it. */
 export function standing(key, row, now) {

@@ -1,22 +1,12 @@
 // The picture of a widget for a moment, from the entries of its row. No message brings the next one: the page draws it at its date.
 
 import { el } from "./dom.js";
+import { entryAt } from "./servertime.js";
 import { symbol } from "./symbols.js";
 import { bar, buttons, color, line, progressValue, ring, timer } from "./views.js";
 
 /** Lines of a list that a picture has room for. */
 const LINES = { systemSmall: 3, systemMedium: 3, systemLarge: 9, systemExtraLarge: 9, systemExtraLargePortrait: 14 };
-
-/** The entry that is drawn at a moment: the last one whose date is not ahead. */
-export function entryAt(row, now) {
-    const entries = row.entries ?? [];
-    return entries.findLast(entry => entry.date <= now) ?? entries[0] ?? null;
-}
-
-/** The dates at which the picture of a row, or its place, is another one. */
-export function datesOf(row) {
-    return [...(row.entries ?? []), ...(row.turns ?? []), ...(row.orders ?? [])].map(one => one?.date).filter(Number.isFinite);
-}
 
 /** The room for a text that is not known yet. */
 function part(name, value) {
