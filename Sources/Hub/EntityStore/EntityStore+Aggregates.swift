@@ -143,7 +143,6 @@ extension EntityStore {
             widget.leave()
         }
         let place = known ?? intern(key)
-        recordUndo(of: place)
         put(widget, at: place, kind: index, rev: sequence, sequence: sequence)
         changeAggregates { $0.note(stays ? place : nil, of: group.id, in: number) }
         derived.changes.append(Change(entity: place, isWidget: true, commit: sequence))
@@ -159,9 +158,8 @@ extension EntityStore {
         guard aggregates.hasTold else { return }
         for told in changeAggregates({ $0.takeTold() }) {
             guard case .widget(var widget) = entities[told.widget].state else { continue }
-            recordUndo(of: told.widget)
             widget.tally([], aggregates.aggregate(told.number), at: told.asOf)
-            update(told.widget) { entity in
+            mutate(told.widget, isPlaceKept: true) { entity in
                 entity.state = .widget(widget)
                 entity.rev = told.rev
             }
@@ -192,13 +190,6 @@ extension EntityStore {
         else { return true }
         let own = entities.kindNumbers.known(String(kind)).map { aggregates.keyCount(ofKind: $0) } ?? 0
         return own < (settings.groupsPerKind + 1) / 2 && aggregates.keyCount < (settings.groups + 1) / 2
-    }
-
-    /// Adds the widget at `entity` to the count of groups, or subtracts it.
-    mutating func countGroup(at entity: EntityIndex, by difference: Int) {
-        guard case .widget(let widget) = entities[entity].state, widget.isAggregate else { return }
-        let name = entities[entity].kindName
-        changeAggregates { $0.countKey(ofKind: name, by: difference) }
     }
 
     // MARK: Rows

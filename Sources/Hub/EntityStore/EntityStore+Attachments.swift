@@ -95,19 +95,16 @@ extension EntityStore {
         guard let entity = entities.index(of: key), exists(entity), !isGone(entity),
             let attachment = attachments[entity]
         else { throw .unknownKey(key) }
-        recordUndo(of: entity)
         for operation in operations(at: entity) { ended(operation) }
         let owner = owner(of: entity)
         setAttachment(Attachments.Attachment(activity: nil, accounts: attachment.accounts), of: entity)
         let now = wall
-        update(entity) { place in
+        mutate(entity) { place in
             if case .toggle = place.state { place.state = .toggle(Toggle(provider: nil)) }
             if case .button = place.state { place.state = .button(Button(provider: nil)) }
             place.rev = sequence
             place.dismissedAt = now
         }
-        unlist(entity)
-        arm(entity)
         return DecisionResult(
             verdict: .applied, entity: entity, rev: sequence, description: StateName("gone"),
             change: Change(entity: entity, commit: sequence, activity: owner))

@@ -9,44 +9,36 @@ extension EntityStore {
     mutating func applyToControl(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         guard let key = entry.key else { throw WireError(.internal, "no control is named") }
         if let result = try applyToWidget(entry, sequence: sequence) { return result }
-        let entity: EntityIndex
-        var isNew = false
         let owner = try entry.owner.map { (key) throws(WireError) in try self.owner(named: key) }
-        if let known = entities.index(of: key), exists(known), !isGone(known) {
-            entity = known
-            recordUndo(of: entity)
-            if case .created = entry { throw WireError(.internal, "\(key) exists") }
-            if let owner { attach(entity, to: owner, isNew: false, sequence: sequence) }
-            if case .kindChanged = entry, let kind = kinds.current[String(key.kind)] {
-                update(entity) { $0.kind = kind }
-            }
-        } else if let known = entities.index(of: key), isGone(known), !entry.beginsControl {
+        let known = entities.index(of: key).flatMap { exists($0) ? $0 : nil }
+        let isNew = known.map { isGone($0) } ?? true
+        if let known, isNew, !entry.beginsControl {
             // A report on a key that is gone came too late.
             var result = DecisionResult(verdict: .ignored, entity: known, rev: entities[known].rev)
             (result.description, result.stateHash) = controlState(at: known)
             return result
-        } else {
-            let former = entities.index(of: key).flatMap { isGone($0) ? audience(of: $0) : nil }
-            entity = try create(key, provider: entry.reporter)
-            if let owner {
-                attach(entity, to: owner, isNew: former == nil, sequence: sequence)
-            } else if let former {
-                if !former.isEmpty { readdress(entity, from: former, commit: sequence) }
-                setAttachment(nil, of: entity)
-            }
-            isNew = true
         }
-        let kind = kinds.versions[entities[entity].kind]
+        if case .created = entry, !isNew { throw WireError(.internal, "\(key) exists") }
+        var control = try control(at: isNew ? nil : known, key, by: entry)
         var outcome: ControlOutcome
         do throws(ControlRejection) {
-            outcome = try step(entry, entity: entity, key: key, kind: kind, sequence: sequence)
+            outcome = try control.state.step(
+                entry, key: key, kind: kinds.versions[control.kind], at: wall, sequence: sequence)
         } catch {
             throw WireError(
                 ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
         }
+        let entity = intern(key)
+        place(entity, under: owner, known: known, isNew: isNew, sequence: sequence)
+        let isChanged = outcome.effects.contains(.publish) || isNew || owner != nil
+        mutate(entity) { place in
+            (place.state, place.kind) = control
+            if isNew { place.dismissedAt = nil }
+            if isChanged { place.rev = sequence }
+        }
         // Its creation is a change even if the machine reports none: a button is reported without a value.
         if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
-        var result = DecisionResult(verdict: outcome.verdict, entity: entity)
+        var result = DecisionResult(verdict: outcome.verdict, entity: entity, rev: entities[entity].rev)
         result.operation = outcome.operation
         for step in outcome.steps {
             switch step {
@@ -57,61 +49,44 @@ extension EntityStore {
             case .raise(let raised): result.raised.append(raised)
             }
         }
-        if outcome.effects.contains(.publish) || isNew || owner != nil {
-            update(entity) { $0.rev = sequence }
-            result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity))
-        }
+        if isChanged { result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity)) }
         if case .tapped(_, let action, _, let sender, let eid?, _, _) = entry {
             let identity = TapLedger.Identity(sender: sender, eid: eid)
             insertTap(identity, on: key, action: action, operation: outcome.operation)
         }
-        arm(entity)
-        result.rev = entities[entity].rev
         (result.description, result.stateHash) = controlState(at: entity)
         return result
     }
 
-    private mutating func step(
-        _ entry: JournalEntry, entity: EntityIndex, key: Key, kind: Kind, sequence: Int64
-    ) throws(ControlRejection) -> ControlOutcome {
-        switch (entities[entity].state, kind.body) {
-        case (.toggle(var toggle), .toggle(let toggleKind)):
-            guard let event = ToggleEvent(entry, operation: OperationID(sequence)) else {
-                return ControlOutcome(.applied)
-            }
-            let outcome = try toggle.apply(event, kind: toggleKind, at: wall)
-            update(entity) { $0.state = .toggle(toggle) }
-            return outcome
-        case (.button(var button), .button(let buttonKind)):
-            guard let event = ButtonEvent(entry, operation: OperationID(sequence)) else {
-                return ControlOutcome(.applied)
-            }
-            let outcome = try button.apply(event, key: key, kind: buttonKind, at: wall)
-            update(entity) { $0.state = .button(button) }
-            return outcome
-        default: return ControlOutcome(.ignored)
-        }
-    }
-
-    private mutating func create(_ key: Key, provider: ConnectionNumber?) throws(WireError) -> EntityIndex {
+    /// The control at `known`, or a new one, with the version of its kind that it uses from `entry` on.
+    private func control(
+        at known: EntityIndex?, _ key: Key, by entry: JournalEntry
+    ) throws(WireError) -> (state: EntityState, kind: Int) {
         let name = String(key.kind)
-        guard let kindIndex = kinds.current[name] else { throw .unknownKey(key) }
-        let state: EntityState
-        switch kinds.versions[kindIndex].body {
-        case .toggle: state = .toggle(Toggle(provider: provider))
-        case .button: state = .button(Button(provider: provider))
+        let current = kinds.current[name]
+        if let known {
+            let isMoved = if case .kindChanged = entry { true } else { false }
+            return (entities[known].state, isMoved ? current ?? entities[known].kind : entities[known].kind)
+        }
+        guard let current else { throw .unknownKey(key) }
+        switch kinds.versions[current].body {
+        case .toggle: return (.toggle(Toggle(provider: entry.reporter)), current)
+        case .button: return (.button(Button(provider: entry.reporter)), current)
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
         case .widget: throw WireError(.badAction, "\(name) is a widget, not a control")
         }
-        let entity = intern(key)
-        recordUndo(of: entity)
-        update(entity) { place in
-            place.kind = kindIndex
-            place.state = state
-            place.dismissedAt = nil
-        }
-        list(entity)
-        return entity
+    }
+
+    /// Attaches a control to the activity that an entry names, or detaches one that begins again without any.
+    private mutating func place(
+        _ entity: EntityIndex, under owner: (entity: EntityIndex, activity: ActivityBox)?, known: EntityIndex?,
+        isNew: Bool, sequence: Int64
+    ) {
+        if let owner { return attach(entity, to: owner, isNew: known == nil, sequence: sequence) }
+        guard isNew, known != nil else { return }
+        let former = audience(of: entity)
+        if !former.isEmpty { readdress(entity, from: former, commit: sequence) }
+        setAttachment(nil, of: entity)
     }
 
     private func controlState(at entity: EntityIndex) -> (description: StateName, hash: UInt64) {
@@ -127,17 +102,6 @@ extension EntityStore {
         case .none, .activity, .widget, .tile: description = ""
         }
         return (StateName(description), StableHash.of(writer.bytes.span))
-    }
-
-    /// Records the operation in progress of a control, so that the provider's answer finds it.
-    mutating func notePendingOperation(at entity: EntityIndex) {
-        guard let key = entities[entity].key else { return }
-        switch entities[entity].state {
-        case .toggle(let toggle): if let flight = toggle.flight { began(flight.operation.id, on: key) }
-        case .button(let button): if let flight = button.flight { began(flight.operation, on: key) }
-        case .widget(let widget): if let flight = widget.asking?.flight { began(flight.operation, on: key) }
-        case .none, .activity, .tile: break
-        }
     }
 
     // MARK: What kinds and a restart mean for controls
@@ -209,6 +173,28 @@ extension EntityStore {
         case .widget(let widget): widget.asking.map { $0.provider != acting } ?? false
         case .none, .activity, .tile: false
         }
+    }
+}
+
+extension EntityState {
+    /// Lets the machine of a control take an entry.
+    fileprivate mutating func step(
+        _ entry: JournalEntry, key: Key, kind: Kind, at wall: Timestamp, sequence: Int64
+    ) throws(ControlRejection) -> ControlOutcome {
+        switch (self, kind.body) {
+        case (.toggle(var toggle), .toggle(let kind)):
+            guard let event = ToggleEvent(entry, operation: OperationID(sequence)) else { break }
+            let outcome = try toggle.apply(event, kind: kind, at: wall)
+            self = .toggle(toggle)
+            return outcome
+        case (.button(var button), .button(let kind)):
+            guard let event = ButtonEvent(entry, operation: OperationID(sequence)) else { break }
+            let outcome = try button.apply(event, key: key, kind: kind, at: wall)
+            self = .button(button)
+            return outcome
+        default: return ControlOutcome(.ignored)
+        }
+        return ControlOutcome(.applied)
     }
 }
 

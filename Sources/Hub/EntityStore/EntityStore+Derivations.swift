@@ -96,7 +96,6 @@ extension EntityStore {
             if !isForeseen, known != nil, let due = former?.deadline, due != box.deadline { derived.missedCount += 1 }
             let isKept = known != nil && isForeseen && !goes
             let place = entity ?? intern(widgetKey)
-            recordUndo(of: place)
             put(widget, at: place, kind: index, rev: isKept ? entities[place].rev : sequence, sequence: sequence)
             guard !isKept else { continue }
             derived.changes.append(
@@ -115,7 +114,6 @@ extension EntityStore {
                 let widgetKey = Key(kind: derivation.name, id: id),
                 let entity = entities.index(of: widgetKey), var widget = self.widget(at: entity), !widget.isGone
             else { continue }
-            recordUndo(of: entity)
             widget.leave()
             put(widget, at: entity, kind: index, rev: sequence, sequence: sequence)
             derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence))
@@ -140,7 +138,6 @@ extension EntityStore {
             guard foreseen != box.value.future(at: time, settings: settings.activities, where: kind.condition) else {
                 continue
             }
-            recordUndo(of: entity)
             widget.overtake(isShown: true, at: time)
             put(widget, at: entity, kind: entities[entity].kind, rev: sequence, sequence: sequence)
             derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence, activity: box))

@@ -186,10 +186,8 @@ extension EntityStore {
         if let previous = activity(at: entity), previous.accounts != started.accounts {
             readdress(entity, from: previous.accounts, commit: sequence)
         }
-        recordUndo(of: entity)
-        countActivity(at: entity, by: -1)
-        update(entity) { $0.kind = kindIndex }
-        var result = replaceActivity(at: entity, by: ActivityBox(started), outcome, sequence: sequence)
+        var result = replaceActivity(
+            at: entity, by: ActivityBox(started), outcome, kind: kindIndex, sequence: sequence)
         if kinds.hasOwnControls(kindIndex), started.lifecycle != .dismissed { result.controls = .begin }
         return result
     }
@@ -221,10 +219,9 @@ extension EntityStore {
         } catch {
             throw wireError(error, key: key)
         }
-        recordUndo(of: entity)
-        if !activity.isForEverybody { countActivity(at: entity, by: -1) }
         let box = ActivityBox(consume activity)
-        var result = replaceActivity(at: entity, by: box, outcome, sequence: sequence)
+        var result = replaceActivity(
+            at: entity, by: box, outcome, kind: entities[entity].kind, sequence: sequence)
         if box.keepsStanding(of: current) { result.change?.isReordered = false }
         return result
     }
@@ -239,35 +236,34 @@ extension EntityStore {
         guard let outcome = activity.deadlineReached(by: time, settings: settings.activities) else {
             throw WireError(.internal, "no deadline of \(key) is due")
         }
-        recordUndo(of: entity)
-        countActivity(at: entity, by: -1)
         return replaceActivity(
-            at: entity, by: ActivityBox(consume activity), outcome, isForeseen: true, sequence: sequence)
+            at: entity, by: ActivityBox(consume activity), outcome, kind: entities[entity].kind, isForeseen: true,
+            sequence: sequence)
     }
 
-    /// Stores a changed activity, with its rev, deadline, counts and followers.
+    /// Stores a changed activity.
     ///
-    /// - Parameter isForeseen: The change comes from a deadline and not an event.
+    /// - Parameters:
+    ///   - kind: The version of its kind that it uses.
+    ///   - isForeseen: The change comes from a deadline and not an event.
     private mutating func replaceActivity(
-        at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, isForeseen: Bool = false,
+        at entity: EntityIndex, by box: ActivityBox, _ outcome: ActivityOutcome, kind: Int, isForeseen: Bool = false,
         sequence: Int64
     ) -> DecisionResult {
-        let isShown = kinds.areShownByWidgets(entities[entity].kind)
+        let isShown = kinds.areShownByWidgets(kind)
         let former = isShown ? activity(at: entity) : nil
         let isChanged = outcome.effects.contains(.publish) || outcome.effects.contains(.retire)
         let dismissedAt = box.lifecycle == .dismissed ? entities[entity].dismissedAt ?? wall : nil
         let rev = isChanged ? sequence : entities[entity].rev
-        update(entity) { place in
+        mutate(entity) { place in
             place.state = .activity(box)
+            place.kind = kind
             place.rev = rev
             place.dismissedAt = dismissedAt
         }
         if outcome.guardErrorCount > 0 || outcome.failure != nil, let key = entities[entity].key {
             noteFault { $0.note(outcome, of: key) }
         }
-        if !box.isForEverybody { countActivity(at: entity, by: 1) }
-        list(entity, isListed: box.lifecycle != .dismissed)
-        arm(entity, deadline: box.deadline)
         let state = box.statePath
         var result = DecisionResult(
             verdict: outcome.verdict, entity: entity, rev: rev, state: state,
@@ -287,25 +283,22 @@ extension EntityStore {
     private mutating func forget(_ key: Key, sequence: Int64) throws(WireError) -> DecisionResult {
         // A replay frees its place at once, so it would refuse a second removal in the same batch.
         guard let entity = entities.index(of: key), exists(entity) else { throw .unknownKey(key) }
-        recordUndo(of: entity)
         var change: Change?
+        var rev = entities[entity].rev
         if isControl(entity) || widget(at: entity) != nil, !isGone(entity) {
             // No follower has been notified of its end yet.
-            update(entity) { $0.rev = sequence }
+            rev = sequence
             change = Change(
                 entity: entity, isWidget: isWidget(entity), commit: sequence, activity: owner(of: entity))
             for operation in operations(at: entity) { ended(operation) }
         }
         if attachments[entity] != nil { setAttachment(nil, of: entity) }
-        let rev = entities[entity].rev
         raiseResumeFloor(to: rev)
         if !boards.isEmpty { noteForgotten(entity) }
-        unlist(entity)
-        countGroup(at: entity, by: -1)
-        noteVisitor(at: entity, isThere: false)
         let wasShown = activity(at: entity) != nil && kinds.areShownByWidgets(entities[entity].kind)
-        update(entity) { place in
+        mutate(entity) { place in
             place.state = .none
+            place.rev = rev
             place.dismissedAt = nil
             place.armed = nil
         }

@@ -53,14 +53,12 @@ extension EntityStore {
 
     private mutating func suggest(_ item: BoardItem, at key: Key, rev: Int64) -> EntityIndex {
         let entity = intern(key)
-        unlist(entity)
         let kind = item.tile.flatMap { widgetVersion(named: $0.widget.kind) } ?? -1
-        update(entity) { place in
+        replace(entity) { place in
             place.state = .tile(item)
             (place.kind, place.rev, place.isWidget) = (kind, rev, true)
             place.dismissedAt = nil
         }
-        list(entity)
         return entity
     }
 
@@ -86,8 +84,7 @@ extension EntityStore {
             // gone since the commit of its widget.
             var rev = max(entities[entity].rev, shownWidget(at: entity).map { entities[$0].rev } ?? 0)
             if boardItem(at: entity)?.tile?.isVisit == true { rev = max(rev, rowRev(of: entity)) }
-            unlist(entity)
-            update(entity) { place in
+            replace(entity) { place in
                 (place.state, place.rev) = (.none, rev)
             }
         }
@@ -181,7 +178,7 @@ extension EntityStore {
         return keys.sorted { $0.key < $1.key }.compactMap { key, rev in
             if let known = index(of: key), exists(known) { return nil }
             let entity = intern(key)
-            update(entity) { $0.rev = max($0.rev, rev) }
+            setRev(max(entities[entity].rev, rev), ofAbsent: entity)
             return entity
         }
     }

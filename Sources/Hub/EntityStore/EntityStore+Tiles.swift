@@ -64,21 +64,6 @@ extension EntityStore {
         return Board(items)
     }
 
-    /// Adds what is at `entity` to the boards or removes it, including a relevant widget.
-    mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
-        noteVisitor(at: entity, isThere: isThere)
-        guard case .tile(let item) = entities[entity].state, !item.isGone, item.tile?.isSuggested != true
-        else { return }
-        let number = entities[entity].kindName
-        changeBoards { boards in
-            if isThere {
-                boards.insert(entity, item, onBoard: number)
-            } else {
-                boards.remove(entity, item, onBoard: number)
-            }
-        }
-    }
-
     mutating func apply(_ entry: TileEntry, sequence: Int64) throws(WireError) -> DecisionResult {
         let (name, id) = (String(entry.key.kind), String(entry.key.id))
         let before = board(named: name)
@@ -91,7 +76,7 @@ extension EntityStore {
         }
         var result = DecisionResult(verdict: outcome.verdict, entity: entities.index(of: entry.key))
         // A record without a change is also one of the key's records.
-        if outcome.changed.isEmpty, let entity = result.entity { recordUndo(of: entity) }
+        if outcome.changed.isEmpty, let entity = result.entity { mutate(entity, isPlaceKept: true) { _ in } }
         var derived = DerivedChanges()
         var writer = BinaryWriter()
         for changed in outcome.changed {
@@ -103,7 +88,6 @@ extension EntityStore {
             writer.write(key.text)
             item.encode(to: &writer)
             let entity = intern(key)
-            recordUndo(of: entity)
             put(item, at: entity, rev: sequence, sequence: sequence)
             let change = Change(entity: entity, isWidget: true, commit: sequence)
             if key == entry.key {
@@ -126,16 +110,14 @@ extension EntityStore {
         return result
     }
 
-    /// Stores a tile or a stack at the index of its key. The caller has recorded the undo.
+    /// Stores a tile or a stack at the index of its key.
     private mutating func put(_ item: BoardItem, at entity: EntityIndex, rev: Int64, sequence: Int64) {
         if let former = boardItem(at: entity), former.accounts != item.accounts {
             readdress(entity, from: former.accounts, commit: sequence)
         }
-        unlist(entity)
-        noteItem(at: entity, isThere: false)
         let goneAt = item.isGone ? entities[entity].dismissedAt ?? wall : nil
         let kind = item.tile.flatMap { widgetVersion(named: $0.widget.kind) }
-        update(entity) { place in
+        mutate(entity) { place in
             place.state = .tile(item)
             // A tile of a removed kind is drawn by the kind's last version.
             place.kind = kind ?? (item.tile == nil ? -1 : place.kind)
@@ -143,9 +125,6 @@ extension EntityStore {
             place.dismissedAt = goneAt
             place.isWidget = true
         }
-        noteItem(at: entity, isThere: true)
-        list(entity)
-        arm(entity)
     }
 
     /// The version in force of a kind of widgets; `nil` = there is none with this name.
@@ -167,8 +146,7 @@ extension EntityStore {
             guard let tile = boardItem(at: entity)?.tile, let version = versions[tile.widget.kind] else { continue }
             // A million tiles may show a kind, so their state stays. Only the version that draws them changes; for a removed kind
             // it is the last one.
-            recordUndo(of: entity)
-            update(entity) { place in
+            mutate(entity, isPlaceKept: true) { place in
                 place.kind = version ?? place.kind
                 place.rev = sequence
             }
@@ -182,8 +160,7 @@ extension EntityStore {
         guard boards.hasTiles(on: widget) else { return nil }
         var derived = DerivedChanges()
         for entity in boards.tiles(on: widget) {
-            recordUndo(of: entity)
-            update(entity) { $0.rev = sequence }
+            mutate(entity, isPlaceKept: true) { $0.rev = sequence }
             derived.changes.append(Change(entity: entity, isWidget: true, commit: sequence))
         }
         return derived

@@ -14,19 +14,6 @@ extension EntityStore {
 
     var visitors: Visitors { suggestions.visitors }
 
-    /// Records a relevant widget, or that it no longer exists.
-    mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
-        guard isThere else {
-            if !visitors.isEmpty { changeSuggestions { $0.visitors.remove(entity) } }
-            return
-        }
-        guard !kinds.everVisiting.isEmpty, let widget = widget(at: entity), !widget.isGone,
-            let kind = widgetKind(at: entity), kind.isVisiting, let key = entities[entity].key
-        else { return }
-        let member = Visitors.Member(createdAt: widget.createdAt, key: key, entity: entity)
-        changeSuggestions { $0.visitors.insert(member, accounts: widget.accounts) }
-    }
-
     /// Whether a key is or was of a kind with relevant widgets.
     func isOfVisitingKind(_ entity: EntityIndex) -> Bool {
         guard !kinds.everVisiting.isEmpty, let key = entities[entity].key else { return false }
@@ -135,7 +122,7 @@ extension EntityStore {
         for (key, rev) in revs.sorted(by: { $0.key < $1.key }) {
             if let known = index(of: key), exists(known) { continue }
             let entity = intern(key)
-            update(entity) { $0.rev = rev }
+            setRev(rev, ofAbsent: entity)
             former.append(entity)
         }
         return former

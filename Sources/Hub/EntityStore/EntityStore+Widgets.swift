@@ -58,7 +58,6 @@ extension EntityStore {
             return DecisionResult(verdict: outcome.verdict, unknownToWidget: unknown)
         }
         let entity = intern(command.key)
-        recordUndo(of: entity)
         var result = replaceWidget(at: entity, by: widget, kind: kindIndex, outcome, sequence: sequence)
         result.unknownToWidget = unknown
         result.beginsAsking = begins && kind.isAsked
@@ -109,7 +108,6 @@ extension EntityStore {
                 kind.activityKind != nil ? try derivedWidget(key, kind: kind, configuration: configuration) : nil
             let entity = intern(key)
             if exists(entity), !isGone(entity) { throw WireError(.internal, "\(key) exists") }
-            recordUndo(of: entity)
             let posted =
                 kind.isAsked
                 ? Widget(asking: key, configuration: configuration, at: time)
@@ -119,7 +117,6 @@ extension EntityStore {
                 at: entity, by: widget, kind: kindIndex, Widget.Outcome(.applied, isChanged: true), sequence: sequence)
         case .kindChanged:
             guard let entity = index(of: key), var widget = self.widget(at: entity) else { throw .unknownKey(key) }
-            recordUndo(of: entity)
             if kind.activityKind != nil {
                 let former = widget
                 widget = try derivedWidget(key, kind: kind, configuration: configuration)
@@ -167,7 +164,6 @@ extension EntityStore {
             if case .reload = event { return DecisionResult(verdict: .noop, entity: entity, rev: entities[entity].rev) }
             throw WireError(.badAction, "no provider is asked for \(key)")
         }
-        recordUndo(of: entity)
         let outcome = widget.apply(event, kind: kind, floor: settings.widgetFloor, at: time, wall: wall)
         var result = replaceWidget(
             at: entity, by: widget, kind: kindIndex, Widget.Outcome(outcome.verdict, isChanged: outcome.isChanged),
@@ -180,7 +176,7 @@ extension EntityStore {
         return result
     }
 
-    /// Stores a changed widget. The caller has recorded the undo.
+    /// Stores a changed widget.
     private mutating func replaceWidget(
         at entity: EntityIndex, by widget: Widget, kind kindIndex: Int, _ outcome: Widget.Outcome, sequence: Int64
     ) -> DecisionResult {
@@ -196,27 +192,19 @@ extension EntityStore {
         return result
     }
 
-    /// Stores a widget at the index of its key. The caller has recorded the undo.
+    /// Stores a widget at the index of its key.
     mutating func put(_ widget: Widget, at entity: EntityIndex, kind: Int, rev: Int64, sequence: Int64) {
         if let former = self.widget(at: entity), former.accounts != widget.accounts {
             readdress(entity, from: former.accounts, commit: sequence)
         }
-        // It is listed for the accounts of the former widget.
-        unlist(entity)
-        countGroup(at: entity, by: -1)
-        noteVisitor(at: entity, isThere: false)
         let goneAt = widget.isGone ? entities[entity].dismissedAt ?? wall : nil
-        update(entity) { place in
+        mutate(entity) { place in
             place.state = .widget(widget)
             place.kind = kind
             place.rev = rev
             place.dismissedAt = goneAt
             place.isWidget = true
         }
-        countGroup(at: entity, by: 1)
-        noteVisitor(at: entity, isThere: true)
-        list(entity)
-        arm(entity)
     }
 
     /// The state of a widget in one word, for replies and histories.

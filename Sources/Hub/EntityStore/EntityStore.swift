@@ -1,4 +1,5 @@
 internal import FanOut
+internal import Journal
 internal import Kinds
 internal import Machines
 internal import TelltaleModel
@@ -132,17 +133,12 @@ struct EntityStore: ~Copyable {
     private mutating func takeBack(_ step: Undo) {
         switch step {
         case .entity(let entity, let state, let kind, let rev, let lastRecord, let dismissedAt):
-            countActivity(at: entity, by: -1)
-            countGroup(at: entity, by: -1)
+            // Here alone an activity may become something else while it is listed.
             unlist(entity)
-            noteItem(at: entity, isThere: false)
-            entities[entity].restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
-            countGroup(at: entity, by: 1)
-            noteItem(at: entity, isThere: true)
-            countActivity(at: entity, by: 1)
-            list(entity)
+            replace(entity) {
+                $0.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
+            }
             notePendingOperation(at: entity)
-            arm(entity)
             entities.freeIfUnused(entity)
         case .eventID(let source): eventIDs.removeNewest(of: source)
         case .tap(let identity): taps.forgetNewest(identity)
@@ -158,6 +154,137 @@ struct EntityStore: ~Copyable {
         case .timed(let control, let former): deadlines.restore(former, ofControl: control)
         case .attached(let control, let attachment): setAttachment(attachment, of: control, undoably: false)
         }
+    }
+
+    // MARK: A change of a key
+
+    /// Changes the content of a key. Records how to undo it, and updates what follows from the content: lists, counts, boards,
+    /// and deadlines.
+    ///
+    /// - Parameter isPlaceKept: Nothing that lists, counts, boards or deadlines depend on changes.
+    @inline(__always)
+    mutating func mutate(_ entity: EntityIndex, isPlaceKept: Bool = false, _ body: (inout Entity) -> Void) {
+        undo.append(Undo(to: entities[entity], at: entity))
+        if isPlaceKept {
+            entities.update(entity, body)
+        } else {
+            replace(entity, body)
+        }
+    }
+
+    /// Changes the content of a key, and what follows from it, without undo.
+    @inline(__always)
+    mutating func replace(_ entity: EntityIndex, _ body: (inout Entity) -> Void) {
+        withdraw(entity)
+        entities.update(entity, body)
+        enter(entity)
+    }
+
+    /// Sets the `rev` of a key without content, for a deletion.
+    mutating func setRev(_ rev: Int64, ofAbsent entity: EntityIndex) { entities[entity].rev = rev }
+
+    @inline(__always)
+    private mutating func withdraw(_ entity: EntityIndex) {
+        if let activity = activity(at: entity) {
+            // It stays listed: its accounts do not change before it is dismissed.
+            if !activity.isForEverybody { countActivity(at: entity, by: -1) }
+        } else if exists(entity) {
+            unlist(entity)
+            countGroup(at: entity, by: -1)
+            noteItem(at: entity, isThere: false)
+        }
+    }
+
+    @inline(__always)
+    private mutating func enter(_ entity: EntityIndex) {
+        guard let activity = activity(at: entity) else { return enterOther(entity) }
+        if !activity.isForEverybody { countActivity(at: entity, by: 1) }
+        list(entity, isListed: activity.lifecycle != .dismissed)
+        arm(entity, deadline: activity.deadline)
+    }
+
+    private mutating func enterOther(_ entity: EntityIndex) {
+        countGroup(at: entity, by: 1)
+        noteItem(at: entity, isThere: true)
+        list(entity)
+        arm(entity)
+    }
+
+    // MARK: What follows from the content of a key
+
+    /// Updates the list of visible keys after a change at `entity`.
+    private mutating func list(_ entity: EntityIndex) { list(entity, isListed: isListed(entity)) }
+
+    private mutating func list(_ entity: EntityIndex, isListed: Bool) {
+        guard isListed else { return unlist(entity) }
+        guard !accounts.isListed(entity) else { return }
+        let (kind, names) = (entities[entity].kindName, audience(of: entity))
+        let isActivity = if case .activity = entities[entity].state { true } else { false }
+        accounts.list(entity, isActivity: isActivity, kind: kind, accounts: names)
+    }
+
+    /// Removes `entity` from the list, before its content is replaced.
+    private mutating func unlist(_ entity: EntityIndex) {
+        guard accounts.isListed(entity) else { return }
+        let (kind, names) = (entities[entity].kindName, audience(of: entity))
+        accounts.unlist(entity, kind: kind, accounts: names)
+    }
+
+    /// Adds the activity at `entity` to its accounts' counts, or subtracts it.
+    private mutating func countActivity(at entity: EntityIndex, by difference: Int) {
+        guard let activity = activity(at: entity), !activity.accounts.isEmpty else { return }
+        let app = kinds.appNumbers[entities[entity].kind]
+        let names = activity.value.occupiedAccounts
+        if difference > 0 {
+            accounts.add(names, app: app)
+        } else {
+            accounts.remove(names, app: app)
+        }
+    }
+
+    /// Adds the widget at `entity` to the count of groups, or subtracts it.
+    private mutating func countGroup(at entity: EntityIndex, by difference: Int) {
+        guard case .widget(let widget) = entities[entity].state, widget.isAggregate else { return }
+        let name = entities[entity].kindName
+        aggregates.countKey(ofKind: name, by: difference)
+    }
+
+    /// Adds what is at `entity` to the boards or removes it, including a relevant widget.
+    private mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
+        noteVisitor(at: entity, isThere: isThere)
+        guard case .tile(let item) = entities[entity].state, !item.isGone, item.tile?.isSuggested != true
+        else { return }
+        let number = entities[entity].kindName
+        if isThere {
+            boards.insert(entity, item, onBoard: number)
+        } else {
+            boards.remove(entity, item, onBoard: number)
+        }
+    }
+
+    /// Records a relevant widget, or that it no longer exists.
+    private mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
+        guard isThere else {
+            if !visitors.isEmpty { suggestions.visitors.remove(entity) }
+            return
+        }
+        guard !kinds.everVisiting.isEmpty, let widget = widget(at: entity), !widget.isGone,
+            let kind = widgetKind(at: entity), kind.isVisiting, let key = entities[entity].key
+        else { return }
+        let member = Visitors.Member(createdAt: widget.createdAt, key: key, entity: entity)
+        suggestions.visitors.insert(member, accounts: widget.accounts)
+    }
+
+    /// Records the operation in progress of a control or a widget, so that the provider's answer finds it.
+    private mutating func notePendingOperation(at entity: EntityIndex) {
+        let operation: OperationID? =
+            switch entities[entity].state {
+            case .toggle(let toggle): toggle.flight?.operation.id
+            case .button(let button): button.flight?.operation
+            case .widget(let widget): widget.asking?.flight?.operation
+            case .none, .activity, .tile: nil
+            }
+        if let operation, let key = entities[entity].key { began(operation, on: key) }
     }
 
     // MARK: The newest record
@@ -191,10 +318,6 @@ struct EntityStore: ~Copyable {
     mutating func retain(_ entity: EntityIndex) { entities.retain(entity) }
     mutating func release(_ entity: EntityIndex) { entities.release(entity) }
 
-    /// Changes the content of a key. The caller has recorded the undo (``recordUndo(of:)``).
-    @inline(__always)
-    mutating func update(_ entity: EntityIndex, _ body: (inout Entity) -> Void) { entities.update(entity, body) }
-
     /// The number of a kind's name, by which patterns match. It is retained until ``releaseKind(_:)``.
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
     mutating func releaseKind(_ number: Int32) { entities.kindNumbers.release(number) }
@@ -224,9 +347,6 @@ struct EntityStore: ~Copyable {
 
     // MARK: Undo
 
-    /// Records the state of a key before it changes.
-    mutating func recordUndo(of entity: EntityIndex) { undo.append(Undo(to: entities[entity], at: entity)) }
-
     /// The edition of the rules in force.
     var rules: DecisionRules { settings.activities.rules }
 
@@ -243,9 +363,6 @@ struct EntityStore: ~Copyable {
 
     mutating func note(_ step: Undo) { undo.append(step) }
 
-    @inline(__always)
-    mutating func changeAccounts(_ body: (inout AccountIndex) -> Void) { body(&accounts) }
-    mutating func changeBoards(_ body: (inout Boards) -> Void) { body(&boards) }
     mutating func changeSuggestions(_ body: (inout Suggestions) -> Void) { body(&suggestions) }
     mutating func changeAggregates<Result>(_ body: (inout Aggregates) -> Result) -> Result { body(&aggregates) }
 
@@ -333,7 +450,6 @@ struct EntityStore: ~Copyable {
 
     /// The record ``sequence`` forgot the key at `entity`. Its history ends here: if the key returns, it begins a new one.
     mutating func endChain(of entity: EntityIndex) {
-        if let step = deadlines.note(nil, ofControl: entity), isDeciding { undo.append(step) }
         entities[entity].lastRecord = 0
         prunedChains.append(sequence)
         if isDeciding {
@@ -355,15 +471,49 @@ struct EntityStore: ~Copyable {
 
     // MARK: A replay and a snapshot
 
+    /// Applies a record again, and compares the result.
+    mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
+        let body: RecordBody
+        do throws(BinaryError) {
+            body = try RecordBody(decoding: record.body)
+        } catch {
+            throw .unreadable(place: "record \(record.sequence)", reason: error.description)
+        }
+        setClocks(time: record.time, wall: body.wall)
+        defer { finishReplay() }
+        let result: DecisionResult
+        do {
+            result = try apply(body.entry, as: record.sequence)
+        } catch {
+            throw .diverged(
+                sequence: record.sequence, entity: record.entity, expected: body.verdict.rawValue,
+                computed: "a refusal: \(error)")
+        }
+        _ = advance(to: record.sequence, about: result.entity)
+        if let change = result.change { touch(change.entity) }
+        for change in result.derived?.changes ?? [] { touch(change.entity) }
+        for change in settledChanges() { touch(change.entity) }
+        // The journal may have heard of the chain's end already; a second time does no harm.
+        if case .pruned = body.entry, let entity = result.entity { endChain(of: entity) }
+        guard result.verdict == body.verdict, result.rev == body.rev, result.stateHash == body.stateHash else {
+            throw .diverged(
+                sequence: record.sequence, entity: record.entity,
+                expected: "\(body.verdict.rawValue), \(body.state), rev \(body.rev), hash \(body.stateHash)",
+                computed:
+                    "\(result.verdict.rawValue), \(result.description), rev \(result.rev), hash \(result.stateHash)"
+            )
+        }
+    }
+
     /// Records that a replayed record is durable.
-    mutating func finishReplay() {
+    private mutating func finishReplay() {
         undo.removeAll(keepingCapacity: true)
         recordClocks = (time, wall)
         forgetIDs()
         ageMarks.note(sequence, at: wall)
     }
 
-    mutating func restore(_ header: HubSnapshot.Header) {
+    private mutating func restore(_ header: HubSnapshot.Header) {
         sequence = header.sequence
         (time, wall, resumeFloor) = (header.time, header.wall, header.resumeFloor)
         recordClocks = (time, wall)
@@ -374,8 +524,77 @@ struct EntityStore: ~Copyable {
         eventIDs.reserve(header.sources)
     }
 
-    mutating func restore(_ past: AudienceHistory?, of key: EntityIndex) { entities.audienceHistories[key] = past }
-    mutating func restore(_ ids: [StoredEventID]) { eventIDs.restore(ids) }
-    mutating func restore(_ chunk: StoredIDChunk) -> Bool { eventIDs.restore(chunk) }
-    mutating func restore(_ taps: TapLedger) { self.taps = taps }
+    private mutating func restore(_ past: AudienceHistory?, of key: EntityIndex) {
+        entities.audienceHistories[key] = past
+    }
+    private mutating func restore(_ ids: [StoredEventID]) { eventIDs.restore(ids) }
+    private mutating func restore(_ chunk: StoredIDChunk) -> Bool { eventIDs.restore(chunk) }
+    private mutating func restore(_ taps: TapLedger) { self.taps = taps }
+
+    /// The state after the newest record.
+    ///
+    /// - Precondition: No batch is in progress: a snapshot contains only what is durable.
+    var snapshot: HubSnapshot {
+        HubSnapshot(
+            sequence: sequence, time: recordClocks.time, wall: recordClocks.wall, resumeFloor: resumeFloor,
+            settings: hasSettings ? settings : nil, kinds: kinds, entities: entities.withoutLookup,
+            entityCount: entities.count, eventIDs: eventIDs.past, taps: taps, attachments: attachments,
+            marks: ageMarks.all)
+    }
+
+    /// A decoder for the chunks after those that were loaded.
+    var snapshotDecoder: SnapshotDecoder { SnapshotDecoder(kinds: kinds) }
+
+    /// Loads the next part of a snapshot into a store without history.
+    mutating func load(_ part: SnapshotPart) throws(RecoveryError) {
+        switch part.content {
+        case .header(let header): restore(header)
+        case .entities(let stored): load(stored)
+        case .eventIDs(let stored): restore(stored)
+        case .eventIDChunk(let chunk):
+            guard restore(chunk) else {
+                throw .unreadable(place: "the snapshot", reason: "the event ids of \(chunk.source) have a gap")
+            }
+        case .taps(let taps): restore(taps)
+        }
+    }
+
+    private mutating func load(_ stored: [StoredEntity]) {
+        for (position, one) in stored.enumerated() {
+            let ahead = position + Self.lookahead
+            if ahead < stored.count { entities.prefetch(hash: stored[ahead].hash) }
+            let entity = intern(one.key, hash: one.hash)
+            if let history = one.history { restore(history, of: entity) }
+            entities.update(entity) { place in
+                place.restore(
+                    one.state, kind: one.kind, rev: one.rev, lastRecord: one.lastRecord, dismissedAt: one.dismissedAt)
+                switch one.state {
+                case .widget, .tile: place.isWidget = true
+                case .none, .activity, .toggle, .button: break
+                }
+            }
+            if let (owner, accounts) = one.attachment {
+                let attachment = Attachments.Attachment(activity: owner.map { intern($0) }, accounts: accounts)
+                setAttachment(attachment, of: entity, undoably: false)
+            }
+        }
+    }
+
+    /// How many entries ahead their memory is prefetched.
+    private static let lookahead = 8
+
+    /// Finishes loading a snapshot; the records after it follow.
+    mutating func finishLoading() {
+        // Sorted separately: a table lookup for each comparison would take several times as long.
+        var order: [(rev: Int64, entity: EntityIndex)] = []
+        order.reserveCapacity(entities.count)
+        for entity in entities.existing { order.append((entities[entity].rev, entity)) }
+        order.sort { $0.rev < $1.rev }
+        for (_, entity) in order {
+            touch(entity)
+            enter(entity)
+            notePendingOperation(at: entity)
+        }
+        rebuildAggregates()
+    }
 }

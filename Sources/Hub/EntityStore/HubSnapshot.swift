@@ -240,3 +240,43 @@ extension [EventIDs.Past] {
     /// Equal for the same ids, in whatever order their sources came.
     fileprivate var inOrder: [EventIDs.Past] { sorted { $0.source.precedesInBytes($1.source) } }
 }
+
+extension HubSnapshot.Header {
+    init(from reader: inout BinaryReader) throws(BinaryError) {
+        let version = try reader.readByte()
+        guard (HubSnapshot.oldestFormVersion...HubSnapshot.formVersion).contains(version) else {
+            throw reader.failure("it is of another version")
+        }
+        sequence = try reader.readInt64()
+        time = try reader.readTimestamp()
+        wall = try reader.readTimestamp()
+        resumeFloor = try reader.readInt64()
+        let json = try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() }
+        do throws(UnknownRules) {
+            settings = if let json { try DecisionSettings(json) } else { nil }
+        } catch {
+            throw reader.failure(error.description)
+        }
+        let definitions = try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() }
+        var versions: [Kind] = []
+        for source in definitions {
+            guard let kind = Kind.read(journaled: source) else {
+                throw reader.failure("a kind in it cannot be read any more")
+            }
+            versions.append(kind)
+        }
+        let inForce = try reader.readArray { (reader) throws(BinaryError) in try reader.readInt() }
+        guard inForce.allSatisfy({ versions.indices.contains($0) }) else { throw reader.failure("a kind is missing") }
+        kinds = KindTable(versions: versions, inForce: inForce)
+        marks = try reader.readArray { (reader) throws(BinaryError) in
+            AgeMark(sequence: try reader.readInt64(), wall: try reader.readTimestamp())
+        }
+        entityCount = try reader.readInt()
+        sources = try reader.readArray { (reader) throws(BinaryError) in
+            (
+                name: try reader.readString(), count: try reader.readInt(),
+                firstNumber: version < 4 ? 0 : try reader.readIDNumber()
+            )
+        }
+    }
+}
