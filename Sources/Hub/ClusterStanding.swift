@@ -82,7 +82,7 @@ extension ClusterStanding {
             switch request.command {
             case .hello, .ping, .help, .stats, .bye, .refused: return nil
             case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .dismiss,
-                .seen, .open, .set, .press, .serve, .done, .supply, .fail, .report, .reload,
+                .seen, .open, .tap, .serve, .done, .supply, .fail, .report, .reload,
                 .tile, .handover:
                 break
             }

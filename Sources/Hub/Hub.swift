@@ -110,7 +110,7 @@ public struct Hub: ~Copyable {
         case .seen(let key, let rev): decideSeen(key, rev: rev, request, from: session)
         case .tile(let command): decideTile(command, request, from: session)
         case .reload(let pattern): decideReload(of: pattern, request, from: session)
-        case .set, .press, .serve, .done, .supply, .fail, .report: decideControl(request, from: session)
+        case .tap, .serve, .done, .supply, .fail, .report: decideControl(request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
             .open, .handover, .refused:
             if case .bye = request.command { session.hasSaidBye = true }

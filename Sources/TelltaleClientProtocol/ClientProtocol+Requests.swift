@@ -19,12 +19,9 @@ extension ClientProtocol {
             if event.eid == nil { event.eid = makeEventID() }
             command = .event(event)
             kind = .repeatable
-        case .set(var set):
-            if set.eid == nil { set.eid = makeEventID() }
-            command = .set(set)
-            kind = .repeatable
-        case .press(let key, let eid):
-            command = .press(key, eid: eid ?? makeEventID())
+        case .tap(var tap):
+            if tap.eid == nil { tap.eid = makeEventID() }
+            command = .tap(tap)
             kind = .repeatable
         case .tile(var tile):
             if tile.eid == nil { tile.eid = makeEventID() }

@@ -71,20 +71,21 @@ public class TelltaleRequests: @unchecked Sendable {
     public final func set(
         _ key: String, _ value: Bool, ifRev: Int64? = nil, eid: String? = nil
     ) async throws(TelltaleError) -> Tapped {
-        var command = SetCommand(key: try Words.key(key), value: value)
-        command.seenRev = ifRev
+        let key = try Words.key(key)
         if let ifRev { _ = try Words.number("the rev", ifRev) }
-        let eid = try Words.optional("the eid", eid) ?? session.makeEventID()
-        command.eid = eid
-        return Tapped(try await ask(.set(command), eid: eid).line, key: command.key, eid: eid)
+        return try await tap(key, .set(value), ifRev: ifRev, eid: eid)
     }
 
     /// Presses a button.
     @discardableResult
     public final func press(_ key: String, eid: String? = nil) async throws(TelltaleError) -> Tapped {
-        let key = try Words.key(key)
+        try await tap(try Words.key(key), .press, ifRev: nil, eid: eid)
+    }
+
+    private final func tap(_ key: Key, _ tap: Tap, ifRev: Int64?, eid: String?) async throws(TelltaleError) -> Tapped {
         let eid = try Words.optional("the eid", eid) ?? session.makeEventID()
-        return Tapped(try await ask(.press(key, eid: eid), eid: eid).line, key: key, eid: eid)
+        let command = TapCommand(key, tap, seenRev: ifRev, eid: eid)
+        return Tapped(try await ask(.tap(command), eid: eid).line, key: key, eid: eid)
     }
 
     /// Swipes an activity away, on all devices of this account.

@@ -32,8 +32,8 @@ struct Arguments {
         case .open: .open(try key(line), part: text(.part, line))
         case .seen: .seen(try key(line), rev: try required(.rev, try integer(.rev, line)))
         case .dismiss: .dismiss(try key(line))
-        case .set: .set(try set(line))
-        case .press: .press(try key(line), eid: text(.eid, line))
+        case .set: .tap(try set(line))
+        case .press: .tap(TapCommand(try key(line), .press, eid: text(.eid, line)))
         case .tile: .tile(try tile(line))
         case .serve: .serve(kind: try kind(line))
         case .done:
@@ -149,9 +149,9 @@ struct Arguments {
         return look
     }
 
-    private func set(_ line: Span<UInt8>) throws(WireError) -> SetCommand {
+    private func set(_ line: Span<UInt8>) throws(WireError) -> TapCommand {
         let key = try key(line)
-        var set = SetCommand(key: key, value: try required(.value, try onOff(line)))
+        var set = TapCommand(key, .set(try required(.value, try onOff(line))))
         set.seenRev = try integer(.seenRev, line)
         set.eid = text(.eid, line)
         return set

@@ -38,8 +38,7 @@ public enum Command: Sendable {
     case seen(Key, rev: Int64)
     /// `part` is the part of a widget that was tapped.
     case open(Key, part: String? = nil)
-    case set(SetCommand)
-    case press(Key, eid: String?)
+    case tap(TapCommand)
     /// A person arranges what a device shows.
     case tile(TileCommand)
     case serve(kind: String)
@@ -157,16 +156,19 @@ public struct WidgetLook: Hashable, Sendable {
     public init() {}
 }
 
-public struct SetCommand: Hashable, Sendable {
+/// `SET` or `PRESS`.
+public struct TapCommand: Hashable, Sendable {
     public var key: Key
-    public var value: Bool
-    /// `if=`: the `rev` of the row that the person saw.
+    public var tap: Tap
+    /// `if=` of a `SET`: the `rev` of the row that the person saw.
     public var seenRev: Int64?
     public var eid: String?
 
-    public init(key: Key, value: Bool) {
+    public init(_ key: Key, _ tap: Tap, seenRev: Int64? = nil, eid: String? = nil) {
         self.key = key
-        self.value = value
+        self.tap = tap
+        self.seenRev = seenRev
+        self.eid = eid
     }
 }
 

@@ -47,10 +47,7 @@ extension LineWriter {
         case .open(let key, let part):
             begin(.open, key)
             optional("part", part)
-        case .set(let set): write(set)
-        case .press(let key, let eid):
-            begin(.press, key)
-            optional("eid", eid)
+        case .tap(let command): write(command)
         case .tile(let tile): return write(tile, id)
         case .serve(let kind):
             begin(.serve)
@@ -162,11 +159,15 @@ extension LineWriter {
         for trait in traits { word("\(trait.name)=\(trait.value)") }
     }
 
-    private mutating func write(_ set: SetCommand) {
-        begin(.set, set.key)
-        attribute("value", Self.onOff(set.value))
-        if let rev = set.seenRev { attribute("if", rev) }
-        optional("eid", set.eid)
+    private mutating func write(_ command: TapCommand) {
+        switch command.tap {
+        case .set(let value):
+            begin(.set, command.key)
+            attribute("value", Self.onOff(value))
+            if let rev = command.seenRev { attribute("if", rev) }
+        case .press: begin(.press, command.key)
+        }
+        optional("eid", command.eid)
     }
 
     private mutating func write(_ operation: String, _ code: String?, _ message: String?, _ id: String?) {

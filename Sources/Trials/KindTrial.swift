@@ -250,7 +250,7 @@ public struct KindTrial: Sendable {
     private mutating func buttonEvent(_ step: Step, _ button: Button) -> ButtonEvent? {
         let operation = button.flight?.operation
         return switch step {
-        case .press: .pressed(operation: nextOperation(), isLocked: false)
+        case .press: .tapped(operation: nextOperation(), isLocked: false)
         case .done: operation.map { .done($0, by: Self.provider) }
         case .fail(let message): operation.map { .failed($0, Self.failure(message), by: Self.provider) }
         case .serve(let isThere): .providerChanged(to: isThere ? Self.provider : nil)
@@ -267,7 +267,7 @@ public struct KindTrial: Sendable {
         let parts = outcome.steps.map { step in
             switch step {
             case .perform(let performance):
-                "the provider is asked to \(performance.action.name)\(performance.action.value.map { $0 ? " on" : " off" } ?? "")"
+                "the provider is asked to \(performance.tap.name)\(performance.tap.value.map { $0 ? " on" : " off" } ?? "")"
             case .ended(let end): "the operation ends: \(end.result.name)"
             case .raise(let event): "raises \(event.event) for \(event.kind)/\(event.id)"
             }

@@ -127,7 +127,7 @@ struct ReconnectTests {
         var script = Script()
         script.client.request(.done(op: "o1", value: true))
         script.client.request(.list(.all, view: nil))
-        script.client.request(.press(try key("a/b"), eid: nil))
+        script.client.request(.tap(TapCommand(try key("a/b"), .press)))
         script.introduce()
         script.drop()
         #expect(script.told.suffix(4) == ["lost", "restarted", "restarted", "disconnected, again after 50"])

@@ -56,7 +56,7 @@ struct ButtonInterleavingTests {
                 random.chance(70) ? open ?? OperationID(0) : OperationID(Int64(random.below(UInt64(number))))
             let provider = random.chance(80) ? button.provider ?? 0 : Int64(random.below(4))
             switch random.below(100) {
-            case 0..<40: take(.pressed(operation: OperationID(number), isLocked: false), number: number)
+            case 0..<40: take(.tapped(operation: OperationID(number), isLocked: false), number: number)
             case 40..<60: take(.done(operation, by: provider), number: number)
             case 60..<70: take(.failed(operation, nil, by: provider), number: number)
             case 70..<85: take(.providerChanged(to: Int64(random.below(4)), asksAgain: false), number: number)

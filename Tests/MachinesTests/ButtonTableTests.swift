@@ -43,7 +43,7 @@ struct ButtonScript: ControlScript {
     mutating func ownEvent(for input: ScriptInput) throws -> ButtonEvent? {
         switch input.verb {
         case "report": .reported
-        case "press": .pressed(operation: circumstances.nextOperation(), isLocked: circumstances.isLocked)
+        case "press": .tapped(operation: circumstances.nextOperation(), isLocked: circumstances.isLocked)
         case "done": .done(operation(of: input), by: connection(of: input))
         case "refuse":
             .raiseRefused(operation(of: input), ProviderFailure(code: "limit_activities", message: nil))

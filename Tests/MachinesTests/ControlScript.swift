@@ -48,7 +48,7 @@ extension ControlOutcome {
         for step in steps {
             switch step {
             case .perform(let performance):
-                let value = performance.action.value.map { " \(onOff($0))" } ?? ""
+                let value = performance.tap.value.map { " \(onOff($0))" } ?? ""
                 words.append("perform(\(performance.operation)\(value))")
             case .ended(let end): words.append("\(end.result.reason?.rawValue ?? end.result.name)(\(end.operation))")
             case .raise(let event): words.append("raise(\(event.kind)/\(event.id) \(event.event))")

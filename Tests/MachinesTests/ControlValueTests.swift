@@ -48,32 +48,32 @@ struct ControlValueTests {
         let identity = TapLedger.Identity(sender: "alice", eid: "1")
         var ledger = TapLedger(countLimit: 3)
         let start = Timestamp(milliseconds: 0)
-        ledger.record(identity, on: key, action: .set(true), operation: OperationID(18), at: start)
-        #expect(ledger.answer(to: identity, on: key, action: .set(true)) == .duplicate(OperationID(18)))
-        #expect(ledger.answer(to: identity, on: key, action: .set(false)) == .mismatch)
-        #expect(ledger.answer(to: identity, on: other, action: .set(true)) == .mismatch)
+        ledger.record(identity, on: key, tap: .set(true), operation: OperationID(18), at: start)
+        #expect(ledger.answer(to: identity, on: key, tap: .set(true)) == .duplicate(OperationID(18)))
+        #expect(ledger.answer(to: identity, on: key, tap: .set(false)) == .mismatch)
+        #expect(ledger.answer(to: identity, on: other, tap: .set(true)) == .mismatch)
         #expect(
-            ledger.answer(to: TapLedger.Identity(sender: "bob", eid: "1"), on: key, action: .set(true)) == .new)
+            ledger.answer(to: TapLedger.Identity(sender: "bob", eid: "1"), on: key, tap: .set(true)) == .new)
 
         var aged = ledger
         let later = TapLedger.Identity(sender: "alice", eid: "2")
-        aged.record(later, on: key, action: .press, operation: nil, at: start + TapLedger.ageLimit)
+        aged.record(later, on: key, tap: .press, operation: nil, at: start + TapLedger.ageLimit)
         aged.forget(at: start + TapLedger.ageLimit)
-        #expect(aged.answer(to: identity, on: key, action: .set(true)) == .duplicate(OperationID(18)))
+        #expect(aged.answer(to: identity, on: key, tap: .set(true)) == .duplicate(OperationID(18)))
         let last = TapLedger.Identity(sender: "alice", eid: "3")
-        aged.record(last, on: key, action: .press, operation: nil, at: start + TapLedger.ageLimit + Milliseconds(1))
+        aged.record(last, on: key, tap: .press, operation: nil, at: start + TapLedger.ageLimit + Milliseconds(1))
         // Not before it is certain that it stays: the tap may be taken back.
-        #expect(aged.answer(to: identity, on: key, action: .set(true)) == .duplicate(OperationID(18)))
+        #expect(aged.answer(to: identity, on: key, tap: .set(true)) == .duplicate(OperationID(18)))
         aged.forget(at: start + TapLedger.ageLimit + Milliseconds(1))
-        #expect(aged.answer(to: identity, on: key, action: .set(true)) == .new)
-        #expect(aged.answer(to: later, on: key, action: .press) == .duplicate(nil))
+        #expect(aged.answer(to: identity, on: key, tap: .set(true)) == .new)
+        #expect(aged.answer(to: later, on: key, tap: .press) == .duplicate(nil))
 
         for number in 4...6 {
             let next = TapLedger.Identity(sender: "alice", eid: "\(number)")
-            ledger.record(next, on: key, action: .press, operation: nil, at: start)
+            ledger.record(next, on: key, tap: .press, operation: nil, at: start)
         }
         ledger.forget(at: start)
-        #expect(ledger.answer(to: identity, on: key, action: .set(true)) == .new)
+        #expect(ledger.answer(to: identity, on: key, tap: .set(true)) == .new)
         #expect(ledger.count == 3)
     }
 }

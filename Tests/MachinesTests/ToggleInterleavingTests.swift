@@ -103,7 +103,7 @@ struct ToggleWorld {
         let identity = TapLedger.Identity(
             sender: "account-\(random.below(3))", eid: "e\(random.chance(30) ? random.below(20) : UInt64(commit))")
         let key = try #require(key)
-        switch ledger.answer(to: identity, on: key, action: .set(value)) {
+        switch ledger.answer(to: identity, on: key, tap: .set(value)) {
         case .duplicate(let operation):
             expect(acted[identity] == .some(operation), "a repeat is answered with another operation")
         case .mismatch:
@@ -112,7 +112,7 @@ struct ToggleWorld {
             let outcome = take(
                 .tapped(value, operation: OperationID(commit), connection: connection, isLocked: false))
             guard let outcome else { break }
-            ledger.record(identity, on: key, action: .set(value), operation: outcome.operation, at: now)
+            ledger.record(identity, on: key, tap: .set(value), operation: outcome.operation, at: now)
             ledger.forget(at: now)
             tapCount += 1
             if outcome.operation == OperationID(commit) {

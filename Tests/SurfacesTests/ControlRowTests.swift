@@ -138,10 +138,10 @@ struct ControlRowTests {
                 for: ControlViewer(placement: .controlCenterMedium), to: &writer)
             return try JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self))["status"]
         }
-        _ = try button.apply(.pressed(operation: OperationID(5), isLocked: false), key: key, kind: kind, at: now)
+        _ = try button.apply(.tapped(operation: OperationID(5), isLocked: false), key: key, kind: kind, at: now)
         _ = try button.apply(.failed(OperationID(5), nil, by: 1), key: key, kind: kind, at: now)
         #expect(try status() == "Failed")
-        _ = try button.apply(.pressed(operation: OperationID(6), isLocked: false), key: key, kind: kind, at: now)
+        _ = try button.apply(.tapped(operation: OperationID(6), isLocked: false), key: key, kind: kind, at: now)
         #expect(try status() == nil)
     }
 

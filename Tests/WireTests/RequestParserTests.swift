@@ -338,9 +338,9 @@ private func describe(_ command: Command) -> String {
     case .dismiss(let key): return "dismiss \(key)"
     case .seen(let key, let rev): return "seen \(key) \(rev)"
     case .open(let key, _): return "open \(key)"
-    case .set(let set):
-        return "set \(set.key)" + onOff(set.value) + optional("if", set.seenRev) + optional("eid", set.eid)
-    case .press(let key, let eid): return "press \(key)" + optional("eid", eid)
+    case .tap(let command):
+        let what = "\(command.tap.name) \(command.key)" + onOff(command.tap.value)
+        return what + optional("if", command.seenRev) + optional("eid", command.eid)
     case .tile(let tile):
         return "tile \(tile.key) \(tile.action.rawValue)" + optional("if", tile.seenRev) + optional("eid", tile.eid)
     case .serve(let kind): return "serve \(kind)"

@@ -186,10 +186,8 @@ final class RecordingPlayer {
         case .event:
             if let command = commands[next] { waiting.insert(client.post(command)) }
         case .set(let isOn, let sender, let eid):
-            var command = SetCommand(key: entry.key, value: isOn)
-            command.eid = eid
-            return ask(.set(command), as: sender)
-        case .press(let sender, let eid): return ask(.press(entry.key, eid: eid), as: sender)
+            return ask(.tap(TapCommand(entry.key, .set(isOn), eid: eid)), as: sender)
+        case .press(let sender, let eid): return ask(.tap(TapCommand(entry.key, .press, eid: eid)), as: sender)
         case .report(let isOn): tellFromHouse(.report(entry.key, value: isOn, at: nil))
         case .done(let isOn):
             guard let operation = operation(entry) else { return hasGivenUp(entry) }

@@ -54,9 +54,8 @@ struct SetCommand: ParsableCommand {
     }
 
     func run() throws {
-        var command = TelltaleWire.SetCommand(key: key, value: value == .on)
-        command.seenRev = seenRev
-        show(try daemon.ask(.set(command), account: who.account), key: key, json: output.json)
+        let command = TapCommand(key, .set(value == .on), seenRev: seenRev)
+        show(try daemon.ask(.tap(command), account: who.account), key: key, json: output.json)
     }
 }
 
@@ -69,7 +68,7 @@ struct PressCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        show(try daemon.ask(.press(key, eid: nil), account: who.account), key: key, json: output.json)
+        show(try daemon.ask(.tap(TapCommand(key, .press)), account: who.account), key: key, json: output.json)
     }
 }
 

@@ -50,9 +50,9 @@ extension EntityStore {
             }
         }
         if isChanged { result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity)) }
-        if case .tapped(_, let action, _, let sender, let eid?, _, _) = entry {
+        if case .tapped(_, let tap, _, let sender, let eid?, _, _) = entry {
             let identity = TapLedger.Identity(sender: sender, eid: eid)
-            insertTap(identity, on: key, action: action, operation: outcome.operation)
+            insertTap(identity, on: key, tap: tap, operation: outcome.operation)
         }
         (result.description, result.stateHash) = controlState(at: entity)
         return result
@@ -242,7 +242,7 @@ extension ButtonEvent {
     fileprivate init?(_ entry: JournalEntry, operation: OperationID) {
         switch entry {
         case .tapped(_, .press, _, _, _, let isLocked, let account):
-            self = .pressed(operation: operation, isLocked: isLocked, account: account)
+            self = .tapped(operation: operation, isLocked: isLocked, account: account)
         case .reported: self = .reported
         case .done(_, let operation, _, let connection): self = .done(operation, by: connection)
         case .failed(_, let operation, let failure, let connection):

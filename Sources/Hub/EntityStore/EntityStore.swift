@@ -329,9 +329,9 @@ struct EntityStore: ~Copyable {
     }
 
     mutating func insertTap(
-        _ identity: TapLedger.Identity, on key: Key, action: ControlAction, operation: OperationID?
+        _ identity: TapLedger.Identity, on key: Key, tap: Tap, operation: OperationID?
     ) {
-        taps.record(identity, on: key, action: action, operation: operation, at: wall)
+        taps.record(identity, on: key, tap: tap, operation: operation, at: wall)
         undo.append(.tap(identity))
     }
 

@@ -18,7 +18,7 @@ enum JournalEntry: Sendable {
     /// A person tapped a control. `sender` and `eid` make a retry harmless. `account` is the one for which a press starts an
     /// activity; `nil` = everyone.
     case tapped(
-        Key, ControlAction, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool,
+        Key, Tap, connection: ConnectionNumber, sender: String, eid: String?, isLocked: Bool,
         account: String? = nil)
     /// A provider reported the state of the real thing. This creates the control if it does not exist.
     case reported(Key, value: Bool?, observedAt: Timestamp?, by: ConnectionNumber)
@@ -166,7 +166,7 @@ extension RecordBody {
             let key = try reader.readKey()
             let value = try reader.readOptionalBool()
             entry = .tapped(
-                key, value.map { .set($0) } ?? .press, connection: try reader.readInt64(),
+                key, Tap(value: value), connection: try reader.readInt64(),
                 sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool(),
                 account: form == 24 ? try reader.readString() : nil)
         case 10:
@@ -235,10 +235,10 @@ extension BinaryWriter {
         case .created(let key):
             write(UInt8(8))
             write(key.text)
-        case .tapped(let key, let action, let connection, let sender, let eid, let isLocked, let account):
+        case .tapped(let key, let tap, let connection, let sender, let eid, let isLocked, let account):
             write(UInt8(account == nil ? 9 : 24))
             write(key.text)
-            write(action.value) { $0.write($1) }
+            write(tap.value) { $0.write($1) }
             write(connection)
             write(sender)
             write(eid) { $0.write($1) }

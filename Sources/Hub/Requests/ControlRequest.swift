@@ -23,12 +23,7 @@ extension Hub {
         _ request: Request, from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
         switch request.command {
-        case .set(let command):
-            try tap(
-                command.key, .set(command.value), seenRev: command.seenRev, eid: command.eid, request, from: session,
-                to: &writer)
-        case .press(let key, let eid):
-            try tap(key, .press, seenRev: nil, eid: eid, request, from: session, to: &writer)
+        case .tap(let command): try tap(command, request, from: session, to: &writer)
         case .serve(let kind): try serve(kind, request, from: session, to: &writer)
         case .done(let operation, let value):
             try finish(operation, request, from: session, to: &writer) {
@@ -52,13 +47,13 @@ extension Hub {
     // MARK: SET and PRESS
 
     private mutating func tap(
-        _ key: Key, _ action: ControlAction, seenRev: Int64?, eid: String?, _ request: Request,
-        from session: Session, to writer: inout LineWriter
+        _ command: TapCommand, _ request: Request, from session: Session, to writer: inout LineWriter
     ) throws(WireError) {
-        let entity = try control(key, for: action, from: session.account)
+        let (key, tap) = (command.key, command.tap)
+        let entity = try control(key, for: tap, from: session.account)
         let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
-        if let eid {
-            switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, action: action) {
+        if let eid = command.eid {
+            switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, tap: tap) {
             case .new: break
             case .duplicate(let operation):
                 statistics.count(.duplicate)
@@ -71,15 +66,15 @@ extension Hub {
         // A repeat of the tap that removed the control is answered like that tap; another tap comes too late.
         guard store.isListed(entity), store.isVisible(entity, to: session.account) else { throw .unknownKey(key) }
         do throws(ControlRejection) {
-            try ControlRejection.check(seenRev: seenRev, rev: store[entity].rev)
+            try ControlRejection.check(seenRev: command.seenRev, rev: store[entity].rev)
         } catch {
             throw WireError(.staleRev, error.message, details: error.details)
         }
         align(key)
         let result = try record(
             .tapped(
-                key, action, connection: session.id.number, sender: sender, eid: eid,
-                isLocked: session.traits.isLocked, account: audience(ofTapOn: entity, action, by: session.account)))
+                key, tap, connection: session.id.number, sender: sender, eid: command.eid,
+                isLocked: session.traits.isLocked, account: audience(of: tap, on: entity, by: session.account)))
         if !session.hasTapped {
             session.hasTapped = true
             commit.recordUndo(.tapped(session.id))
@@ -91,22 +86,22 @@ extension Hub {
     }
 
     /// The account for which this tap starts an activity; `nil` = everyone, or it starts none.
-    private func audience(ofTapOn entity: EntityIndex, _ action: ControlAction, by account: String?) -> String? {
-        guard action == .press, store.rules.raisesForPresser, case .button(let button)? = store.kind(at: entity)?.body,
+    private func audience(of tap: Tap, on entity: EntityIndex, by account: String?) -> String? {
+        guard tap == .press, store.rules.raisesForPresser, case .button(let button)? = store.kind(at: entity)?.body,
             let raises = button.raises, !raises.isForEveryone
         else { return nil }
         return account
     }
 
-    /// The control at a key that accepts `action`, if it is or was for `account`.
+    /// The control at a key that accepts `tap`, if it is or was for `account`.
     private func control(
-        _ key: Key, for action: ControlAction, from account: String?
+        _ key: Key, for tap: Tap, from account: String?
     ) throws(WireError) -> EntityIndex {
         guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: account) else {
             _ = try kind(named: String(key.kind))
             throw .unknownKey(key)
         }
-        switch (store[entity].state, action) {
+        switch (store[entity].state, tap) {
         case (.toggle, .set), (.button, .press): return entity
         case (.toggle, .press): throw WireError(.badAction, "\(key) is a toggle; SET \(key) value=on|off")
         case (.button, .set): throw WireError(.badAction, "\(key) is a button; PRESS \(key)")
@@ -249,7 +244,7 @@ extension Hub {
         switch call {
         case .perform(let performance):
             writer.action(
-                operation: performance.operation.description, key: key, value: performance.action.value,
+                operation: performance.operation.description, key: key, value: performance.tap.value,
                 deadline: performance.deadline, term: standing?.term)
         case .timeline(let ask):
             writer.ask(

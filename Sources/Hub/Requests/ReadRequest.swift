@@ -73,7 +73,7 @@ extension Hub {
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }
         // Decided before the commit; none of these is staged as a read.
-        case .hello, .event, .traits, .dismiss, .seen, .set, .press, .serve, .done, .supply, .fail, .report, .reload,
+        case .hello, .event, .traits, .dismiss, .seen, .tap, .serve, .done, .supply, .fail, .report, .reload,
             .tile:
             break
         }

@@ -33,9 +33,9 @@ extension Command {
     fileprivate var changedKey: Key? {
         switch self {
         case .event(let event): event.key
-        case .set(let set): set.key
+        case .tap(let tap): tap.key
         case .tile(let tile): tile.key
-        case .dismiss(let key), .seen(let key, _), .press(let key, _), .report(let key, _, _), .reload(.key(let key)):
+        case .dismiss(let key), .seen(let key, _), .report(let key, _, _), .reload(.key(let key)):
             key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
             .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .refused:

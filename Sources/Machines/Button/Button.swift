@@ -48,7 +48,7 @@ public struct Button: Hashable, Sendable {
         _ event: ButtonEvent, key: Key, kind: ButtonKind, at time: Timestamp
     ) throws(ControlRejection) -> ControlOutcome {
         switch event {
-        case .pressed(let operation, let isLocked, let account):
+        case .tapped(let operation, let isLocked, let account):
             guard isAvailable(kind: kind) else { throw .unavailable }
             guard !(isLocked && kind.requiresAuthentication) else { throw .locked }
             return try pressed(operation, by: account, key: key, kind: kind, at: time)
@@ -149,7 +149,7 @@ public struct Button: Hashable, Sendable {
         outcome.steps.append(
             .perform(
                 ControlPerformance(
-                    operation: flight.operation, action: .press, deadline: flight.deadline, provider: provider)))
+                    operation: flight.operation, tap: .press, deadline: flight.deadline, provider: provider)))
     }
 
     private mutating func end(

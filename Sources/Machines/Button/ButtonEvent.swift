@@ -3,7 +3,7 @@ public enum ButtonEvent: Hashable, Sendable {
     /// A person pressed it (`PRESS`). `operation` is the id of the operation that this press begins.
     ///
     /// `account` is the one for which the press starts an activity; `nil` = everyone.
-    case pressed(operation: OperationID, isLocked: Bool, account: String? = nil)
+    case tapped(operation: OperationID, isLocked: Bool, account: String? = nil)
     /// The acting connection of the kind changed; `nil` if there is none (see ``ProviderRoster``).
     ///
     /// `asksAgain` is the rule of releases that did not yet limit a press to one attempt: the operation in progress is sent to

@@ -42,16 +42,16 @@ public enum ControlStep: Hashable, Sendable {
 /// The line `DO op= key= action= value= deadline=`.
 public struct ControlPerformance: Hashable, Sendable {
     public var operation: OperationID
-    public var action: ControlAction
+    public var tap: Tap
     public var deadline: Timestamp
     /// The connection that the line is sent to.
     public var provider: ConnectionNumber
 
     public init(
-        operation: OperationID, action: ControlAction, deadline: Timestamp, provider: ConnectionNumber
+        operation: OperationID, tap: Tap, deadline: Timestamp, provider: ConnectionNumber
     ) {
         self.operation = operation
-        self.action = action
+        self.tap = tap
         self.deadline = deadline
         self.provider = provider
     }
@@ -69,24 +69,6 @@ public enum ProviderCall: Hashable, Sendable {
         case .perform(let performance): performance.provider
         case .timeline(let ask): ask.provider
         }
-    }
-}
-
-/// The action that a person requests of a control: `SET value=` or `PRESS`.
-public enum ControlAction: Hashable, Sendable {
-    case set(Bool)
-    case press
-
-    /// `set` or `press`.
-    public var name: String {
-        switch self {
-        case .set: "set"
-        case .press: "press"
-        }
-    }
-
-    public var value: Bool? {
-        if case .set(let value) = self { value } else { nil }
     }
 }
 

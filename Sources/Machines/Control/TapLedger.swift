@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// Records the taps that have acted, so that a retry does not act again, on any control.
 ///
-/// Call ``answer(to:on:action:)`` before any other check, and ``record(_:on:action:operation:at:)`` for each tap that
+/// Call ``answer(to:on:tap:)`` before any other check, and ``record(_:on:tap:operation:at:)`` for each tap that
 /// was not refused.
 public struct TapLedger: Sendable {
     /// The sender of a tap and the sender's id for it.
@@ -21,14 +21,14 @@ public struct TapLedger: Sendable {
         case new
         /// The operation of the first tap; `nil` if it had nothing to do.
         case duplicate(OperationID?)
-        /// The same id came with another key or another action (`dup_mismatch`).
+        /// The same id came with another key or another tap (`dup_mismatch`).
         case mismatch
     }
 
     struct Entry: Hashable, Sendable {
         var identity: Identity
         var key: Key
-        var action: ControlAction
+        var tap: Tap
         var operation: OperationID?
         var time: Timestamp
     }
@@ -45,7 +45,7 @@ public struct TapLedger: Sendable {
 
     private struct Known: Sendable {
         var key: Key
-        var action: ControlAction
+        var tap: Tap
         var operation: OperationID?
     }
 
@@ -55,20 +55,20 @@ public struct TapLedger: Sendable {
 
     public var count: Int { entries.count - start }
 
-    public func answer(to identity: Identity, on key: Key, action: ControlAction) -> Answer {
+    public func answer(to identity: Identity, on key: Key, tap: Tap) -> Answer {
         guard let first = known[identity] else { return .new }
-        guard first.key == key, first.action == action else { return .mismatch }
+        guard first.key == key, first.tap == tap else { return .mismatch }
         return .duplicate(first.operation)
     }
 
     /// Records a tap; a known one stays unchanged. No older tap is dropped before ``forget(at:)``: if this tap cannot be made
     /// durable it is rolled back, and a dropped id would let its retry act again.
     public mutating func record(
-        _ identity: Identity, on key: Key, action: ControlAction, operation: OperationID?, at time: Timestamp
+        _ identity: Identity, on key: Key, tap: Tap, operation: OperationID?, at time: Timestamp
     ) {
         guard known[identity] == nil else { return }
-        known[identity] = Known(key: key, action: action, operation: operation)
-        entries.append(Entry(identity: identity, key: key, action: action, operation: operation, time: time))
+        known[identity] = Known(key: key, tap: tap, operation: operation)
+        entries.append(Entry(identity: identity, key: key, tap: tap, operation: operation, time: time))
     }
 
     /// Drops ids that are too old at `time` and those beyond the newest ``countLimit``.
@@ -111,7 +111,7 @@ extension TapLedger {
             writer.write(entry.identity.sender)
             writer.write(entry.identity.eid)
             writer.write(entry.key.text)
-            writer.write(entry.action.value) { $0.write($1) }
+            writer.write(entry.tap.value) { $0.write($1) }
             writer.write(entry.operation) { $0.write($1.number) }
             writer.write(entry.time)
         }
@@ -127,11 +127,11 @@ extension TapLedger {
                 OperationID(try reader.readInt64())
             }
             return Entry(
-                identity: identity, key: key, action: value.map { .set($0) } ?? .press, operation: operation,
+                identity: identity, key: key, tap: Tap(value: value), operation: operation,
                 time: try reader.readTimestamp())
         }
         for entry in entries {
-            record(entry.identity, on: entry.key, action: entry.action, operation: entry.operation, at: entry.time)
+            record(entry.identity, on: entry.key, tap: entry.tap, operation: entry.operation, at: entry.time)
         }
     }
 }

@@ -137,7 +137,7 @@ extension Toggle {
         outcome.steps.append(
             .perform(
                 ControlPerformance(
-                    operation: flight.operation.id, action: .set(flight.operation.wanted), deadline: flight.deadline,
+                    operation: flight.operation.id, tap: .set(flight.operation.wanted), deadline: flight.deadline,
                     provider: provider)))
     }
 

@@ -133,7 +133,7 @@ final class DemoLight {
             return
         }
         tapCount += 1
-        person.request(.set(SetCommand(key: key, value: row["value"]?.bool != true)))
+        person.request(.tap(TapCommand(key, .set(row["value"]?.bool != true))))
     }
 
     private func heard(_ event: ClientEvent) {

@@ -20,12 +20,12 @@ struct BarClick {
         switch item.action {
         case nil: throw refusal("a click on \(item.key) does nothing now")
         case .open?: try open(item.url ?? "")
-        case .press?: _ = try selection.daemon.ask(.press(item.key, eid: nil), account: selection.who.account)
+        case .press?:
+            _ = try selection.daemon.ask(.tap(TapCommand(item.key, .press)), account: selection.who.account)
         case .set(let value)?:
-            var command = TelltaleWire.SetCommand(key: item.key, value: value)
             // Nothing happens unless the clicked row is still the current one.
-            command.seenRev = item.rev
-            _ = try selection.daemon.ask(.set(command), account: selection.who.account)
+            let command = TapCommand(item.key, .set(value), seenRev: item.rev)
+            _ = try selection.daemon.ask(.tap(command), account: selection.who.account)
         }
     }
 

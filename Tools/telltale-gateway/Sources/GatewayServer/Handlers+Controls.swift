@@ -8,7 +8,7 @@ internal import TelltaleWire
 
 extension GatewayResponder {
     func setValue(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
-        var set = SetCommand(key: try EventRequest.key(values[0], values[1]), value: false)
+        var set = TapCommand(try EventRequest.key(values[0], values[1]), .set(false))
         let fields = caller.request.headers[values: .ifMatch]
         guard fields.count < 2 else { throw Problem("bad_request", "If-Match stands twice; say it once") }
         if let field = fields.first { set.seenRev = try EntityTag.rev(ifMatch: field) }
@@ -17,8 +17,8 @@ extension GatewayResponder {
         let wait = try Preference.wait(caller.request.headers[values: .prefer])
         let situation = try Situation(caller.query)
         let body = try await caller.body()
-        set.value = try ControlRequest.value(body)
-        return try await operate(.set(set), set.key, caller, situation, wait, isReplayed: isCallers)
+        set.tap = .set(try ControlRequest.value(body))
+        return try await operate(set, caller, situation, wait, isReplayed: isCallers)
     }
 
     func pressButton(_ values: [String], _ caller: Caller) async throws(Problem) -> Response {
@@ -27,24 +27,25 @@ extension GatewayResponder {
         let wait = try Preference.wait(caller.request.headers[values: .prefer])
         let situation = try Situation(caller.query)
         _ = try await caller.body()
-        return try await operate(.press(key, eid: eid), key, caller, situation, wait, isReplayed: isCallers)
+        return try await operate(
+            TapCommand(key, .press, eid: eid), caller, situation, wait, isReplayed: isCallers)
     }
 
     private func operate(
-        _ command: Command, _ key: Key, _ caller: Caller, _ situation: Situation, _ wait: Int64?, isReplayed: Bool
+        _ command: TapCommand, _ caller: Caller, _ situation: Situation, _ wait: Int64?, isReplayed: Bool
     ) async throws(Problem) -> Response {
         guard let wait, wait > 0 else {
-            let line = try await gateway.link.ask(command, token: caller.token, situation).reply.line
+            let line = try await gateway.link.ask(.tap(command), token: caller.token, situation).reply.line
             return Self.begun(line, isReplayed: isReplayed)
         }
         // A separate connection, which follows the control before the tap, so that no end is missed.
         let client = gateway.link.makeClient(caller.token, situation)
         defer { client.close() }
-        var follow = SubscribeCommand(pattern: .key(key))
+        var follow = SubscribeCommand(pattern: .key(command.key))
         follow.view = .full
         let rows = client.follow(follow)
         _ = try await gateway.link.ask(.ping, on: client)
-        let line = try await gateway.link.ask(command, on: client).reply.line
+        let line = try await gateway.link.ask(.tap(command), on: client).reply.line
         guard let operation = line["op"], line["verdict"] != Verdict.noop.rawValue else {
             return Self.begun(line, isReplayed: isReplayed)
         }

@@ -8,7 +8,7 @@ extension Command {
     /// Whether it changes something, so that its outcome is unknown without an answer.
     var acts: Bool {
         switch self {
-        case .event, .set, .press, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
+        case .event, .tap, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
             true
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
             .stats, .traits, .open, .refused:

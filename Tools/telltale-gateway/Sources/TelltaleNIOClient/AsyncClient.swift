@@ -102,15 +102,9 @@ public final class AsyncClient: Sendable {
         try await request(.event(event), timeout: timeout).reply
     }
 
-    /// Sets a toggle. The reply comes when the operation is on disk, not when it is done.
-    public func set(_ command: SetCommand, timeout: TimeAmount? = nil) async throws(RequestFailure) -> Reply {
-        try await request(.set(command), timeout: timeout).reply
-    }
-
-    /// Presses a button. The reply comes when the operation is on disk, not when it is done.
-    public func press(_ key: Key, eid: String? = nil, timeout: TimeAmount? = nil) async throws(RequestFailure) -> Reply
-    {
-        try await request(.press(key, eid: eid), timeout: timeout).reply
+    /// Sets a toggle or presses a button. The reply comes when the operation is on disk, not when it is done.
+    public func tap(_ command: TapCommand, timeout: TimeAmount? = nil) async throws(RequestFailure) -> Reply {
+        try await request(.tap(command), timeout: timeout).reply
     }
 
     /// Follows a pattern across all reconnects.

@@ -84,8 +84,7 @@ final class AsyncClientCore: @unchecked Sendable {
     private static func eid(of command: Command) -> String? {
         switch command {
         case .event(let event): event.eid
-        case .set(let set): set.eid
-        case .press(_, let eid): eid
+        case .tap(let tap): tap.eid
         case .tile(let tile): tile.eid
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
             .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .handover,

@@ -85,8 +85,8 @@ struct AsyncClientTests {
         #expect(try await client.ready().epoch == "0000000000000001")
         let key = try #require(Key("a/b"))
         #expect(try await client.post(EventCommand(key: key, type: "x")).verdict == .applied)
-        #expect(try await client.press(key).isOK)
-        #expect(try await client.set(SetCommand(key: key, value: true)).isOK)
+        #expect(try await client.tap(TapCommand(key, .press)).isOK)
+        #expect(try await client.tap(TapCommand(key, .set(true))).isOK)
         #expect(try await client.request(.kinds).items.map { $0["name"] } == ["a"])
         #expect(try await client.request(.list(.all, view: nil)).refusal?["code"] == "forbidden")
         let many = (0..<100).map { Command.event(EventCommand(key: key, type: "t\($0)", eid: "\($0)")) }
