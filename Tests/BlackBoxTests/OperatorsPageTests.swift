@@ -96,7 +96,7 @@ struct OperatorsPageTests {
             encoding: .utf8)
         let line = /\blog(?:ger)?\.(?:info|notice|warning|error|critical)\(\s*"([^"\\:;]+)/
         var count = 0
-        for folder in ["Sources/telltaled", "Tools/telltale-gateway/Sources"] {
+        for folder in ["Sources/telltaled", "Tools/telltale-gateway/Sources", "Tools/telltale-push/Sources"] {
             let files = FileManager.default.enumerator(
                 at: repository.appending(path: folder), includingPropertiesForKeys: nil)
             while let file = files?.nextObject() as? URL {

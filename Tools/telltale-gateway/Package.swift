@@ -48,7 +48,7 @@ let withFoundationInside: [LinkerSetting] = [
         .when(configuration: .release))
 ]
 
-// A package of its own, so that building the daemon fetches none of this.
+// A package of its own, for the gateway and telltale-push, so that building the daemon fetches none of this.
 let package = Package(
     name: "telltale-gateway",
     products: [
@@ -111,6 +111,8 @@ let package = Package(
                 "CGatewayFiles", "Gateway", "GatewayServer", "Launch", client, argumentParser, logging, metrics,
             ],
             swiftSettings: settings, linkerSettings: withFoundationInside),
+        // The product of the folder beside, to which Push is a link: a target has no path outside of its package, and a
+        // package of its own would compile all of the above once more.
         // Pushes to real devices: rows in, HTTP/2 to Apple's service out, registrations in SQLite.
         .target(
             name: "PushServer",
@@ -119,10 +121,10 @@ let package = Package(
                 nioCore, nioPosix, nioHPACK, nioHTTP1, nioHTTP2, nioSSL, httpTypes, hummingbird, hummingbirdCore,
                 signals,
             ],
-            swiftSettings: settings),
+            path: "Push/Sources/PushServer", swiftSettings: settings),
         .executableTarget(
             name: "telltale-push", dependencies: ["Gateway", "Launch", "PushServer", client, argumentParser, logging],
-            swiftSettings: settings, linkerSettings: withFoundationInside),
+            path: "Push/Sources/telltale-push", swiftSettings: settings, linkerSettings: withFoundationInside),
         // For comparisons in bench.py.
         .executableTarget(
             name: "bare-relay", dependencies: [hummingbird, logging, nioCore], swiftSettings: settings,
@@ -141,7 +143,7 @@ let package = Package(
         .testTarget(
             name: "PushServerTests",
             dependencies: ["PushServer", client, push, nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioHTTP2],
-            swiftSettings: settings),
+            path: "Push/Tests/PushServerTests", swiftSettings: settings),
         .testTarget(
             name: "TelltaleNIOClientTests", dependencies: ["TelltaleNIOClient", client, nioCore, nioPosix],
             swiftSettings: settings),

@@ -6,9 +6,10 @@ import pathlib
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
+PUSH_TESTS = TESTS.parents[1] / "telltale-push/Tests"
 # They draw pictures, and test nothing.
 OTHERS = {"gallery.py"}
-FILES = [path for path in sorted(TESTS.glob("*/*.py")) if path.name not in OTHERS]
+FILES = [path for path in sorted([*TESTS.glob("*/*.py"), *PUSH_TESTS.glob("*/*.py")]) if path.name not in OTHERS]
 
 
 def is_idle(statement):

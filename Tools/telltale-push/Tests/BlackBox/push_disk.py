@@ -4,11 +4,9 @@ import errno
 import http.client
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
+import gateway_tests  # noqa: F401 - it changes the path.
 
 from push_place import Place  # noqa: E402
 from support import PATIENCE  # noqa: E402

@@ -1,14 +1,13 @@
 """telltale-push on a network in which every address is this machine's own, and every packet is seen. Run by unshare -rnm."""
 
 import json
-import pathlib
 import socket
 import struct
 import subprocess
 import sys
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
+import gateway_tests  # noqa: F401 - it changes the path.
 
 from keys import Key  # noqa: E402
 from push_place import Place  # noqa: E402
