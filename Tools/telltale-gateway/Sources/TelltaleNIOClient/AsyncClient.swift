@@ -1,7 +1,6 @@
 internal import Logging
 public import NIOCore
 public import TelltaleClient
-public import TelltaleModel
 public import TelltaleWire
 
 /// A client of a telltale daemon on SwiftNIO: ``TelltaleClient/ClientProtocol`` and the channel that it speaks through.
