@@ -17,11 +17,8 @@ public enum UTCDate {
         let (year, month, day) = (number(0, 4), number(5, 2), number(8, 2))
         let (hour, minute, second) = (number(11, 2), number(14, 2), number(17, 2))
         let date = CivilDate(year: year, month: month, day: day)
-        let days = date.daysSinceEpoch
-        guard (1...12).contains(month), day >= 1, hour < 24, minute < 60, second < 60,
-            CivilDate(daysSinceEpoch: days) == date
-        else { return nil }
-        return Timestamp(milliseconds: (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000)
+        guard date.exists, hour < 24, minute < 60, second < 60 else { return nil }
+        return Timestamp(milliseconds: (((date.daysSinceEpoch * 24 + hour) * 60 + minute) * 60 + second) * 1_000)
     }
 
     /// `YYYY-MM-DDThh:mm:ssZ`, rounded down to the second.

@@ -47,9 +47,11 @@ enum DateText {
             return value
         }
         guard let year = scanner.digits(limit: 4), scanner.offset == 4, take("-"), let month = pair(), take("-"),
-            let day = pair(), (1...12).contains(month), day >= 1, day <= daysInMonth(month, year: year)
+            let day = pair()
         else { return nil }
-        var milliseconds = CivilDate(year: year, month: month, day: day).daysSinceEpoch * 86_400_000
+        let date = CivilDate(year: year, month: month, day: day)
+        guard date.exists else { return nil }
+        var milliseconds = date.daysSinceEpoch * 86_400_000
         guard scanner.offset < bytes.count else { return Timestamp(milliseconds: milliseconds) }
 
         guard take("Tt "), let hour = pair(), take(":"), let minute = pair(), hour <= 23, minute <= 59 else {
@@ -99,13 +101,5 @@ enum DateText {
             CivilDate(daysSinceEpoch: day).description,
             "\(CivilDate.padded(minutes / 60, 2)):\(CivilDate.padded(minutes % 60, 2))"
         )
-    }
-
-    private static func daysInMonth(_ month: Int64, year: Int64) -> Int64 {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        default: 31
-        }
     }
 }

@@ -17,6 +17,13 @@ extension Milliseconds {
     private static let hour: Int64 = 60 * minute
     private static let day: Int64 = 24 * hour
 
+    /// `total` and `number` thousandths of a unit; `nil` beyond Int64.
+    private static func sum(_ total: Int64, _ number: Int64, _ unit: Int64) -> Int64? {
+        guard let part = DigitScanner.product(number, unit) else { return nil }
+        let (sum, overflow) = total.addingReportingOverflow(part)
+        return overflow ? nil : sum
+    }
+
     private static func short(_ bytes: [UInt8]) -> Int64? {
         var scanner = DigitScanner(bytes)
         var total: Int64 = 0
@@ -33,11 +40,8 @@ extension Milliseconds {
             case "d": unit = day
             default: return nil
             }
-            guard unit < lastUnit, let part = DigitScanner.product(number, unit) else { return nil }
-            let (sum, overflow) = total.addingReportingOverflow(part)
-            guard !overflow else { return nil }
-            total = sum
-            lastUnit = unit
+            guard unit < lastUnit, let sum = sum(total, number, unit) else { return nil }
+            (total, lastUnit) = (sum, unit)
             scanner.offset += name.count
         } while scanner.offset < bytes.count
         return total
@@ -68,11 +72,8 @@ extension Milliseconds {
             case (UInt8(ascii: "S"), true): unit = second
             default: return nil
             }
-            guard unit < lastUnit, let part = DigitScanner.product(number, unit) else { return nil }
-            let (sum, overflow) = total.addingReportingOverflow(part)
-            guard !overflow else { return nil }
-            total = sum
-            lastUnit = unit
+            guard unit < lastUnit, let sum = sum(total, number, unit) else { return nil }
+            (total, lastUnit) = (sum, unit)
             isComplete = true
             scanner.offset += 1
         }

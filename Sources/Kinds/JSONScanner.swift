@@ -68,7 +68,7 @@ struct JSONScanner {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             throw fault("the file begins with a byte order mark", "save it as UTF-8 without one")
         }
-        if let offset = firstInvalidUTF8() {
+        if let offset = bytes.span.firstInvalidUTF8() {
             throw Fault(offset: offset, message: "a byte here is not UTF-8", advice: "save the file as UTF-8")
         }
         skipSpace()
@@ -199,41 +199,25 @@ struct JSONScanner {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"):
-            guard var code = hexDigits() else {
-                throw Fault(
-                    offset: start, message: "\\u needs four hex digits", advice: "write \\u00e9 for é, or é itself")
-            }
-            if (0xD800..<0xDC00).contains(code), bytes[offset...].starts(with: "\\u".utf8) {
-                offset += 2
-                if let low = hexDigits(), (0xDC00..<0xE000).contains(low) {
-                    code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            var end = offset
+            defer { offset = end }
+            do throws(UnicodeEscapeFault) {
+                text.append(contentsOf: String(Character(try bytes.span.unicodeEscape(at: &end))).utf8)
+            } catch {
+                switch error {
+                case .digits:
+                    throw Fault(
+                        offset: start, message: "\\u needs four hex digits", advice: "write \\u00e9 for é, or é itself")
+                case .surrogate:
+                    throw Fault(
+                        offset: start, message: "half of a surrogate pair",
+                        advice: "write both halves, or the character itself")
                 }
             }
-            guard let scalar = Unicode.Scalar(code) else {
-                throw Fault(
-                    offset: start, message: "half of a surrogate pair",
-                    advice: "write both halves, or the character itself")
-            }
-            text.append(contentsOf: String(Character(scalar)).utf8)
         default:
             throw Fault(
                 offset: start, message: "an escape that JSON does not have", advice: "write \\\\ for a backslash")
         }
-    }
-
-    private mutating func hexDigits() -> UInt32? {
-        guard offset + 4 <= bytes.count else { return nil }
-        var code: UInt32 = 0
-        for byte in bytes[offset..<offset + 4] {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): code = code << 4 | UInt32(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): code = code << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): code = code << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
-        }
-        offset += 4
-        return code
     }
 
     private mutating func number() throws(Fault) {
@@ -308,23 +292,6 @@ struct JSONScanner {
 
     private func fault(_ message: String, _ advice: String) -> Fault {
         Fault(offset: offset, message: message, advice: advice)
-    }
-
-    private func firstInvalidUTF8() -> Int? {
-        // A valid text is recognised first, so that only an invalid one is searched byte by byte.
-        guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
-        var start = 0
-        while start < bytes.count {
-            let length =
-                switch bytes[start] {
-                case 0xC0...: min(4, (~bytes[start]).leadingZeroBitCount)
-                default: 1
-                }
-            let end = start + length
-            guard end <= bytes.count, String(validating: bytes[start..<end], as: UTF8.self) != nil else { return start }
-            start = end
-        }
-        return nil
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }

@@ -191,16 +191,7 @@ extension KindReader {
     }
 
     private mutating func isStateKey(_ key: String, at path: String) -> Bool {
-        let isValid =
-            (1...64).contains(key.utf8.count)
-            && key.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+        let isValid = key.isName(with: "_-")
         if !isValid {
             error(
                 path, "\(quoted(key)) is not a state's key",

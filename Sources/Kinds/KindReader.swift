@@ -66,13 +66,20 @@ struct KindReader {
 
     // MARK: - Values. Each is `nil` if the member is absent, or invalid and reported.
 
-    mutating func string(_ object: JSONObject, _ name: String, at path: String) -> String? {
-        guard let value = object[name] else { return nil }
-        guard let string = value.string else {
-            wrongType(value, at: Self.join(path, name), expected: "a text")
+    /// - Parameter read: The value of the right type.
+    private mutating func value<Value>(
+        _ object: JSONObject, _ name: String, at path: String, expected: String, _ read: (JSON) -> Value?
+    ) -> Value? {
+        guard let json = object[name] else { return nil }
+        guard let value = read(json) else {
+            wrongType(json, at: Self.join(path, name), expected: expected)
             return nil
         }
-        return string
+        return value
+    }
+
+    mutating func string(_ object: JSONObject, _ name: String, at path: String) -> String? {
+        value(object, name, at: path, expected: "a text", \.string)
     }
 
     /// A text that is present and not empty.
@@ -110,21 +117,11 @@ struct KindReader {
     }
 
     mutating func bool(_ object: JSONObject, _ name: String, at path: String) -> Bool? {
-        guard let value = object[name] else { return nil }
-        guard let bool = value.bool else {
-            wrongType(value, at: Self.join(path, name), expected: "true or false")
-            return nil
-        }
-        return bool
+        value(object, name, at: path, expected: "true or false", \.bool)
     }
 
     mutating func integer(_ object: JSONObject, _ name: String, at path: String) -> Int? {
-        guard let value = object[name] else { return nil }
-        guard let integer = value.integer.flatMap({ Int(exactly: $0) }) else {
-            wrongType(value, at: Self.join(path, name), expected: "a whole number")
-            return nil
-        }
-        return integer
+        value(object, name, at: path, expected: "a whole number") { $0.integer.flatMap { Int(exactly: $0) } }
     }
 
     mutating func duration(
@@ -150,12 +147,7 @@ struct KindReader {
     }
 
     mutating func array(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [JSON]? {
-        guard let value = object[name] else { return nil }
-        guard let array = value.array else {
-            wrongType(value, at: Self.join(path, name), expected: "an array of \(what)")
-            return nil
-        }
-        return array
+        value(object, name, at: path, expected: "an array of \(what)", \.array)
     }
 
     mutating func strings(_ object: JSONObject, _ name: String, at path: String, of what: String) -> [String]? {
@@ -254,18 +246,7 @@ extension Diagnostic {
 
 /// The grammar of event names in Protocols/Line/line-protocol.md §2.
 public enum EventName {
-    public static func isValid(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
-                    UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
+    public static func isValid(_ text: String) -> Bool { text.isName(with: "_.:-") }
 }
 
 /// Suggestions for misspelt names.

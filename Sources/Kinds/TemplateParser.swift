@@ -1,3 +1,5 @@
+internal import TelltaleModel
+
 /// Parses the placeholders `{{path | filter:"argument" | …}}` of a text.
 struct TemplateParser {
     private let bytes: [UInt8]
@@ -95,12 +97,5 @@ struct TemplateParser {
         TemplateSyntaxError(offset: offset, reason: reason)
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
+    private static func isNameByte(_ byte: UInt8) -> Bool { byte.isLetterOrDigit || "_-".utf8.contains(byte) }
 }

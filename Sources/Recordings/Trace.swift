@@ -70,16 +70,7 @@ public struct Trace: Sendable {
     }
 
     private static func event(_ text: String, line: Int) throws(TraceError) -> String {
-        let isName = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ":"),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        guard isName, (1...64).contains(text.utf8.count) else {
+        guard text.isName(with: "_.:-") else {
             throw TraceError(line: line, "\"\(text)\" is no name of an event")
         }
         return text

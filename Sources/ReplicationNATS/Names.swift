@@ -6,17 +6,7 @@ public struct Names: Hashable, Sendable {
 
     /// Whether it is a valid name of a cluster or node: 1 to 32 letters, digits, hyphens and underscores, which are
     /// allowed in subjects and stream names.
-    public static func isValid(_ name: String) -> Bool {
-        (1...32).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
-    }
+    public static func isValid(_ name: String) -> Bool { name.isName(with: "-_", upTo: 32) }
 
     var log: String { "TT_\(cluster)_LOG" }
     var beat: String { "TT_\(cluster)_BEAT" }

@@ -27,10 +27,9 @@ enum Words {
     }
 
     static func eventType(_ text: String) throws(TelltaleError) -> String {
-        let isValid =
-            (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { isLetterOrDigit($0) || "_.:-".utf8.contains($0) }
-        guard isValid else { throw fault("the event type", text, "an event type is 1 to 64 of A-Z a-z 0-9 _ . : -") }
+        guard text.isName(with: "_.:-") else {
+            throw fault("the event type", text, "an event type is 1 to 64 of A-Z a-z 0-9 _ . : -")
+        }
         return text
     }
 
@@ -142,7 +141,4 @@ enum Words {
     private static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F }
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
     private static func isLowercase(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        isLowercase(byte) || isDigit(byte) || (byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z"))
-    }
 }

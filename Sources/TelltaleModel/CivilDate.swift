@@ -10,6 +10,9 @@ public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
         (self.year, self.month, self.day) = (year, month, day)
     }
 
+    /// Whether the calendar has it.
+    public var exists: Bool { (1...12).contains(month) && Self(daysSinceEpoch: daysSinceEpoch) == self }
+
     // Both conversions count from 1 March, so that the leap day is the last of its year, in eras of 400 years.
 
     /// The day that is `days` after 1970-01-01.

@@ -24,6 +24,14 @@ extension UInt8 {
     var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 }
 
+/// Why `\u` begins no character.
+package enum UnicodeEscapeFault: Error {
+    /// Its four hexadecimal digits are not there.
+    case digits
+    /// It is half of a surrogate pair.
+    case surrogate
+}
+
 extension Span<UInt8> {
     /// The offset of the first byte at or after `start` that ends a run of plain characters in a string: a quote, a
     /// backslash or a control character; `count` if there is none.
@@ -38,7 +46,7 @@ extension Span<UInt8> {
     }
 
     /// The offset of the first byte that is not part of a UTF-8 text; `nil` if there is none.
-    func firstInvalidUTF8() -> Int? {
+    package func firstInvalidUTF8() -> Int? {
         if isASCII { return nil }
         do {
             _ = try UTF8Span(validating: self)
@@ -46,5 +54,37 @@ extension Span<UInt8> {
         } catch {
             return error.byteOffsets.lowerBound
         }
+    }
+
+    /// The scalar of an escape `\uXXXX`, or of two that are a surrogate pair.
+    ///
+    /// - Parameter offset: Behind the `\u`; moved behind the escape.
+    package func unicodeEscape(at offset: inout Int) throws(UnicodeEscapeFault) -> Unicode.Scalar {
+        guard var code = hexadecimal(at: offset) else { throw .digits }
+        offset += 4
+        if (0xD800..<0xDC00).contains(code), offset + 1 < count, self[offset] == UInt8(ascii: "\\"),
+            self[offset + 1] == UInt8(ascii: "u"), let low = hexadecimal(at: offset + 2),
+            (0xDC00..<0xE000).contains(low)
+        {
+            offset += 6
+            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw .surrogate }
+        return scalar
+    }
+
+    /// The value of four hexadecimal digits; `nil` if they are none.
+    private func hexadecimal(at offset: Int) -> UInt32? {
+        guard offset + 4 <= count else { return nil }
+        var code: UInt32 = 0
+        for index in offset..<offset + 4 {
+            switch self[index] {
+            case let digit where digit.isDigit: code = code << 4 | UInt32(digit - UInt8(ascii: "0"))
+            case let digit where (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit | 0x20):
+                code = code << 4 | UInt32((digit | 0x20) - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return code
     }
 }

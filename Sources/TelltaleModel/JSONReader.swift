@@ -232,39 +232,16 @@ struct JSONReader: ~Copyable {
         case UInt8(ascii: "r"): unescaped.append(0x0D)
         case UInt8(ascii: "t"): unescaped.append(0x09)
         case UInt8(ascii: "u"):
-            guard var code = readHexadecimal(text) else {
-                throw Malformed(offset: start, reason: "is an escape without its four hexadecimal digits")
+            do throws(UnicodeEscapeFault) {
+                for byte in try text.unicodeEscape(at: &offset).utf8 { unescaped.append(byte) }
+            } catch {
+                let reason =
+                    error == .digits
+                    ? "is an escape without its four hexadecimal digits" : "is half of a surrogate pair"
+                throw Malformed(offset: start, reason: reason)
             }
-            if (0xD800..<0xDC00).contains(code), offset + 1 < text.count, text[offset] == UInt8(ascii: "\\"),
-                text[offset + 1] == UInt8(ascii: "u")
-            {
-                offset += 2
-                if let low = readHexadecimal(text), (0xDC00..<0xE000).contains(low) {
-                    code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-                }
-            }
-            guard let scalar = Unicode.Scalar(code) else {
-                throw Malformed(offset: start, reason: "is half of a surrogate pair")
-            }
-            for byte in scalar.utf8 { unescaped.append(byte) }
         default: throw Malformed(offset: start, reason: "is an escape that JSON does not have")
         }
-    }
-
-    /// Reads four hexadecimal digits.
-    private mutating func readHexadecimal(_ text: Span<UInt8>) -> UInt32? {
-        guard offset + 4 <= text.count else { return nil }
-        var code: UInt32 = 0
-        for index in offset..<offset + 4 {
-            switch text[index] {
-            case let digit where digit.isDigit: code = code << 4 | UInt32(digit - UInt8(ascii: "0"))
-            case let digit where (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit | 0x20):
-                code = code << 4 | UInt32((digit | 0x20) - UInt8(ascii: "a") + 10)
-            default: return nil
-            }
-        }
-        offset += 4
-        return code
     }
 
     // MARK: Numbers

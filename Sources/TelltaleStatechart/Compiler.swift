@@ -119,17 +119,7 @@ struct Compiler {
         }
     }
 
-    private static func isKey(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
+    private static func isKey(_ text: String) -> Bool { text.isName(with: "_-") }
 
     /// Resolves a name: a path, or a key that only one state has. Reports an error and returns `nil` for an unknown or
     /// ambiguous name.

@@ -20,17 +20,7 @@ public struct ValuePath: Hashable, Sendable, CustomStringConvertible {
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let root = parts.first.flatMap({ Root(rawValue: String($0)) }) else { return nil }
-        for part in parts[1...] {
-            let isName = part.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-            guard isName, !part.isEmpty else { return nil }
-        }
+        guard parts[1...].allSatisfy({ $0.isName(with: "_-", upTo: .max) }) else { return nil }
         self.init(root: root, names: parts[1...].map { String($0) })
     }
 

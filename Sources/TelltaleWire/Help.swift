@@ -1,3 +1,5 @@
+internal import TelltaleModel
+
 /// The answer to `HELP`: lines for a person at a terminal, each sent as a `#` line.
 public enum Help {
     /// - Parameter verb: In any case; `nil` for the list of all verbs.
@@ -16,7 +18,7 @@ public enum Help {
         return [
             "Telltale line protocol \(LineWriter.protocolVersion). A line is VERB, words, and for some a JSON object:"
         ]
-            + VerbDescription.all.map { "  \(padded($0.verb.rawValue, to: width))  \($0.summary)" }
+            + VerbDescription.all.map { "  \($0.verb.rawValue.padded(to: width))  \($0.summary)" }
             + [
                 "Verbs are in any case. id=… on a request comes back on its reply.",
                 "HELP VERB explains one. Try: SUB *",
@@ -27,13 +29,9 @@ public enum Help {
         let width = description.attributes.map { $0.text.utf8.count + $0.placeholder.utf8.count + 1 }.max() ?? 0
         return ["\(description.verb.rawValue) \(description.summary).", "  \(description.usage)"]
             + description.attributes.map { attribute in
-                "    \(padded("\(attribute.text)=\(attribute.placeholder)", to: width))  \(attribute.summary)"
+                "    \("\(attribute.text)=\(attribute.placeholder)".padded(to: width))  \(attribute.summary)"
             }
             + description.details.map { "  \($0)" }
             + ["  Example: \(description.example)"]
-    }
-
-    private static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 }

@@ -22,8 +22,7 @@ struct StatechartCommand: ParsableCommand {
             if json {
                 results[shape.name] = JSON((nanoseconds * 10).rounded() / 10)
             } else {
-                let name = shape.name + String(repeating: " ", count: max(0, 34 - shape.name.count))
-                print("\(name) \(nanoseconds.rounded()) ns/step")
+                print("\(shape.name.padded(to: 34)) \(nanoseconds.rounded()) ns/step")
             }
         }
         if json { print(JSON.object(results)) }

@@ -97,7 +97,7 @@ struct HistoryCommand: ParsableCommand {
         let at = line.integer("at") ?? 0
         let heard = line.integer("heard") ?? at
         var text =
-            "\(date(at))  \(padded(line["type"] ?? "-", 16)) \(padded(line["verdict"] ?? "-", 9)) rev=\(line["rev"] ?? "-")"
+            "\(date(at))  \((line["type"] ?? "-").padded(to: 16)) \((line["verdict"] ?? "-").padded(to: 9)) rev=\(line["rev"] ?? "-")"
         if let state = line.tail?["state"]?.string { text += "  \(state)" }
         if heard != at { text += "  heard \(date(heard))" }
         if let source = line.tail?["src"]?.string { text += "  from \(source)" }
@@ -111,10 +111,6 @@ struct HistoryCommand: ParsableCommand {
     private static func date(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             .ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    }
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
 
@@ -139,9 +135,7 @@ struct KindsListCommand: ParsableCommand {
                 let columns = [
                     name, line["type"] ?? "", "v\(line["version"] ?? "")", line.tail?["title"]?.string ?? "",
                 ]
-                Output.line(
-                    zip(columns, [24, 9, 4, 0]).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
-                        .joined(separator: " ").harmless)
+                Output.line(zip(columns, [24, 9, 4, 0]).map { $0.padded(to: $1) }.joined(separator: " ").harmless)
             }
         }
     }

@@ -45,7 +45,7 @@ struct StatsCommand: ParsableCommand {
         var text = isInPlace && last == nil ? "\u{1B}[2J" : ""
         if isInPlace { text += "\u{1B}[H" }
         for figure in figures {
-            let name = figure.name + String(repeating: " ", count: width - figure.name.count)
+            let name = figure.name.padded(to: width)
             var line = "\(name)  \(figure.value)".harmless
             if let before = last?[figure.name]?.double, let now = figure.value.double, now != before {
                 let change = now - before

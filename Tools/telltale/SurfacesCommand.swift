@@ -18,17 +18,18 @@ struct SurfacesCommand: ParsableCommand {
             Output.text("  \(surface.rawValue)")
             for area in areas {
                 let screen = area.screen.map { "  on \($0)" } ?? ""
-                Output.text("    \(area.presentation.rawValue.padded(12)) \(Self.text(area.extent))\(screen)")
+                Output.text("    \(area.presentation.rawValue.padded(to: 12)) \(Self.text(area.extent))\(screen)")
             }
         }
         Output.text("\nDevices, for device=\n")
         for device in Catalogue.devices {
             let island = device.hasIsland ? "  Dynamic Island" : ""
-            Output.text("  \(device.name.padded(20)) \(device.surface.rawValue.padded(8)) \(device.canvas)\(island)")
+            Output.text(
+                "  \(device.name.padded(to: 20)) \(device.surface.rawValue.padded(to: 8)) \(device.canvas)\(island)")
         }
         Output.text("\nMeasures\n")
         for measure in Catalogue.measures {
-            Output.text("  \(measure.name.padded(28)) \(JSON(measure.value)) \(measure.unit)")
+            Output.text("  \(measure.name.padded(to: 28)) \(JSON(measure.value)) \(measure.unit)")
         }
     }
 
@@ -43,8 +44,4 @@ struct SurfacesCommand: ParsableCommand {
         }
         return "\(length(extent.width)) x \(length(extent.height)) pt"
     }
-}
-
-extension String {
-    fileprivate func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -187,16 +187,7 @@ extension KindReader {
 
     private mutating func parameter(_ json: JSON, named name: String) -> WidgetParameter? {
         let path = Self.join("parameters", name)
-        let isName =
-            (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+        let isName = name.isName(with: "_-")
         if !isName {
             error(path, "\(quoted(name)) is no parameter's name", advice: "use 1 to 64 of A-Z a-z 0-9 _ -")
         }

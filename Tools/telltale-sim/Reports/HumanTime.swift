@@ -51,7 +51,3 @@ extension Int {
         return (self < 0 ? "−" : "") + text
     }
 }
-
-extension String {
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
-}

@@ -11,8 +11,10 @@ public enum RFC3339 {
             bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
             let year = number(bytes, 0..<4), let month = number(bytes, 5..<7), let day = number(bytes, 8..<10),
             let hour = number(bytes, 11..<13), let minute = number(bytes, 14..<16), let second = number(bytes, 17..<19),
-            (1...12).contains(month), (1...daysOf(month, year)).contains(day), hour < 24, minute < 60, second <= 60
+            hour < 24, minute < 60, second <= 60
         else { return nil }
+        let date = CivilDate(year: year, month: month, day: day)
+        guard date.exists else { return nil }
         var index = 19
         var milliseconds: Int64 = 0
         if bytes[index] == UInt8(ascii: ".") {
@@ -27,16 +29,17 @@ public enum RFC3339 {
             guard index > start else { return nil }
         }
         guard index < bytes.count, let offset = offset(bytes, index) else { return nil }
-        let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        let seconds = date.daysSinceEpoch * 86_400 + hour * 3_600 + minute * 60 + second - offset
         return Timestamp(milliseconds: seconds * 1_000 + milliseconds)
     }
 
     /// UTC, with milliseconds.
     public static func format(_ time: Timestamp) -> String {
-        let (days, rest) = divide(time.milliseconds, 86_400_000)
-        let (year, month, day) = date(days)
-        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T\(pad(rest / 3_600_000, 2)):"
-            + "\(pad(rest / 60_000 % 60, 2)):\(pad(rest / 1_000 % 60, 2)).\(pad(rest % 1_000, 3))Z"
+        let days = CivilDate.floorDivide(time.milliseconds, 86_400_000)
+        let rest = time.milliseconds - days * 86_400_000
+        let clock = [rest / 3_600_000, rest / 60_000 % 60, rest / 1_000 % 60].map { CivilDate.padded($0, 2) }
+        return
+            "\(CivilDate(daysSinceEpoch: days))T\(clock.joined(separator: ":")).\(CivilDate.padded(rest % 1_000, 3))Z"
     }
 
     private static func offset(_ bytes: [UInt8], _ index: Int) -> Int64? {
@@ -59,40 +62,5 @@ public enum RFC3339 {
             value = value * 10 + Int64(bytes[index] - 0x30)
         }
         return value
-    }
-
-    private static func daysOf(_ month: Int64, _ year: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Since 1970 of the Gregorian calendar: years begin in March, so that the leap day is the last one.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = divide(year, 400)
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func date(_ days: Int64) -> (Int64, Int64, Int64) {
-        let (era, dayOfEra) = divide(days + 719_468, 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shifted = (5 * dayOfYear + 2) / 153
-        let month = shifted + (shifted < 10 ? 3 : -9)
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
-    }
-
-    private static func divide(_ number: Int64, _ divisor: Int64) -> (Int64, Int64) {
-        let rest = ((number % divisor) + divisor) % divisor
-        return ((number - rest) / divisor, rest)
-    }
-
-    private static func pad(_ number: Int64, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 }
