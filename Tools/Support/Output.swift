@@ -60,6 +60,13 @@ public enum Output {
         exit(1)
     }
 
+    /// Rows in columns, made harmless; the first row is the head, and the last column is not padded.
+    public static func table(_ rows: [[String]]) {
+        let rows = rows.map { $0.map(\.harmless) }
+        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        for row in rows { text(zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ").trimmed) }
+    }
+
     public static func draw(_ block: Block) {
         for text in block.text(color: hasColor) { write(drawable(text) + "\n") }
     }

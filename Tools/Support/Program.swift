@@ -14,6 +14,16 @@ public func complain(_ text: String) {
 /// The name of this program, as it begins its messages.
 let programName = String(CommandLine.arguments.first?.split(separator: "/").last ?? "telltale")
 
+extension ExitCode {
+    /// Says why the command failed, behind the program's name.
+    ///
+    /// - Returns: `code`.
+    public static func failed(_ reason: some CustomStringConvertible, _ code: ExitCode = .failure) -> ExitCode {
+        complain("\(programName): \(reason)")
+        return code
+    }
+}
+
 extension ParsableCommand {
     /// Runs the command of this process's arguments, and ends the program where it fails.
     public static func runProgram() {

@@ -34,18 +34,15 @@ struct CompareCommand: ParsableCommand {
         do {
             (a, b) = (try Self.read(before), try Self.read(after))
         } catch {
-            complain("telltale-sim: \(error)")
-            throw ExitCode(2)
+            throw ExitCode.failed("\(error)", .usage)
         }
         guard
             let comparison = ReportComparison(
                 before: a, after: b, percent: percent, leastMicroseconds: least * 1_000)
         else {
             let names = [a, b].map { $0["scenario"]?.string ?? "" }
-            complain(
-                "telltale-sim: \(before) is of \(names[0]), and \(after) of \(names[1]): compare reports of one scenario"
-            )
-            throw ExitCode(2)
+            throw ExitCode.failed(
+                "\(before) is of \(names[0]), and \(after) of \(names[1]): compare reports of one scenario", .usage)
         }
         if json {
             Output.json(comparison.json)

@@ -47,8 +47,7 @@ struct RecordCommand: ParsableCommand {
         let text = Array((recording.lines.joined(separator: "\n") + "\n").utf8)
         if file == "-" {
             guard StandardStream.output.write(text.span) == 0 else {
-                complain("telltale-sim: standard output is closed, or its disk is full: the recording is not whole")
-                throw ExitCode.failure
+                throw ExitCode.failed("standard output is closed, or its disk is full: the recording is not whole")
             }
         } else {
             do throws(NamedFile.Failure) {

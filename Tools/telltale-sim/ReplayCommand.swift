@@ -54,8 +54,7 @@ struct ReplayCommand: ParsableCommand {
         let bytes = try readFile()
         if Recording.isRecording(bytes) { return try replay(recording: bytes, speed: speed, at: link) }
         guard let kind else {
-            complain("telltale-sim: --kind is missing: the kind of the activities in \(file)")
-            throw ExitCode(2)
+            throw ExitCode.failed("--kind is missing: the kind of the activities in \(file)", .usage)
         }
         let plan: ReplayPlan
         do {

@@ -71,13 +71,11 @@ struct RunCommand: ParsableCommand {
             scenario = try ScenarioFolder.scenario(named: self.scenario)
             if connect == nil { scenario.setting.kinds = try ScenarioFolder.kindFiles(of: scenario, in: kinds) }
         } catch {
-            complain("telltale-sim: \(error)")
-            throw ExitCode(2)
+            throw ExitCode.failed("\(error)", .usage)
         }
         if connect != nil, scenario.hasBoards {
-            complain(
-                "telltale-sim: \(scenario.name) arranges boards, and is played in process only; leave --connect out")
-            throw ExitCode(2)
+            throw ExitCode.failed(
+                "\(scenario.name) arranges boards, and is played in process only; leave --connect out", .usage)
         }
         if let seed { scenario.climate.seed = seed }
         if let connect {

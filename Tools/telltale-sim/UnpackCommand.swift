@@ -36,8 +36,7 @@ struct UnpackCommand: ParsableCommand {
                     written += 1
                 }
             } catch {
-                complain("telltale-sim: \(target.path) cannot be written: \(error.localizedDescription)")
-                throw ExitCode.failure
+                throw ExitCode.failed("\(target.path) cannot be written: \(error.localizedDescription)")
             }
         }
         Output.text("\(written) files written to \(top.path)")

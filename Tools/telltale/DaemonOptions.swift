@@ -80,8 +80,7 @@ struct DaemonOptions: ParsableArguments {
 
     private static func place(_ context: Context) throws -> DaemonPlace {
         guard let place = DaemonPlace(argument: context.connect) else {
-            complain("telltale: the context's address '\(context.connect)' is none".harmless)
-            throw ExitCode.failure
+            throw ExitCode.failed("the context's address '\(context.connect)' is none".harmless)
         }
         return place
     }

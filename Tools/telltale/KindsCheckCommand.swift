@@ -18,8 +18,7 @@ struct KindsCheckCommand: ParsableCommand {
         do {
             files = try KindFiles.read(path)
         } catch {
-            complain("telltale: \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(error)")
         }
         var (_, diagnostics) = KindSet.load(files: files)
         if strict {

@@ -29,8 +29,7 @@ struct KindsDrawCommand: ParsableCommand {
         let kind = try KindFiles.kind(file)
         if case .widget(let widget) = kind.body { return try draw(kind, widget) }
         guard let drawing = MachineDrawing(kind) else {
-            complain("telltale: \(file): only a live activity has a machine to draw, and a widget its families")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(file): only a live activity has a machine to draw, and a widget its families")
         }
         let picture =
             switch format ?? (isatty(STDOUT_FILENO) == 1 ? .text : .dot) {
@@ -45,8 +44,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
         guard format ?? .text == .text else {
-            complain("telltale: \(file): a widget is drawn in text alone")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(file): a widget is drawn in text alone")
         }
         Output.draw(
             Gallery.draw(Self.previews(of: kind, widget), at: .ofThisMachine, width: Output.size.width))
@@ -69,8 +67,7 @@ struct KindsDrawCommand: ParsableCommand {
 
     private func svg(_ drawing: MachineDrawing) throws -> String {
         guard let diagram = Diagram(drawing) else {
-            complain("telltale: \(file): the machine is too large for a picture; --format text draws it")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(file): the machine is too large for a picture; --format text draws it")
         }
         return diagram.svg(isStandalone: true)
     }

@@ -67,8 +67,7 @@ struct PostCommand: ParsableCommand {
         for hint in EventHints.hints(for: command) { complain("telltale: \(hint)") }
         show(reply, key: command.key, json: output.json)
         if strict, EventHints.isLost(reply) {
-            complain("telltale: the event changed nothing (--strict)")
-            throw ExitCode.failure
+            throw ExitCode.failed("the event changed nothing (--strict)")
         }
     }
 

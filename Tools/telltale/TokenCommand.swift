@@ -122,24 +122,13 @@ struct TokenListCommand: ParsableCommand {
                 rows.append([token["id"]?.string ?? "?", name, token["expires"]?.string ?? "never"] + rest)
             }
         }
-        if rows.count > 1 { Self.show(rows) }
+        if rows.count > 1 { Output.table(rows) }
         for revocation in listing.revocations { Self.show(revocation, json: output.json) }
     }
 
     private static func list(_ names: JSON?) -> String {
         let names = (names?.array ?? []).compactMap(\.string)
         return names.isEmpty ? "-" : names.joined(separator: " ")
-    }
-
-    /// A table whose first row is the head. The last column is not padded.
-    private static func show(_ rows: [[String]]) {
-        let widths = rows[0].indices.map { column in rows.map { $0[column].harmless.count }.max() ?? 0 }
-        for row in rows {
-            let cells = row.enumerated().map { column, text in
-                text.harmless.padding(toLength: widths[column], withPad: " ", startingAt: 0)
-            }
-            Output.text(cells.joined(separator: "  ").trimmed)
-        }
     }
 
     fileprivate static func show(_ revocation: JSON, json: Bool) {

@@ -13,12 +13,6 @@ extension ClientConfiguration {
 }
 
 extension ExitCode {
-    /// Says why the command failed.
-    package static func failed(_ reason: some CustomStringConvertible) -> ExitCode {
-        complain("telltale-sim: \(reason)")
-        return .failure
-    }
-
     /// Says that no daemon is there.
     package static func absent(at link: DaemonLink, _ reason: some CustomStringConvertible) -> ExitCode {
         complain("no daemon at \(link): \(reason)")

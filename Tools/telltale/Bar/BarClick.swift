@@ -18,7 +18,7 @@ struct BarClick {
     func perform(_ pattern: TelltaleModel.Pattern, shown: BarMemory.Item?) throws {
         let item = try shown ?? first(of: pattern)
         switch item.action {
-        case nil: throw refusal("a click on \(item.key) does nothing now")
+        case nil: throw ExitCode.failed("a click on \(item.key) does nothing now".harmless)
         case .open?: try open(item.url ?? "")
         case .press?:
             _ = try selection.daemon.ask(.tap(TapCommand(item.key, .press)), account: selection.who.account)
@@ -37,30 +37,25 @@ struct BarClick {
             cards.append(Card(key: line["key"] ?? "", body: line.tail ?? JSONObject(), rev: line.integer("rev")))
         }
         guard let item = BarItem.items(cards, at: greeting?.now ?? .ofThisMachine).first, let key = Key(item.key) else {
-            throw refusal("there is nothing to click")
+            throw ExitCode.failed("there is nothing to click".harmless)
         }
         return BarMemory.Item(key: key, action: item.action, rev: item.rev, url: item.url)
     }
 
     /// The link goes to the program as one argument.
     private func open(_ url: String) throws {
-        guard BarItem.mayBeOpened(url) else { throw refusal("the link is not one to open: \(url)") }
+        guard BarItem.mayBeOpened(url) else { throw ExitCode.failed("the link is not one to open: \(url)".harmless) }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [opener, url]
         do {
             try process.run()
         } catch {
-            throw refusal("\(opener): \(error.localizedDescription)")
+            throw ExitCode.failed("\(opener): \(error.localizedDescription)".harmless)
         }
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw refusal("\(opener) ended with \(process.terminationStatus)")
+            throw ExitCode.failed("\(opener) ended with \(process.terminationStatus)".harmless)
         }
-    }
-
-    private func refusal(_ reason: String) -> ExitCode {
-        complain("telltale: \(reason)".harmless)
-        return .failure
     }
 }

@@ -115,12 +115,7 @@ struct ClusterStatusCommand: ParsableCommand {
 
     private func show(_ nodes: [Node], _ isRedundant: Bool) {
         let head = ["NODE", "ADDRESS", "ROLE", "TERM", "POSITION", "LAG", "RULES", "ENGINE"]
-        let rows = nodes.map(Self.row)
-        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
-        for row in [head] + rows {
-            let cells = row.enumerated().map { $1.padding(toLength: widths[$0], withPad: " ", startingAt: 0) }
-            Output.text(cells.joined(separator: "  ").trimmed)
-        }
+        Output.table([head] + nodes.map(Self.row))
         Output.text(
             isRedundant
                 ? "One node leads, and another one can take over."
@@ -155,11 +150,10 @@ struct ClusterStatusCommand: ParsableCommand {
             engine = ["name", "version", "sync"].compactMap { told[$0]?.string }.filter { !$0.isEmpty }.joined(
                 separator: " ")
         }
-        let cells: [String] = [
+        return [
             node.name, node.address, node.role, number("term"), number("position"), number("lag"),
             node.figures?["rules"]?.integer.map { String($0) } ?? "-", engine,
         ]
-        return cells.map(\.harmless)
     }
 
     private func showJSON(_ nodes: [Node], _ isRedundant: Bool) {

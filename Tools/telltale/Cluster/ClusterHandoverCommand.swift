@@ -83,9 +83,8 @@ struct ClusterHandoverCommand: ParsableCommand {
     private func report(_ next: ServerGreeting?, _ before: ServerGreeting, _ span: Duration) throws {
         let from = before.node ?? ""
         guard let next, let to = next.node else {
-            complain(
-                "telltale: \(from) leads no more, and no other node does yet; see telltale cluster status".harmless)
-            throw ExitCode.failure
+            throw ExitCode.failed(
+                "\(from) leads no more, and no other node does yet; see telltale cluster status".harmless)
         }
         let milliseconds = Int64(span / .milliseconds(1))
         if output.json {
@@ -98,7 +97,6 @@ struct ClusterHandoverCommand: ParsableCommand {
             Output.text("\(to) leads in term \(next.term ?? 0), \(milliseconds) ms after \(from) was asked")
         }
         guard let node, node != to else { return }
-        complain("telltale: \(node) did not lead in time, and so \(to) does".harmless)
-        throw ExitCode.failure
+        throw ExitCode.failed("\(node) did not lead in time, and so \(to) does".harmless)
     }
 }

@@ -33,8 +33,7 @@ struct ContextCommand: ParsableCommand {
         do {
             return try body(ContextStore())
         } catch {
-            complain("telltale: \(error.description)".harmless)
-            throw ExitCode.failure
+            throw ExitCode.failed("\(error.description)".harmless)
         }
     }
 }
@@ -98,10 +97,8 @@ struct ContextAddCommand: ParsableCommand {
     private static func absolute(_ path: String) throws -> String {
         let absolute = URL(filePath: path).standardizedFileURL.path
         guard absolute.utf8.count <= Endpoint.pathLengthLimit else {
-            complain(
-                "telltale: --connect unix:\(absolute): the path is longer than \(Endpoint.pathLengthLimit) bytes"
-                    .harmless)
-            throw ExitCode.failure
+            throw ExitCode.failed(
+                "--connect unix:\(absolute): the path is longer than \(Endpoint.pathLengthLimit) bytes".harmless)
         }
         return "unix:" + absolute
     }
@@ -109,8 +106,7 @@ struct ContextAddCommand: ParsableCommand {
     /// The absolute path, for the same reason.
     private static func readable(_ path: String, _ option: String) throws -> String {
         guard unsafe access(path, R_OK) == 0 else {
-            complain("telltale: \(option) \(path): \(unsafe String(cString: strerror(errno)))".harmless)
-            throw ExitCode.failure
+            throw ExitCode.failed("\(option) \(path): \(unsafe String(cString: strerror(errno)))".harmless)
         }
         return URL(filePath: path).standardizedFileURL.path
     }
@@ -183,7 +179,7 @@ struct ContextShowCommand: ParsableCommand {
                 ("ca", context.authorities ?? "those of the system"), ("account", context.account ?? "none"),
             ]
             for (label, value) in lines {
-                Output.line((label + String(repeating: " ", count: 9 - label.count) + value).harmless)
+                Output.line((label.padded(to: 9) + value).harmless)
             }
         }
     }

@@ -21,21 +21,16 @@ enum SecretInput {
         TerminalMode.end()
         if isTerminal { StandardStream.error.write("\n") }
         guard bytes.count <= byteCountLimit, !isTerminal || bytes.count < terminalLimit else {
-            throw refusal(
+            throw ExitCode.failed(
                 isTerminal
                     ? "a line of a terminal has less than \(terminalLimit) bytes, and the rest is lost; use a pipe, or --token-file"
                     : "the token is longer than \(byteCountLimit) bytes, which no daemon takes")
         }
         let token = String(decoding: bytes, as: UTF8.self).trimmed
         guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw refusal("standard input holds no token: one line of visible ASCII characters")
+            throw ExitCode.failed("standard input holds no token: one line of visible ASCII characters")
         }
         return token
-    }
-
-    private static func refusal(_ reason: String) -> ExitCode {
-        complain("telltale: \(reason)")
-        return .failure
     }
 
     /// A line without its end; if it is too long, more bytes than the limit.
