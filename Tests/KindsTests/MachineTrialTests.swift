@@ -4,9 +4,9 @@ import TelltaleStatechart
 import Testing
 
 struct MachineTrialTests {
-    /// The output of a trial of this machine for this input, cut into pieces of this length.
+    /// The output of a trial of this machine for this input.
     private func output(
-        _ machine: String, _ input: String, format: MachineTrial.Format = .text, pieceLength: Int = .max
+        _ machine: String, _ input: String, format: MachineTrial.Format = .text
     ) throws -> (lines: [String], complaints: Int) {
         var source = goodKind.object ?? JSONObject()
         source["machine"] = try json(machine)
@@ -16,14 +16,14 @@ struct MachineTrialTests {
             return ([], 0)
         }
         var trial = try MachineTrial(activity, format: format)
-        var rest = Array(input.utf8)[...]
-        while !rest.isEmpty {
-            trial.feed(rest.prefix(pieceLength))
-            rest = rest.dropFirst(pieceLength)
+        var (lines, complaints) = ([trial.start], 0)
+        for line in input.split(separator: "\n") {
+            let answer = trial.take(String(line))
+            lines.append(answer.text)
+            complaints += answer.complaints.count
+            #expect(!answer.isMalformed || answer.complaints.count == 1)
         }
-        trial.finish()
-        let lines = String(decoding: trial.output, as: UTF8.self).split(separator: "\n").map { String($0) }
-        return (lines, trial.complaints.count)
+        return (lines, complaints)
     }
 
     private let order = #"""
@@ -35,11 +35,10 @@ struct MachineTrialTests {
           "done":{"type":"final","reopen":{"complain":"brewing"}}}}
         """#
 
-    @Test("Lines come out the same however the bytes were cut", arguments: [1, 2, 3, 7, .max])
-    func cut(pieceLength: Int) throws {
+    @Test func `events move the machine, and content counts where the event is taken`() throws {
         let input =
-            "confirm\r\n\n# a comment\n  again  \nground\nground {\"content-state\":{\"beans\":4}}\nnothing\nready\nconfirm\ncomplain"
-        let (lines, complaints) = try output(order, input, pieceLength: pieceLength)
+            "confirm\nagain\nground\nground {\"content-state\":{\"beans\":4}}\nnothing\nready\nconfirm\ncomplain"
+        let (lines, complaints) = try output(order, input)
         #expect(
             lines == [
                 "placed", "confirm applied brewing brewing.grind", "again noop brewing brewing.grind",

@@ -11,9 +11,8 @@ import TelltaleWire
 ///
 /// A server without a disk decides, and one screen follows each family of each kind: it gets what a screen of the
 /// daemon gets. The lines are `KEY EVENT` with the words and the tail of `EVT`, and `after` with a duration.
-final class DerivedTrial {
+final class DerivedTrial: DrawnTrial {
     private var server: Server
-    private let surface: Surface
     private let json: Bool
     private let start: Timestamp
     private var now: Timestamp
@@ -22,10 +21,6 @@ final class DerivedTrial {
     private let parser = JSONParser()
     /// The rows that the screen holds, in the order of their keys.
     private var held: [Place: JSON] = [:]
-    private var lineNumber = 0
-    private(set) var hasFailed = false
-    /// The fault of the last line; the caller empties it.
-    var complaint: String?
 
     /// The most deadlines of one line. A machine whose timers arm each other would never end.
     private static let deadlineLimit = 10_000
@@ -39,15 +34,13 @@ final class DerivedTrial {
         }
     }
 
-    struct Fault: Error { let text: String }
-
     /// - Parameters:
     ///   - kinds: All kinds in force.
     ///   - shown: The names of the kinds whose widgets are shown.
     ///   - now: When the trial begins; `after` moves it.
-    /// - Throws: ``Fault`` if the surface shows none of them.
+    /// - Throws: ``TrialFault`` if the surface shows none of them.
     init(_ kinds: [Kind], showing shown: Set<String>, surface: Surface, json: Bool, at now: Timestamp) throws {
-        (self.surface, self.json, start, self.now) = (surface, json, now, now)
+        (self.json, start, self.now) = (json, now, now)
         server = Server(
             Hub(configuration: HubConfiguration(), epoch: 1), configuration: .withoutDisk, snapshotSequence: 0)
         try server.adopt(kinds)
@@ -70,7 +63,7 @@ final class DerivedTrial {
             }
         }
         guard count > 0 else {
-            throw Fault(text: "no family of it is shown on \(surface.rawValue); name another --view")
+            throw TrialFault(text: "no family of it is shown on \(surface.rawValue); name another --view")
         }
         turn()
         _ = lines(for: poster)
@@ -79,42 +72,19 @@ final class DerivedTrial {
     /// The widgets before any line.
     func first() -> [String] { shown("start", reply: nil) }
 
-    /// One line of the input, without its end. Gives what is printed: nothing for a blank line or a comment.
-    func take(_ text: String) -> [String] {
-        lineNumber += 1
-        let line = text.trimmed
-        guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-        do {
-            return try apply(line)
-        } catch {
-            hasFailed = true
-            complaint = "line \(lineNumber): \((error as? Fault)?.text ?? "\(error)")"
-            return []
+    func apply(_ word: String, _ tail: String) throws -> [String] {
+        guard Key(word) != nil, let type = tail.split(separator: " ").first, type.first != "{" else {
+            throw TrialFault(text: "a line is KEY EVENT, as in coffee-order/1 confirm, or after with a duration")
         }
-    }
-
-    private func apply(_ line: String) throws -> [String] {
-        let parts = line.split(separator: " ", maxSplits: 1).map { String($0) }
-        let tail = parts.count > 1 ? parts[1].trimmed : ""
-        if parts[0] == "after" {
-            guard let span = Milliseconds(duration: tail) else {
-                throw Fault(text: "\"\(tail)\" is not a duration: write for example after 5m")
-            }
-            try pass(span)
-            return shown(line, reply: nil)
-        }
-        guard Key(parts[0]) != nil, let type = tail.split(separator: " ").first, type.first != "{" else {
-            throw Fault(text: "a line is KEY EVENT, as in coffee-order/1 confirm, or after with a duration")
-        }
-        say("EVT \(parts[0]) type=\(tail)", from: poster)
+        say("EVT \(word) type=\(tail)", from: poster)
         turn()
         // A heartbeat may precede the reply.
         guard let reply = lines(for: poster).last(where: { $0.verb != "MARK" }) else {
-            throw Fault(text: "it has no answer")
+            throw TrialFault(text: "it has no answer")
         }
-        guard reply.verb == "OK" else { throw Fault(text: reply.message ?? "it is refused") }
-        if let ignored = reply["ignored"] { throw Fault(text: "an event has no \(ignored)") }
-        return shown("\(parts[0]) \(type)", reply: reply)
+        guard reply.verb == "OK" else { throw TrialFault(text: reply.message ?? "it is refused") }
+        if let ignored = reply["ignored"] { throw TrialFault(text: "an event has no \(ignored)") }
+        return shown("\(word) \(type)", reply: reply)
     }
 
     // MARK: The server
@@ -146,18 +116,19 @@ final class DerivedTrial {
     }
 
     /// Lets time pass: what falls due meanwhile happens at its own time.
-    private func pass(_ span: Milliseconds) throws {
+    func pass(_ span: Milliseconds, _ text: String) throws -> [String] {
         let end = now + span
         for _ in 0..<Self.deadlineLimit {
             let due = [server.nextDeadline, server.nextWallDeadline].compactMap(\.self).min()
             guard let due, due <= end else {
                 now = end
-                return turn()
+                turn()
+                return shown(text, reply: nil)
             }
             now = max(now, due)
             turn()
         }
-        throw Fault(text: "more than \(Self.deadlineLimit) things fall due meanwhile")
+        throw TrialFault(text: "more than \(Self.deadlineLimit) things fall due meanwhile")
     }
 
     /// The lines to a session since the last call.

@@ -57,7 +57,7 @@ enum KindFiles {
             if case .widget(let widget)? = kind?.body, let name = widget.activityKind {
                 let isThere = files.contains { KindSet.read($0.bytes, file: $0.name).kind?.name == name }
                 guard isThere else {
-                    throw DerivedTrial.Fault(
+                    throw TrialFault(
                         text: "its widgets show \"\(name)\", which no file beside it defines; name one with --with")
                 }
             }
@@ -69,8 +69,7 @@ enum KindFiles {
             guard let kinds else { throw ExitCode.failure }
             return kinds.kinds
         } catch let error as Unreadable {
-            complain("telltale: \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(error)")
         }
     }
 
@@ -94,8 +93,7 @@ enum KindFiles {
             guard let kind else { throw ExitCode.failure }
             return kind
         } catch let error as Unreadable {
-            complain("telltale: \(error)")
-            throw ExitCode.failure
+            throw ExitCode.failed("\(error)")
         }
     }
 }

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Foundation
-import Glibc
 import Kinds
 import TelltaleModel
 import ToolSupport
@@ -46,60 +44,50 @@ struct KindsRunCommand: ParsableCommand {
     func run() throws {
         if KindFiles.isFolder(file) { return try runDerived(nil) }
         let kind = try KindFiles.kind(file)
-        if case .widget(let widget) = kind.body { return try draw(kind, widget) }
-        guard case .activity(let activity) = kind.body else {
-            complain("telltale: \(file): a control has no machine to try")
-            throw ExitCode.failure
+        let now = Timestamp.ofThisMachine
+        switch (kind.body, view) {
+        case (.widget(let widget), _):
+            if widget.activityKind != nil { return try runDerived(kind) }
+            guard let trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
+                throw fault("no configuration is recommended, and it has parameters; add \"recommended\"")
+            }
+            try run(trial)
+        case (.activity(let activity), let view?):
+            guard
+                let trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
+            else { throw fault("it cannot be tried") }
+            try run(trial)
+        case (.activity(let activity), nil): try run(activity)
+        case (.toggle, _), (.button, _): throw fault("a control has no machine to try")
         }
-        if let view { return try draw(kind, activity, view) }
+    }
+
+    private func fault(_ text: String) -> ExitCode { .failed("\(file): \(text)") }
+
+    private var surface: Surface { if case .surface(let named)? = view { named } else { .phone } }
+
+    /// Runs the machine alone.
+    private func run(_ activity: ActivityKind) throws {
         var trial: MachineTrial
         do {
             trial = try MachineTrial(activity, format: json ? .json : .text)
         } catch {
-            complain("telltale: \(file): the machine cannot start: \(error)")
-            throw ExitCode.failure
+            throw fault("the machine cannot start: \(error)")
         }
-        while true {
-            flush(&trial)
-            let piece = try read()
-            guard !piece.isEmpty else { break }
-            trial.feed(piece[...])
+        func show(_ text: String) {
+            // Names and events are text from outside, and a program gets them as they are.
+            if !json, Output.isTerminal { Output.text(text) } else { Output.line(text) }
         }
-        trial.finish()
-        flush(&trial)
-        if trial.malformedLineCount > 0 { throw ExitCode.failure }
+        var isMalformed = false
+        show(trial.start)
+        try forEachLine { number, line in
+            let answer = trial.take(line)
+            isMalformed = isMalformed || answer.isMalformed
+            for complaint in answer.complaints { complain("telltale: line \(number): \(complaint)") }
+            show(answer.text)
+        }
+        if isMalformed { throw ExitCode.failure }
     }
-
-    private func draw(_ kind: Kind, _ activity: ActivityKind, _ view: ViewName) throws {
-        let now = Timestamp.ofThisMachine
-        guard var trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now) else {
-            complain("telltale: \(file): it cannot be tried")
-            throw ExitCode.failure
-        }
-        var input = StandardInputLines()
-        while let lines = input.next(limit: 1) {
-            for line in lines { show(trial.take(line), &trial) }
-        }
-        show(trial.finish(), &trial)
-        if trial.hasFailed { throw ExitCode.failure }
-    }
-
-    private func draw(_ kind: Kind, _ widget: WidgetKind) throws {
-        if widget.activityKind != nil { return try runDerived(kind) }
-        let now = Timestamp.ofThisMachine
-        guard var trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
-            complain("telltale: \(file): no configuration is recommended, and it has parameters; add \"recommended\"")
-            throw ExitCode.failure
-        }
-        show(trial.first(), complaint: nil)
-        var input = StandardInputLines()
-        while let lines = input.next(limit: 1) {
-            for line in lines { show(trial.take(line), complaint: trial.complaint.take()) }
-        }
-        if trial.hasFailed { throw ExitCode.failure }
-    }
-
-    private var surface: Surface { if case .surface(let named)? = view { named } else { .phone } }
 
     /// Runs widgets that show activities: those of a kind, or all of a folder.
     private func runDerived(_ kind: Kind?) throws {
@@ -110,64 +98,80 @@ struct KindsRunCommand: ParsableCommand {
                 guard case .widget(let widget) = candidate.body, widget.activityKind != nil else { return false }
                 return kind == nil || candidate.name == kind?.name
             }
-            guard !shown.isEmpty else {
-                throw DerivedTrial.Fault(text: "no widget in it shows activities; name one file")
-            }
+            guard !shown.isEmpty else { throw TrialFault(text: "no widget in it shows activities; name one file") }
             trial = try DerivedTrial(
                 kinds, showing: Set(shown.map(\.name)), surface: surface, json: json, at: .ofThisMachine)
-        } catch let fault as DerivedTrial.Fault {
-            complain("telltale: \(file): \(fault.text)")
-            throw ExitCode.failure
+        } catch let error as TrialFault {
+            throw fault(error.text)
         }
-        show(trial.first(), complaint: nil)
-        var input = StandardInputLines()
-        while let lines = input.next(limit: 1) {
-            for line in lines { show(trial.take(line), complaint: trial.complaint.take()) }
-        }
-        if trial.hasFailed { throw ExitCode.failure }
+        try run(trial)
     }
 
-    private func show(_ lines: [String], _ trial: inout ViewTrial) {
-        show(lines, complaint: trial.complaint.take())
-    }
-
-    private func show(_ lines: [String], complaint: String?) {
-        // Lines of a drawing are harmless, and hold the colours.
-        for line in lines {
-            let text = json ? Output.shown(line) : line
-            Output.write((json ? text : Output.drawable(text)) + "\n")
-        }
-        if let complaint { complain("telltale: \(complaint)") }
-    }
-
-    /// The next piece of the input; empty at its end.
-    private func read() throws -> [UInt8] {
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = unsafe piece.withUnsafeMutableBytes {
-                unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
+    /// Runs a trial that draws.
+    private func run(_ trial: consuming some DrawnTrial) throws {
+        var trial = trial
+        var (hasFailed, last) = (false, 0)
+        func attempt(_ number: Int, _ body: () throws -> [String]) {
+            do {
+                // Lines of a drawing are harmless, and hold the colours.
+                for line in try body() { Output.write((json ? Output.shown(line) : Output.drawable(line)) + "\n") }
+            } catch {
+                hasFailed = true
+                complain("telltale: line \(number): \((error as? TrialFault)?.text ?? "\(error)")")
             }
-            if count >= 0 { return Array(piece[..<count]) }
-            if errno == EINTR { continue }
-            let cause = unsafe String(cString: strerror(errno))
-            complain("telltale: standard input cannot be read: \(cause)")
-            throw ExitCode.failure
         }
+        attempt(0) { trial.first() }
+        try forEachLine { number, line in
+            last = number
+            attempt(number) { try trial.take(line) }
+        }
+        if !hasFailed { attempt(last + 1) { try trial.finish() } }
+        if hasFailed { throw ExitCode.failure }
     }
 
-    /// Writes the pending output before it waits for more input, so that the other end of a pipe sees each answer
-    /// immediately.
-    private func flush(_ trial: inout MachineTrial) {
-        for complaint in trial.complaints { complain("telltale: \(complaint)") }
-        trial.complaints = []
-        guard !trial.output.isEmpty else { return }
-        // Names, titles and events are text from outside.
-        if Output.isTerminal {
-            let text = String(decoding: trial.output, as: UTF8.self)
-            Output.write(json ? Output.shown(text) : Output.drawable(text.harmlessLines))
-        } else {
-            Output.write(trial.output)
+    /// The lines of standard input that are not blank and no comment, with their numbers.
+    private func forEachLine(_ body: (Int, String) -> Void) throws {
+        var input = StandardInputLines()
+        var number = 0
+        while let lines = input.next(limit: .max) {
+            for line in lines {
+                number += 1
+                if !line.isEmpty, !line.hasPrefix("#") { body(number, line) }
+            }
         }
-        trial.output.removeAll(keepingCapacity: true)
+        if let cause = input.failure {
+            throw ExitCode.failed("standard input cannot be read: \(cause)")
+        }
+    }
+}
+
+/// A line that a trial cannot take, or kinds that cannot be tried, with the reason.
+struct TrialFault: Error { let text: String }
+
+/// A trial that prints what is shown after each line of `telltale kinds run`.
+protocol DrawnTrial {
+    /// What is shown before any line.
+    func first() -> [String]
+    /// Takes a line: a word, and what stands behind it.
+    mutating func apply(_ word: String, _ tail: String) throws -> [String]
+    /// Lets time pass.
+    mutating func pass(_ span: Milliseconds, _ text: String) throws -> [String]
+    /// What is shown at the end.
+    mutating func finish() throws -> [String]
+}
+
+extension DrawnTrial {
+    func first() -> [String] { [] }
+    mutating func finish() throws -> [String] { [] }
+
+    /// - Returns: What is printed.
+    mutating func take(_ line: String) throws -> [String] {
+        let parts = line.split(separator: " ", maxSplits: 1).map { String($0) }
+        let (word, tail) = (parts[0], parts.count > 1 ? parts[1].trimmed : "")
+        guard word == "after" else { return try apply(word, tail) }
+        guard let span = Milliseconds(duration: tail) else {
+            throw TrialFault(text: "\"\(tail)\" is not a duration: write for example after 5m")
+        }
+        return try pass(span, "after \(tail)")
     }
 }

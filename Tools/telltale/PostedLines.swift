@@ -83,6 +83,8 @@ struct StandardInputLines {
     private var rest: [UInt8] = []
     private var ready: [String] = []
     private var hasEnded = false
+    /// Why it could not be read; `nil` if it ended.
+    private(set) var failure: String?
 
     /// The available lines, at most `limit`; waits for the first. `nil` at the end.
     mutating func next(limit: Int) -> [String]? {
@@ -97,6 +99,7 @@ struct StandardInputLines {
         var piece = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count) }
         if count < 0, errno == EINTR { return }
+        if count < 0 { failure = unsafe String(cString: strerror(errno)) }
         if count <= 0 {
             hasEnded = true
             if !rest.isEmpty { ready.append(Self.line(rest[...])) }

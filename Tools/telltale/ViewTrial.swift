@@ -11,14 +11,12 @@ import Trials
 ///
 /// The lines are those of ``Kinds/MachineTrial``. The activity begins with the first line: with its tail where that is
 /// `start`, or an event that starts the kind, else with nothing. It is alone on its surface, and no control exists.
-struct ViewTrial {
+struct ViewTrial: DrawnTrial {
     private let definition: ActivityKind
     private let view: ViewName
     private let json: Bool
     private let width: Int
     private var trial: KindTrial
-    private var lineNumber = 0
-    private(set) var hasFailed = false
 
     /// - Parameter now: The time at which the trial begins; `after` moves it.
     /// - Returns: `nil` for a kind that cannot be tried.
@@ -27,69 +25,38 @@ struct ViewTrial {
         (self.definition, self.view, self.json, self.width, self.trial) = (definition, view, json, width, trial)
     }
 
-    /// One line of the input, without its end. Gives what is printed: nothing for a blank line or a comment.
-    mutating func take(_ text: String) -> [String] {
-        lineNumber += 1
-        let line = text.trimmed
-        guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-        let parts = line.split(separator: " ", maxSplits: 1).map { String($0) }
-        let (word, tail) = (parts[0], parts.count > 1 ? parts[1].trimmed : "")
-        do {
-            if word == "after" { return try pass(tail) }
-            var unknown: [String] = []
-            guard EventName.isValid(word), let object = (tail.isEmpty ? [:] : try? JSONParser.parse(tail))?.object
-            else {
-                throw Fault("\"\(line)\" is neither an event's name, nor one with a JSON object behind it")
-            }
-            let details = try EventDetails(tail: object, unknown: &unknown)
-            guard unknown.isEmpty else { throw Fault("an event has no \(unknown.joined(separator: ", "))") }
-            return try apply(word, details)
-        } catch {
-            hasFailed = true
-            complaint = "line \(lineNumber): \((error as? Fault)?.text ?? "\(error)")"
-            return []
+    mutating func apply(_ word: String, _ tail: String) throws -> [String] {
+        var unknown: [String] = []
+        guard EventName.isValid(word), let object = (tail.isEmpty ? [:] : try? JSONParser.parse(tail))?.object else {
+            let line = "\(word) \(tail)".trimmed
+            throw TrialFault(text: "\"\(line)\" is neither an event's name, nor one with a JSON object behind it")
         }
-    }
-
-    /// The fault of the last line; the caller empties it.
-    var complaint: String?
-
-    /// The picture before any event, for an input without a line.
-    mutating func finish() -> [String] {
-        guard !hasBegun, !hasFailed else { return [] }
-        return take("start")
-    }
-
-    private struct Fault: Error {
-        let text: String
-        init(_ text: String) { self.text = text }
-    }
-
-    private var hasBegun: Bool { !trial.state.isEmpty }
-
-    private mutating func apply(_ name: String, _ details: EventDetails) throws -> [String] {
+        let details = try EventDetails(tail: object, unknown: &unknown)
+        guard unknown.isEmpty else { throw TrialFault(text: "an event has no \(unknown.joined(separator: ", "))") }
         var lines: [String] = []
-        let starts = name == "start" || definition.startsOn.contains(definition.accept[name] ?? name)
+        let starts = word == "start" || definition.startsOn.contains(definition.accept[word] ?? word)
         if !hasBegun, !starts {
             var nothing: [String] = []
             lines = try happened(
                 .event("start", try EventDetails(tail: JSONObject(), unknown: &nothing)), named: "start")
         }
-        return lines + (try happened(.event(name, details), named: name))
+        return lines + (try happened(.event(word, details), named: word))
     }
 
-    private mutating func pass(_ span: String) throws -> [String] {
-        guard let length = Milliseconds(duration: span) else {
-            throw Fault("\"\(span)\" is not a duration: write for example after 5m")
-        }
-        guard hasBegun else { throw Fault("nothing has started yet") }
-        return try happened(.pass(length), named: "after \(span)")
+    mutating func pass(_ span: Milliseconds, _ text: String) throws -> [String] {
+        guard hasBegun else { throw TrialFault(text: "nothing has started yet") }
+        return try happened(.pass(span), named: text)
     }
+
+    /// The picture before any event, for an input without a line.
+    mutating func finish() throws -> [String] { hasBegun ? [] : try apply("start", "") }
+
+    private var hasBegun: Bool { !trial.state.isEmpty }
 
     private mutating func happened(_ step: KindTrial.Step, named name: String) throws -> [String] {
         _ = trial.take(step)
         let entry = trial.log.last { $0.step == trial.stepCount - 1 }
-        if let entry, entry.verdict == nil { throw Fault(entry.note ?? "it is refused") }
+        if let entry, entry.verdict == nil { throw TrialFault(text: entry.note ?? "it is refused") }
         // Nothing was due.
         return shown(name, entry?.verdict ?? .noop)
     }

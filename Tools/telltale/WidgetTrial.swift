@@ -9,7 +9,7 @@ import TelltaleModel
 ///
 /// The lines are `timeline` with its tail, `reload`, `end`, and `after` with a duration. The present and later views
 /// are printed before the first line and after each: those of one surface, with the widget's own configuration.
-struct WidgetTrial {
+struct WidgetTrial: DrawnTrial {
     private let kind: Kind
     private let definition: WidgetKind
     private let surface: Surface
@@ -17,11 +17,6 @@ struct WidgetTrial {
     private let key: Key
     private var widget: Widget
     private var now: Timestamp
-    private let start: Timestamp
-    private var lineNumber = 0
-    private(set) var hasFailed = false
-    /// The fault of the last line; the caller empties it.
-    var complaint: String?
 
     /// - Parameter now: The time at which the trial begins; `after` moves it.
     /// - Returns: `nil` for a kind with parameters but without a recommended configuration.
@@ -30,51 +25,41 @@ struct WidgetTrial {
             let configuration = definition.configuration(ofID: id)
         else { return nil }
         (self.kind, self.definition, self.surface, self.json) = (kind, definition, surface, json)
-        (self.key, self.now, start) = (key, now, now)
+        (self.key, self.now) = (key, now)
         widget = Widget(configuration: configuration, at: now)
     }
 
     /// The views before any line.
     func first() -> [String] { shown("start", Widget.Outcome(.applied, isChanged: true)) }
 
-    /// One line of the input, without its end. Gives what is printed: nothing for a blank line or a comment.
-    mutating func take(_ text: String) -> [String] {
-        lineNumber += 1
-        let line = text.trimmed
-        guard !line.isEmpty, !line.hasPrefix("#") else { return [] }
-        let parts = line.split(separator: " ", maxSplits: 1).map { String($0) }
-        do {
-            let outcome = try apply(parts[0], parts.count > 1 ? parts[1].trimmed : "")
-            return shown(line.split(separator: "{", maxSplits: 1)[0].description.trimmed, outcome)
-        } catch {
-            hasFailed = true
-            complaint = "line \(lineNumber): \((error as? Fault)?.text ?? "\(error)")"
-            return []
-        }
+    mutating func apply(_ word: String, _ tail: String) throws -> [String] {
+        let outcome = try outcome(word, tail)
+        return shown("\(word) \(tail)".split(separator: "{", maxSplits: 1)[0].description.trimmed, outcome)
     }
 
-    private struct Fault: Error { let text: String }
+    mutating func pass(_ span: Milliseconds, _ text: String) -> [String] {
+        now = now + span
+        return shown(text, Widget.Outcome(.noop))
+    }
 
-    private mutating func apply(_ word: String, _ tail: String) throws -> Widget.Outcome {
+    private mutating func outcome(_ word: String, _ tail: String) throws -> Widget.Outcome {
         switch word {
-        case "after":
-            guard let span = Milliseconds(duration: tail) else {
-                throw Fault(text: "\"\(tail)\" is not a duration: write for example after 5m")
-            }
-            now = now + span
-            return Widget.Outcome(.noop)
         case "reload": return widget.apply(.reload, kind: definition, at: now)
         case "timeline", "end":
-            guard definition.isPushed else { throw Fault(text: "the content of this kind is computed, and not posted") }
+            guard definition.isPushed else {
+                throw TrialFault(text: "the content of this kind is computed, and not posted")
+            }
             if word == "end" { return widget.apply(.ended, kind: definition, at: now) }
             guard let object = (try? JSONParser.parse(tail))?.object else {
-                throw Fault(text: "a JSON object is expected behind timeline")
+                throw TrialFault(text: "a JSON object is expected behind timeline")
             }
             var unknown: [String] = []
             let timeline = try WidgetTimeline(tail: object, unknown: &unknown)
-            guard unknown.isEmpty else { throw Fault(text: "a timeline has no \(unknown.joined(separator: ", "))") }
+            guard unknown.isEmpty else {
+                throw TrialFault(text: "a timeline has no \(unknown.joined(separator: ", "))")
+            }
             return widget.apply(.timeline(timeline), kind: definition, at: now)
-        default: throw Fault(text: "\"\(word)\" is none of timeline, reload, end and after")
+        default: throw TrialFault(text: "\"\(word)\" is none of timeline, reload, end and after")
         }
     }
 
