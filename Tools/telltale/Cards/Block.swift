@@ -14,6 +14,17 @@ public struct Block: Hashable, Sendable {
         self.init(lines, width: lines.map(\.width).max() ?? 0)
     }
 
+    /// Lines of `inner` columns, with a blank at both ends, as they stand in the frame of a card.
+    init(_ lines: [Line], inner: Int, centered: Bool = false) {
+        self.init(
+            lines.map { line in
+                var padded = Line(" ")
+                padded.append(line.fitted(to: inner, centered: centered))
+                padded.append(" ")
+                return padded
+            }, width: inner + 2)
+    }
+
     /// Blocks from left to right, aligned at the top.
     public static func beside(_ blocks: [Block], gap: Int = 1) -> Block {
         let height = blocks.map(\.height).max() ?? 0

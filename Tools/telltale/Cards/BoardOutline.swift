@@ -28,14 +28,7 @@ struct BoardOutline {
 
     func draw(width: Int) -> Block {
         let inner = max(8, width - 4)
-        let lines = cards.map { card, place in line(card, place).fitted(to: inner) }
-        let padded = lines.map { line -> Line in
-            var padded = Line(" ")
-            padded.append(line)
-            padded.append(" ")
-            return padded
-        }
-        return Block(padded, width: inner + 2).framed(.rounded, title: Line(name, Ink(.cyan)))
+        return Block(cards.map(line), inner: inner).framed(.rounded, title: Line(name, Ink(.cyan)))
     }
 
     private func line(_ card: Card, _ place: TilePlace) -> Line {

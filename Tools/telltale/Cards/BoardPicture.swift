@@ -177,17 +177,11 @@ extension Card {
             lines = Array(repeating: Line(), count: before) + lines
             lines += Array(repeating: Line(), count: room - lines.count)
         }
-        let padded = lines.map { line -> Line in
-            var padded = Line(" ")
-            padded.append(line.fitted(to: inner, centered: isRound))
-            padded.append(" ")
-            return padded
-        }
         let name = isRound ? Line() : Line(row["appName"]?.string ?? row["title"]?.string ?? key, .dim)
         let dots = stack.map { Self.dots($0.shown, of: $0.count, width: width) } ?? Line()
         let room = width - 6 - (dots.width > 0 ? dots.width + 3 : 0)
         let note = tileNotes(tile, at: now).first { $0.width <= room } ?? Line()
-        let block = Block(padded, width: inner + 2).framed(
+        let block = Block(lines, inner: inner, centered: isRound).framed(
             .rounded, title: name, ink: .dim, foot: note, corner: dots)
         return isFaint(at: now) || tile.isUnavailable ? block.inked { $0.isDim = true } : block
     }
@@ -204,12 +198,7 @@ extension Card {
     private func tileNotes(_ tile: TilePlace, at now: Timestamp) -> [Line] {
         let states = tileStates(tile, at: now)
         func joined(_ parts: [(String, Ink)]) -> Line {
-            var line = Line()
-            for (text, ink) in parts {
-                if line.width > 0 { line.append(" · ", .dim) }
-                line.append(text, ink)
-            }
-            return line
+            parts.reduce(into: Line()) { $0.add(Line($1.0, $1.1)) }
         }
         var notes: [Line] = []
         let turns = tile.turnsAt != nil

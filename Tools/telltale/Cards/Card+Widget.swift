@@ -34,13 +34,9 @@ extension Card {
 
     private func note(_ entry: JSON?, at now: Timestamp) -> Line {
         var note = Line()
-        func add(_ text: String, _ ink: Ink) {
-            if note.width > 0 { note.append(" · ", .dim) }
-            note.append(text, ink)
-        }
-        if !invalid.isEmpty { add("changing", Ink(.yellow)) }
-        if entry?["stale"]?.bool == true { add("stale", Ink(.yellow)) }
-        if let next = next(at: now) { add("next in \(Countdown.text(until: next, at: now))", .dim) }
+        if !invalid.isEmpty { note.add(Line("changing", Ink(.yellow))) }
+        if entry?["stale"]?.bool == true { note.add(Line("stale", Ink(.yellow))) }
+        if let next = next(at: now) { note.add(Line("next in \(Countdown.text(until: next, at: now))", .dim)) }
         return note
     }
 
@@ -74,19 +70,9 @@ extension Card {
     /// A widget in a frame of `width` columns, as it is drawn at `now` on the server's clock.
     public func widget(width: Int, at now: Timestamp) -> Block {
         let inner = max(8, width - 4)
-        let padded = widgetLines(width: inner, at: now).map { line -> Line in
-            var padded = Line(" ")
-            padded.append(line.fitted(to: inner))
-            padded.append(" ")
-            return padded
-        }
         var title = Line(row["appName"]?.string ?? row["title"]?.string ?? key, .dim)
-        let note = note(shown(at: now), at: now)
-        if note.width > 0 {
-            title.append(" · ", .dim)
-            title.append(note)
-        }
-        let block = Block(padded, width: inner + 2).framed(.rounded, title: title, ink: .dim)
+        title.add(note(shown(at: now), at: now))
+        let block = Block(widgetLines(width: inner, at: now), inner: inner).framed(.rounded, title: title, ink: .dim)
         return isFaint(at: now) ? block.inked { $0.isDim = true } : block
     }
 

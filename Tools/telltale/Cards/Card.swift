@@ -58,19 +58,10 @@ public struct Card: Hashable, Sendable {
         case _: lines = ViewParts(view).stacked(width: inner, at: now)
         }
         var title = Line(row["appName"]?.string ?? "", .dim)
-        if note.width > 0 {
-            if title.width > 0 { title.append(" · ", .dim) }
-            title.append(note)
-        }
-        let padded = lines.map { line -> Line in
-            var padded = Line(" ")
-            padded.append(line.fitted(to: inner))
-            padded.append(" ")
-            return padded
-        }
+        title.add(note)
         let isHighlighted = row["highlighted"]?.bool == true
         return faded(
-            Block(padded, width: inner + 2).framed(
+            Block(lines, inner: inner).framed(
                 .rounded, title: title, ink: isHighlighted ? Ink(.yellow, bold: true) : .dim))
     }
 
@@ -90,14 +81,13 @@ public struct Card: Hashable, Sendable {
         }
         head.append(row["title"]?.string ?? key, .bold)
         var lines = [head.justified(with: switchFace, to: inner + 1)]
-        var below = Line(" ")
-        below.append(row["text"]?.string ?? "")
-        let state = controlState
-        if state.width > 0 {
-            if below.width > 1 { below.append(" · ", .dim) }
-            below.append(state)
+        var below = Line(row["text"]?.string ?? "")
+        below.add(controlState)
+        if below.width > 0 {
+            var line = Line(" ")
+            line.append(below)
+            lines.append(line)
         }
-        if below.width > 1 { lines.append(below) }
         let block = Block(lines, width: inner + 2).framed(.rounded)
         return row["available"]?.bool == false ? block.inked { $0.isDim = true } : block
     }
@@ -151,10 +141,7 @@ public struct Card: Hashable, Sendable {
             lines.append(line)
         }
         var title = Line(key, Ink(.cyan))
-        if note.width > 0 {
-            title.append(" · ", .dim)
-            title.append(note)
-        }
+        title.add(note)
         return faded(Block(lines, width: inner + 2).framed(.rounded, title: title))
     }
 }

@@ -81,6 +81,13 @@ public struct Line: Hashable, Sendable {
         width += line.width
     }
 
+    /// Appends another part, with a dot between; an empty one is none.
+    mutating func add(_ part: Line) {
+        guard part.width > 0 else { return }
+        if width > 0 { append(" · ", .dim) }
+        append(part)
+    }
+
     /// Cut with an ellipsis if it is too long, padded with spaces if it is too short.
     func fitted(to width: Int, centered: Bool = false) -> Line {
         if self.width > width { return cut(to: width) }

@@ -1,24 +1,24 @@
-internal import TelltaleModel
+package import TelltaleModel
 
 /// The parts of one view of a row (`symbol title subtitle text timer progress buttons tint`), read for drawing.
-struct ViewParts {
-    var symbol: String?
-    var title: String?
-    var subtitle: String?
-    var text: String?
-    var timer: Timestamp?
-    var progress: Double?
-    var segments = 1
-    var buttons: [Button] = []
+package struct ViewParts {
+    package private(set) var symbol: String?
+    package private(set) var title: String?
+    package private(set) var subtitle: String?
+    package private(set) var text: String?
+    package private(set) var timer: Timestamp?
+    package private(set) var progress: Double?
+    package private(set) var segments = 1
+    package private(set) var buttons: [Button] = []
     var tint: Ink.Color?
     /// The parts that a tap is about to change, by their names.
     private var doubtful: Set<String> = []
 
-    struct Button {
-        var label: String
-        var isOn: Bool?
+    package struct Button {
+        package var label: String
+        package var isOn: Bool?
         /// Whether it can be tapped here and is available.
-        var isLive: Bool
+        package var isLive: Bool
         var isPending = false
 
         var line: Line {
@@ -28,7 +28,7 @@ struct ViewParts {
     }
 
     /// - Parameter invalid: The parts that a tap is about to change. They are drawn dimmed.
-    init(_ json: JSON?, invalid: [String] = []) {
+    package init(_ json: JSON?, invalid: [String] = []) {
         doubtful = Set(invalid)
         symbol = json?["symbol"]?.string.map(Symbols.glyph)
         title = Self.text(json?["title"])
