@@ -16,12 +16,31 @@ public struct Settings: Sendable {
             self.port = port
             self.isTLS = isTLS
         }
+
+        init?(_ text: Substring, isTLS: Bool) {
+            guard case .tcp(let host, let port)? = Endpoint(String(text.hasSuffix("/") ? text.dropLast() : text)),
+                host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
+            else { return nil }
+            self.init(host: host, port: Int(port), isTLS: isTLS)
+        }
     }
 
-    /// Where a program listens.
+    /// Where `telltale-push` listens.
     public enum PushPlace: Hashable, Sendable {
         case unix(path: String)
         case tcp(host: String, port: Int)
+
+        /// - Parameter text: unix:PATH or http://HOST:PORT.
+        public init?(_ text: String) {
+            if case .unix(let path)? = Endpoint(text), path.utf8.count <= Endpoint.pathLengthLimit {
+                self = .unix(path: path)
+            } else if text.hasPrefix("http://"), let listener = Listener(text.dropFirst("http://".count), isTLS: false)
+            {
+                self = .tcp(host: listener.host, port: listener.port)
+            } else {
+                return nil
+            }
+        }
     }
 
     /// The daemon's address, as ``Setting`` checks it.
@@ -51,161 +70,101 @@ public struct Settings: Sendable {
 }
 
 /// One thing that can be set: a flag, an environment variable, a key of the configuration file.
-public struct Setting: Sendable {
-    public var name: String
-    public var value: String
-    public var summary: String
-    public var isRepeatable = false
-    let apply: @Sendable (inout Settings, [String]) -> String?
+struct Setting: Sendable {
+    /// - Returns: What is wrong with the values.
+    typealias Apply = @Sendable (inout Settings, [String]) -> String?
 
-    public var variable: String { "TELLTALE_GATEWAY_" + name.uppercased().split(separator: "-").joined(separator: "_") }
+    let name: String
+    let isRepeatable: Bool
+    let apply: Apply
 
-    public static let all: [Setting] = [
-        Setting(
-            name: "connect", value: "unix:PATH|HOST:PORT|tls://HOST:PORT",
-            summary: "where the daemon listens (127.0.0.1:7878)"
-        ) { settings, values in
-            settings.connect = values[0]
+    private init(all name: String, _ apply: @escaping Apply) {
+        (self.name, isRepeatable, self.apply) = (name, true, apply)
+    }
+
+    private init(_ name: String, _ apply: @escaping @Sendable (inout Settings, String) -> String?) {
+        (self.name, isRepeatable) = (name, false)
+        self.apply = { apply(&$0, $1[0]) }
+    }
+
+    /// A setting that takes any text.
+    private init(_ name: String, _ place: any WritableKeyPath<Settings, String?> & Sendable) {
+        self.init(name) { settings, value in
+            settings[keyPath: place] = value
+            return nil
+        }
+    }
+
+    /// A setting that takes what `read` makes of a text.
+    private init<Value>(
+        _ name: String, _ place: any WritableKeyPath<Settings, Value> & Sendable, takes expectation: String,
+        _ read: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(name) { settings, text in
+            guard let value = read(text) else { return "takes \(expectation), not \"\(text)\"" }
+            settings[keyPath: place] = value
+            return nil
+        }
+    }
+
+    var variable: String { "TELLTALE_GATEWAY_" + name.uppercased().split(separator: "-").joined(separator: "_") }
+
+    static let all: [Setting] = [
+        Setting("connect") { settings, value in
+            settings.connect = value
             return nil
         },
-        Setting(
-            name: "connect-ca", value: "FILE",
-            summary: "certificates (PEM) to trust for a tls:// daemon, instead of the system's"
-        ) { settings, values in
-            settings.connectTrustRoots = values[0]
-            return nil
-        },
-        Setting(
-            name: "listen", value: "http(s)://HOST:PORT", summary: "where the API is served (http://127.0.0.1:7880)"
-        ) { settings, values in
-            for (scheme, isTLS) in [("http://", false), ("https://", true)] where values[0].hasPrefix(scheme) {
-                guard let listener = listener(values[0].dropFirst(scheme.count), isTLS: isTLS) else { break }
-                settings.listen = listener
-                return nil
+        Setting("connect-ca", \.connectTrustRoots),
+        Setting("listen", \.listen, takes: "http://HOST:PORT or https://HOST:PORT") { text in
+            for (scheme, isTLS) in [("http://", false), ("https://", true)] where text.hasPrefix(scheme) {
+                return Settings.Listener(text.dropFirst(scheme.count), isTLS: isTLS)
             }
-            return "takes http://HOST:PORT or https://HOST:PORT, not \"\(values[0])\""
-        },
-        Setting(
-            name: "ops-listen", value: "HOST:PORT",
-            summary: "where /metrics, /healthz and /readyz are served (127.0.0.1:7883)"
-        ) { settings, values in
-            guard let listener = listener(values[0][...], isTLS: false) else {
-                return "takes HOST:PORT, not \"\(values[0])\""
-            }
-            settings.ops = listener
             return nil
         },
-        Setting(name: "connections", value: "N", summary: "connections of callers at once, from 1 (8192)") {
-            settings, values in
-            guard let count = Int(values[0]), (1...1_000_000).contains(count) else {
-                return "takes a number from 1 to 1000000, not \"\(values[0])\""
-            }
-            settings.connections = count
-            return nil
+        Setting("ops-listen", \.ops, takes: "HOST:PORT") { Settings.Listener($0[...], isTLS: false) },
+        Setting("connections", \.connections, takes: "a number from 1 to 1000000") { text in
+            Int(text).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
         },
-        Setting(
-            name: "host", value: "NAME",
-            summary: "a name of this gateway beside localhost, where it has no authentication",
-            isRepeatable: true
-        ) { settings, values in
+        Setting(all: "host") { settings, values in
             for name in values where name.isEmpty || !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) {
                 return "takes a host name, not \"\(name)\""
             }
             settings.hosts = values
             return nil
         },
-        Setting(
-            name: "cors", value: "ORIGIN", summary: "an origin whose pages may ask, as https://shop.example.com",
-            isRepeatable: true
-        ) { settings, values in
+        Setting(all: "cors") { settings, values in
             for origin in values where !OriginPolicy.isOrigin(origin) {
                 return "takes an origin such as https://shop.example.com, without a path, not \"\(origin)\""
             }
             settings.origins = values
             return nil
         },
-        Setting(name: "tls-cert", value: "FILE", summary: "the certificate chain (PEM) of an https or APNs listener") {
-            settings, values in
-            settings.certificate = values[0]
-            return nil
+        Setting("tls-cert", \.certificate),
+        Setting("tls-key", \.privateKey),
+        Setting("token-file", \.tokenFile),
+        Setting("hooks", \.hooks),
+        Setting("state", \.state),
+        Setting("log-level") { settings, value in choose(value, &settings.logLevel) },
+        Setting("log-format") { settings, value in choose(value, &settings.logFormat) },
+        Setting("apns-listen", \.apns, takes: "HOST:PORT") { text in
+            Settings.Listener(text[...], isTLS: true).map(Optional.some)
         },
-        Setting(name: "tls-key", value: "FILE", summary: "its private key (PEM)") { settings, values in
-            settings.privateKey = values[0]
-            return nil
-        },
-        Setting(
-            name: "token-file", value: "FILE",
-            summary: "holds the gateway's own token (post:* stats), for hooks and figures; empty = none"
-        ) { settings, values in
-            settings.tokenFile = values[0]
-            return nil
-        },
-        Setting(name: "hooks", value: "FOLDER", summary: "the webhooks: a file each") { settings, values in
-            settings.hooks = values[0]
-            return nil
-        },
-        Setting(
-            name: "state", value: "FOLDER",
-            summary: "keeps the keys of sessions and device tokens, and the push channels"
-        ) {
-            settings, values in
-            settings.state = values[0]
-            return nil
-        },
-        Setting(
-            name: "log-level", value: "trace|debug|info|notice|warning|error|critical",
-            summary: "the least that is logged (info)"
-        ) { settings, values in
-            guard let level = Logger.Level(rawValue: values[0]) else {
-                return "takes \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")), not \"\(values[0])\""
-            }
-            settings.logLevel = level
-            return nil
-        },
-        Setting(name: "log-format", value: "text|json", summary: "of the log on standard error (text)") {
-            settings, values in
-            guard let format = StandardErrorLog.Format(rawValue: values[0]) else {
-                return "takes text or json, not \"\(values[0])\""
-            }
-            settings.logFormat = format
-            return nil
-        },
-        Setting(
-            name: "apns-listen", value: "HOST:PORT",
-            summary: "where Apple's push requests are taken, HTTP/2 in TLS (nowhere)"
-        ) { settings, values in
-            guard let listener = listener(values[0][...], isTLS: true) else {
-                return "takes HOST:PORT, not \"\(values[0])\""
-            }
-            settings.apns = listener
-            return nil
-        },
-        Setting(name: "apns", value: "FILE", summary: "the keys and the apps of Apple's push requests") {
-            settings, values in
-            settings.apnsFile = values[0]
-            return nil
-        },
-        Setting(
-            name: "push", value: "unix:PATH|http://HOST:PORT", summary: "where telltale-push takes registrations (none)"
-        ) { settings, values in
-            if case .unix(let path)? = Endpoint(values[0]), path.utf8.count <= Endpoint.pathLengthLimit {
-                settings.push = .unix(path: path)
-                return nil
-            }
-            guard values[0].hasPrefix("http://"),
-                let listener = listener(values[0].dropFirst("http://".count), isTLS: false), listener.port > 0
-            else { return "takes unix:PATH or http://HOST:PORT, not \"\(values[0])\"" }
-            settings.push = .tcp(host: listener.host, port: listener.port)
-            return nil
+        Setting("apns", \.apnsFile),
+        Setting("push", \.push, takes: "unix:PATH or http://HOST:PORT") { text in
+            guard let place = Settings.PushPlace(text) else { return nil }
+            if case .tcp(_, port: 0) = place { return nil }
+            return place
         },
     ]
+}
 
-    private static func listener(_ text: Substring, isTLS: Bool) -> Settings.Listener? {
-        guard case .tcp(let host, let port)? = Endpoint(String(text.hasSuffix("/") ? text.dropLast() : text)),
-            host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
-        else { return nil }
-        return Settings.Listener(host: host, port: Int(port), isTLS: isTLS)
+/// - Returns: What is wrong with the text.
+public func choose<Value: RawRepresentable<String> & CaseIterable>(_ text: String, _ place: inout Value) -> String? {
+    guard let value = Value(rawValue: text) else {
+        return "takes \(Value.allCases.map(\.rawValue).joined(separator: ", ")), not \"\(text)\""
     }
+    place = value
+    return nil
 }
 
 /// Where values come from, the weakest first.
@@ -222,11 +181,7 @@ public struct SettingSources {
     }
 
     /// Reads everything, and reports all faults at once.
-    ///
-    /// - Parameter checks: Further checks of values, by the setting's name.
-    public func read(
-        checking checks: [String: (Settings) -> String?] = [:]
-    ) -> (settings: Settings, faults: [String]) {
+    public func read() -> (settings: Settings, faults: [String]) {
         var settings = Settings()
         var faults: [String] = []
         var content = JSONObject()
@@ -257,7 +212,7 @@ public struct SettingSources {
                 faults.append("\(place): takes one value")
                 continue
             }
-            if let fault = setting.apply(&settings, values) ?? checks[setting.name]?(settings) {
+            if let fault = setting.apply(&settings, values) {
                 faults.append("\(place): \(fault)")
                 wrong.insert(setting.name)
             }

@@ -22,17 +22,12 @@ public struct PushSettings: Sendable {
         public var port: Int
     }
 
-    public enum Listener: Hashable, Sendable {
-        case unix(path: String)
-        case tcp(host: String, port: Int)
-    }
-
     public var connect = "unix:/run/telltale/telltaled.sock"
     public var connectTrustRoots: String?
     public var token: String?
     /// The folder of the registrations.
     public var state = ""
-    public var listener = Listener.tcp(host: "127.0.0.1", port: 7884)
+    public var listener = Settings.PushPlace.tcp(host: "127.0.0.1", port: 7884)
     /// The push service; `nil` = only Web Push.
     public var pushPlace: Place?
     /// The push service's channel management; `nil` = none.
@@ -121,7 +116,7 @@ private struct PushSettingsReader {
             settings.token = words.first.map(String.init)
         case "state": settings.state = whole(value, folder)
         case "listen":
-            guard let listener = Self.listener(value) else {
+            guard let listener = Settings.PushPlace(value) else {
                 return faults.append("\(place): takes unix:PATH or http://HOST:PORT, not \"\(value)\"")
             }
             settings.listener = listener
@@ -145,19 +140,14 @@ private struct PushSettingsReader {
             } catch {
                 faults.append("\(place): \(path) holds no private key of P-256 in PEM, as AuthKey_….p8 does")
             }
-        case "log-level":
-            guard let level = Logger.Level(rawValue: value) else {
-                let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-                return faults.append("\(place): takes \(known), not \"\(value)\"")
-            }
-            settings.logLevel = level
-        case "log-format":
-            guard let format = StandardErrorLog.Format(rawValue: value) else {
-                return faults.append("\(place): takes text or json, not \"\(value)\"")
-            }
-            settings.logFormat = format
+        case "log-level": note(choose(value, &settings.logLevel), place)
+        case "log-format": note(choose(value, &settings.logFormat), place)
         default: faults.append("\(place): no such setting")
         }
+    }
+
+    private mutating func note(_ fault: String?, _ place: String) {
+        if let fault { faults.append("\(place): \(fault)") }
     }
 
     private func whole(_ path: String, _ folder: String) -> String {
@@ -190,16 +180,6 @@ private struct PushSettingsReader {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
         default: false
         }
-    }
-
-    private static func listener(_ text: String) -> PushSettings.Listener? {
-        if case .unix(let path)? = Endpoint(text), path.utf8.count <= Endpoint.pathLengthLimit {
-            return .unix(path: path)
-        }
-        guard text.hasPrefix("http://"), case .tcp(let host, let port)? = Endpoint(String(text.dropFirst(7))) else {
-            return nil
-        }
-        return .tcp(host: host, port: Int(port))
     }
 
     private static func service(_ text: String) -> PushSettings.Place? {
