@@ -162,11 +162,4 @@ extension Member {
         loader.installed()
         settle(at: now)
     }
-
-    /// The local journal is as it was.
-    public mutating func baseFailed(_ why: String, at now: HubTime) {
-        guard let (manifest, _) = installing.take(), !hasStopped else { return }
-        loader.failed(manifest, why, at: now.monotonic)
-        settle(at: now)
-    }
 }

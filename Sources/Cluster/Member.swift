@@ -58,7 +58,7 @@ public struct Member: ~Copyable {
         /// The begun base is given up, and none follows. A step, too.
         case abandonBase
         /// The base is complete: make it the local journal, rebuild the hub from it, and answer with
-        /// ``Member/baseInstalled(_:at:)``, or ``Member/baseFailed(_:at:)``. It replaces what is there, or changes nothing.
+        /// ``Member/baseInstalled(_:at:)``.
         case installBase(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
         case warn(String)

@@ -83,48 +83,6 @@ public struct KindSet: Sendable {
             advice: fault.advice
         )
     }
-
-    /// The kinds of this set that have the same name and version as a journaled kind, but different content.
-    ///
-    /// An instance keeps the definition that it began with, identified by its version. A file may therefore change only
-    /// together with its version (Protocols/Kinds/README.md).
-    ///
-    /// - Parameter journaled: The contents of all kinds in the journal.
-    public func conflicts(
-        with journaled: [(name: String, version: Int, source: JSON)]
-    ) -> [Diagnostic] {
-        var diagnostics: [Diagnostic] = []
-        for kind in kinds {
-            let same = journaled.filter { $0.name == kind.name && $0.version == kind.version }
-            guard let other = same.last(where: { $0.source != kind.source }) else { continue }
-            let place = Self.firstDifference(kind.source, other.source, at: "")
-            diagnostics.append(
-                Diagnostic(
-                    shortening: .error, file: kind.name, path: place,
-                    "version \(kind.version) of \(quoted(kind.name)) ran with another text",
-                    advice: "write \"version\": \(kind.version + 1), or bring the old text back"))
-        }
-        return diagnostics
-    }
-
-    private static func firstDifference(_ left: JSON, _ right: JSON, at path: String) -> String {
-        switch (left, right) {
-        case (.object(let left), .object(let right)):
-            for name in (left.map(\.name) + right.map(\.name)).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            ) {
-                let place = KindReader.join(path, name)
-                guard let mine = left[name], let theirs = right[name] else { return place }
-                if mine != theirs { return firstDifference(mine, theirs, at: place) }
-            }
-            return path
-        case (.array(let left), .array(let right)):
-            for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-                return firstDifference(left[index], right[index], at: "\(path)[\(index)]")
-            }
-            return "\(path)[\(min(left.count, right.count))]"
-        default: return path
-        }
-    }
 }
 
 extension ActivityKind {

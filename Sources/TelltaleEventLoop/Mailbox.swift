@@ -26,12 +26,6 @@ internal import Synchronization
         sender.close()
     }
 
-    /// Whether this mailbox alone keeps the loop running; `true` at first.
-    public var keepsLoopRunning: Bool {
-        get { wakeup.keepsLoopRunning }
-        set { wakeup.keepsLoopRunning = newValue }
-    }
-
     /// Posts from any thread.
     public final class Sender: Sendable {
         private struct State {
@@ -97,11 +91,6 @@ internal import Synchronization
             wakeup.onWake()
         }
         try UVError.check(status, attempting: "listen to a mailbox")
-    }
-
-    var keepsLoopRunning: Bool {
-        get { unsafe uv_has_ref(handle.raw) != 0 }
-        set { if newValue { unsafe uv_ref(handle.raw) } else { unsafe uv_unref(handle.raw) } }
     }
 }
 

@@ -10,18 +10,13 @@ public struct UVError: Error, Hashable, Sendable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
-        public static let accessDenied = Code(rawValue: UV_EACCES.rawValue)
         public static let addressInUse = Code(rawValue: UV_EADDRINUSE.rawValue)
-        public static let again = Code(rawValue: UV_EAGAIN.rawValue)
-        public static let brokenPipe = Code(rawValue: UV_EPIPE.rawValue)
-        public static let cancelled = Code(rawValue: UV_ECANCELED.rawValue)
         public static let connectionRefused = Code(rawValue: UV_ECONNREFUSED.rawValue)
         public static let connectionReset = Code(rawValue: UV_ECONNRESET.rawValue)
         public static let invalidArgument = Code(rawValue: UV_EINVAL.rawValue)
         public static let nameTooLong = Code(rawValue: UV_ENAMETOOLONG.rawValue)
         public static let noSuchFile = Code(rawValue: UV_ENOENT.rawValue)
         public static let protocolError = Code(rawValue: UV_EPROTO.rawValue)
-        public static let tooManyOpenFiles = Code(rawValue: UV_EMFILE.rawValue)
     }
 
     public let code: Code

@@ -23,8 +23,6 @@ extension ValueWriter where Self: ~Copyable {
     public mutating func write(_ value: Bool) { write(UInt8(value ? 1 : 0)) }
     @inlinable
     public mutating func write(_ value: Timestamp) { write(value.milliseconds) }
-    @inlinable
-    public mutating func write(_ value: Milliseconds) { write(value.count) }
 
     /// Writes a zero byte for `nil`; otherwise writes a one byte and then calls `body`.
     @inlinable
@@ -206,8 +204,6 @@ public struct BinaryReader: Sendable {
     public mutating func readTimestamp() throws(BinaryError) -> Timestamp {
         Timestamp(milliseconds: try readInt64())
     }
-
-    public mutating func readMilliseconds() throws(BinaryError) -> Milliseconds { Milliseconds(try readInt64()) }
 
     public mutating func readDouble() throws(BinaryError) -> Double {
         var bits: UInt64 = 0

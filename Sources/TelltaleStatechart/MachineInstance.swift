@@ -105,11 +105,6 @@ extension MachineInstance {
         configuration.intersection(statechart.tables.leaves).first(from: 0).map { StateIndex(rawValue: $0) }
     }
 
-    /// Whether `state` is active.
-    public func isActive(_ state: StateIndex, in statechart: Statechart) -> Bool {
-        (0..<statechart.tables.stateCount).contains(state.rawValue) && configuration.contains(state.rawValue)
-    }
-
     /// Whether the machine is in a top-level final state, or all its regions are in final ones.
     public func isDone(in statechart: Statechart) -> Bool { statechart.isDone(configuration) }
 }

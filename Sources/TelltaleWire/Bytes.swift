@@ -43,12 +43,6 @@ extension Span<UInt8> {
         return end
     }
 
-    func array() -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(copying: self)
-        return bytes
-    }
-
     func allSatisfy(_ range: Range<Int>, _ isMember: (UInt8) -> Bool) -> Bool {
         for index in range where !isMember(self[index]) { return false }
         return true

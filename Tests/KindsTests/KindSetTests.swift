@@ -87,16 +87,6 @@ struct KindSetTests {
         #expect(KindSet.load(files: [files[0]]).diagnostics.map(\.path) == ["views.expanded.bottom.buttons[0]"])
     }
 
-    @Test func `another text under the same version is a conflict with its place`() {
-        guard let set = KindSet.load(files: [file("a.json", goodToggle)]).kinds else {
-            Issue.record("the folder is refused")
-            return
-        }
-        let changed = goodToggle.merging(["symbol": ["on": "lamp"]])
-        #expect(set.conflicts(with: [("light", 1, goodToggle), ("other", 1, changed), ("light", 2, changed)]) == [])
-        #expect(set.conflicts(with: [("light", 1, changed)]).map(\.path) == ["symbol.on"])
-    }
-
     @Test(
         "A fault of the JSON is told with line and column",
         arguments: [

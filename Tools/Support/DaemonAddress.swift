@@ -74,20 +74,4 @@ public struct DaemonAddress: ParsableArguments {
             return try DaemonPlace.ofEnvironment() ?? .usual
         }
     }
-
-    /// The address for a command that speaks no TLS.
-    ///
-    /// - Throws: A `ValidationError` when the environment holds no address, or the connection is to be encrypted.
-    public var endpoint: Endpoint {
-        get throws {
-            let place = try place
-            guard !place.isEncrypted else {
-                throw ValidationError("This command speaks no TLS; give it a plain address of this machine.")
-            }
-            guard place.endpoint.endpoints.count == 1 else {
-                throw ValidationError("This command takes one address.")
-            }
-            return place.endpoint.first
-        }
-    }
 }

@@ -71,8 +71,6 @@ final class RecordingPlayer {
         }
     }
 
-    var progress: (done: Int, of: Int) { (next, recording.entries.count) }
-
     func run() throws -> Outcome {
         defer { loop.shutDown() }
         let prefix = "replay-\(UInt64.random(in: 0..<(1 << 32)))"

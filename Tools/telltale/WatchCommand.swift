@@ -84,7 +84,7 @@ struct WatchCommand: ParsableCommand {
                     view: view,
                     label: [pattern.description, who.account ?? ""].filter { !$0.isEmpty }.joined(separator: " · "))
             } else {
-                LineDisplay(view: view)
+                LineDisplay()
             }
         try Watch(
             endpoint: endpoint, configuration: configuration, subscribe: subscribe, display: display,

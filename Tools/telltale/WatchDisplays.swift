@@ -65,12 +65,6 @@ final class ObjectDisplay: WatchDisplay {
 
 /// Into a pipe: one line a change, for people and grep.
 final class LineDisplay: WatchDisplay {
-    private let view: ViewName
-
-    init(view: ViewName) {
-        self.view = view
-    }
-
     func start(on loop: EventLoop, watch: Watch) {}
     func end() {}
     func connected(_ greeting: ServerGreeting) {}

@@ -65,7 +65,6 @@ public struct ActivityCounts: Hashable, Sendable {
         byAccount[account] = Self.less(byAccount[account])
     }
 
-    public func count(account: Int32) -> Int { byAccount[account, default: 0] }
     public func count(account: Int32, app: Int32) -> Int { byPlace[Place(account: account, app: app), default: 0] }
 
     private static func less(_ count: Int?) -> Int? {

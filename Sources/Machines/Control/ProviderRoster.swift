@@ -7,8 +7,6 @@ public struct ProviderRoster: Hashable, Sendable {
     /// The acting connection, for every control of the kind.
     public var acting: ConnectionNumber? { connections.first }
 
-    public func contains(_ connection: ConnectionNumber) -> Bool { connections.contains(connection) }
-
     /// - Returns: Whether the acting connection changed. Every control of the kind must then receive
     ///   ``ToggleEvent/providerChanged(to:)``.
     public mutating func serve(_ connection: ConnectionNumber) -> Bool {

@@ -42,9 +42,6 @@ public struct TileLook: Hashable, Sendable {
     public var theme: String?
 
     public init() {}
-
-    /// The allowed sizes of a tile on visionOS, in percent.
-    public static let scales = 75...125
 }
 
 /// A place of a board that several tiles of one family share.

@@ -55,12 +55,9 @@ final class LocalCopy {
     }
 
     var contents: InMemoryJournal.Contents { journal.contents }
-    var records: [JournalRecord] { journal.contents.records }
     var chain: RecordChain { reader.chain }
     /// `nil` while nothing of the log is here.
     var epoch: UInt64? { reader.epoch }
-    /// The record behind which it begins.
-    var origin: Int64 { reader.origin?.sequence ?? 0 }
     var lastSequence: Int64 { journal.lastSequence }
     var snapshotSequence: Int64 { journal.contents.snapshotSequence ?? 0 }
 

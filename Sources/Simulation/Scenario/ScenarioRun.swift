@@ -82,7 +82,6 @@ public struct Glimpse {
     public let inputs: Int
 
     public var caption: String { stage?.caption ?? "" }
-    public var step: Int { stage?.next ?? 0 }
 
     /// The named screens, or else one of each view of the crowd.
     ///

@@ -38,7 +38,6 @@ final class Demo {
     private var ending: Ending?
     private var hasStarted = false
     private var finishedAt: Int64?
-    private var elapsed = Milliseconds.zero
 
     private var postedAt: [UInt64]
     /// Of each case, the commit of its last accepted event.

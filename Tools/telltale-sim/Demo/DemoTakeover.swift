@@ -23,9 +23,6 @@ final class DemoTakeover {
         self.folder = folder
     }
 
-    /// The leader was killed.
-    var isOver: Bool { killed != nil }
-
     // MARK: Clients
 
     func connected(_ client: String, to greeting: ServerGreeting) {

@@ -83,10 +83,6 @@ extension Span<UInt8> {
             unsafe bytes.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
         }
     }
-
-    func text(_ range: Range<Int>) -> String {
-        unsafe extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-    }
 }
 
 extension [UInt8] {

@@ -16,8 +16,6 @@ final class ListingTable: Sendable {
 
     private let state = Mutex(State())
 
-    var count: Int { state.withLock { $0.entries.count } }
-
     /// - Returns: Whether it was accepted: `false` once the gateway shuts down.
     func insert(_ listing: DaemonListing, to reader: any Channel) -> Bool {
         state.withLock { state in
