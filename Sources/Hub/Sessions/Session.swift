@@ -97,8 +97,6 @@ final class Session {
     var hasSaidBye = false
     /// Some of its reads wait for the next turn's share; nothing more of it is decided before.
     var isPostponed = false
-    /// Its newest line was long: the next one counts against a turn's share of long lines.
-    var sendsLongLines = false
     /// It has sent no valid `HELLO` on a server with tokens, so few of its requests may wait.
     var isRestricted = false
     var surface: Surface?
@@ -243,13 +241,18 @@ final class Session {
     var owesAnswer: Bool { if case .bytes? = outbox.first { true } else { false } }
 
     /// Requests that have not been answered yet.
-    var inFlightCount: Int { inbox.count + staged.count + outbox.reduce(0) { $0 + $1.replyCount } }
+    var inFlightCount: Int {
+        // Iterating an empty deque costs more than asking.
+        inbox.count + staged.count + (outbox.isEmpty ? 0 : outbox.reduce(0) { $0 + $1.replyCount })
+    }
 
     /// Bytes that are rendered and have not left.
     var outboxByteCount: Int {
-        outbox.reduce(0) { count, item in
-            if case .bytes(let bytes, _) = item { count + bytes.count } else { count }
-        }
+        outbox.isEmpty
+            ? 0
+            : outbox.reduce(0) { count, item in
+                if case .bytes(let bytes, _) = item { count + bytes.count } else { count }
+            }
     }
 
     /// Appends bytes after all pending output.

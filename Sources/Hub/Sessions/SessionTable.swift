@@ -32,6 +32,8 @@ struct SessionTable: ~Copyable {
     private var longLineShare = Self.longLineBytesPerTurn
     private var awaitingShare: Deque<SessionID> = []
     private var areAwaitingShare: Set<SessionID> = []
+    /// By slot: whether the session's newest line was long. If so, the next one counts against the share.
+    private var sendsLongLines: [Bool] = []
     /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
     /// How many more keys may be examined in this turn.
@@ -73,7 +75,13 @@ struct SessionTable: ~Copyable {
         openCount += 1
         let slot = freeSlots.popLast() ?? Int32(sessions.count)
         let session = Session(id: SessionID(slot: slot, number: acceptedCount), limits: limits, now: now)
-        if Int(slot) == sessions.count { sessions.append(session) } else { sessions[Int(slot)] = session }
+        if Int(slot) == sessions.count {
+            sessions.append(session)
+            sendsLongLines.append(false)
+        } else {
+            sessions[Int(slot)] = session
+            sendsLongLines[Int(slot)] = false
+        }
         ready.open(slot: slot)
         makeReady(session)
         watch(session, at: now + limits.heartbeat)
@@ -129,12 +137,14 @@ struct SessionTable: ~Copyable {
     private static let shortLineLength = 256
 
     private func mayReadLine(of session: Session) -> Bool {
-        longLineShare > 0 || !session.sendsLongLines
+        longLineShare > 0 || !sendsLongLines[Int(session.id.slot)]
     }
 
     private mutating func noteLine(_ byteCount: Int, of session: Session) {
-        session.sendsLongLines = byteCount > Self.shortLineLength
-        if session.sendsLongLines { longLineShare -= byteCount }
+        let (slot, isLong) = (Int(session.id.slot), byteCount > Self.shortLineLength)
+        // Rarely: a write costs more than a comparison.
+        if sendsLongLines[slot] != isLong { sendsLongLines[slot] = isLong }
+        if isLong { longLineShare -= byteCount }
     }
 
     /// Keeps bytes unparsed, until replies have been sent or for the next turn.
