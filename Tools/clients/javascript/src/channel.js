@@ -27,7 +27,7 @@ export class Channel {
         this.#follows.add(follow);
         if (!this.#plan()) {
             this.#follows.delete(follow);
-            throw new TelltaleError("limit_subs", "One situation has at most 16 kinds and views", { isFinal: true });
+            throw new TelltaleError("limit_subs", "Too many kinds and views", { isFinal: true });
         }
         this.#renew();
         return follow;
@@ -56,6 +56,7 @@ export class Channel {
         this.#isDue = true;
         queueMicrotask(() => {
             this.#isDue = false;
+            if (!this.#follows.size) return;
             const plan = this.#plan();
             const before = this.#subscriptions;
             this.#subscriptions = new Map();
@@ -63,7 +64,7 @@ export class Channel {
                 // One that resumes from a cursor of its own has no whole picture to share.
                 const id = follow.from ? follow.id : plan.get(follow.id);
                 const name = `${id} ${follow.from ?? ""}`;
-                const subscription = this.#subscriptions.get(name) ?? before.get(name) ?? new Subscription(id, follow.from);
+                const subscription = this.#subscriptions.get(name) ?? before.get(name) ?? new Subscription(id, name, follow.from);
                 this.#subscriptions.set(name, subscription);
                 if (follow.subscription !== subscription) follow.join(subscription);
             }
@@ -76,6 +77,12 @@ export class Channel {
     again(key, why) { for (const follow of this.#follows) follow.again(key, why); }
 
     // What the stream brings.
+
+    heard(now) {
+        this.clock.heard(now);
+        // The date may be nearer than it was.
+        if (this.#next < Infinity) this.#arm(this.#next);
+    }
 
     take(subscription, change, cursor) {
         subscription.take(change);

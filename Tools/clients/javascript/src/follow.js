@@ -33,10 +33,8 @@ export class Subscription {
     /** Of which history the revs of the rows are. A reset begins another one. */
     #resets = 0;
 
-    constructor(id, cursor = null) {
-        this.id = id;
-        this.cursor = cursor;
-    }
+    /** @param {string} name Tells it from others of the same id, which begin at other cursors. */
+    constructor(id, name, cursor = null) { Object.assign(this, { id, name, cursor, isPartial: Boolean(cursor) }); }
 
     /** A connection begins. Without a cursor it brings a whole picture. */
     begin() { if (!this.cursor) this.#renew(); }
@@ -156,7 +154,12 @@ export class Follow {
         const cursor = this.subscription?.cursor ?? null;
         if (this.#call) {
             this.#apply({ change, cursor });
-            this.#call(change, this);
+            try {
+                this.#call(change, this);
+            } catch (error) {
+                // The program's own fault is none of the connection.
+                queueMicrotask(() => { throw error; });
+            }
             return;
         }
         const { type, key } = change;

@@ -55,9 +55,9 @@ export class Gateway {
                 answer = await fetch(this.address + path, { method, headers: fields, body, signal });
             } catch (cause) {
                 signal?.throwIfAborted();
-                const address = this.address;
+                const fault = new TelltaleError("unreachable", `${this.address} does not answer`, { cause });
                 this.#place = (this.#place + 1) % this.#addresses.length;
-                throw new TelltaleError("unreachable", `${address || "The gateway"} does not answer`, { cause });
+                throw fault;
             }
             if (answer.status < 400) {
                 if (answer.headers.get("Content-Type")?.startsWith(accept)) return answer;
@@ -104,7 +104,7 @@ export class Gateway {
 }
 
 /** `crypto.randomUUID` is there on pages of HTTPS alone. */
-export function randomID() { return [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join(""); }
+export function randomID() { return crypto.getRandomValues(new Uint32Array(4)).join("-"); }
 
 /** Waits, and no longer than until a signal. */
 export function pause(milliseconds, signal) {

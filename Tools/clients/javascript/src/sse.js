@@ -3,14 +3,16 @@
 /** Takes a stream's text in pieces of any size, and returns the events that are whole. An event has an `id` if it brought one. */
 export class EventParser {
     #rest = "";
+    #isCut = false;
     #name = "";
     #data = null;
     #id = null;
 
     /** @returns {{name: string, data: string, id: string|null}[]} */
     push(text) {
-        // A carriage return at the end of a piece may be half of a line break.
-        const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
+        // A carriage return and a line feed are one line break, also in two pieces.
+        const lines = (this.#rest + (this.#isCut ? text.replace(/^\n/, "") : text)).split(/\r\n?|\n/);
+        if (text) this.#isCut = text.endsWith("\r");
         this.#rest = lines.pop();
         return lines.map(line => this.#line(line)).filter(Boolean);
     }

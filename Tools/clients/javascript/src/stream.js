@@ -24,7 +24,7 @@ export class Stream {
 
     /**
      * @param {URLSearchParams} query The situation.
-     * @param {{clock, take, lost, end}} channel Takes what comes.
+     * @param {{heard, take, lost, end}} channel Takes what comes.
      */
     constructor(gateway, query, channel) {
         this.#gateway = gateway;
@@ -113,7 +113,7 @@ export class Stream {
             for (const { name, data, id } of parser.push(decoder.decode(value, { stream: true }))) {
                 const told = JSON.parse(data);
                 if (name === "bye") return told.wait;
-                if (told.now) this.#channel.clock.heard(told.now);
+                if (told.now) this.#channel.heard(told.now);
                 if (name === "hello") for (const one of subscriptions) one.epoch = told.epoch;
                 // The id has the cursor of each subscription, and "-" for a picture that is not whole.
                 const cursors = id?.split("~").map(cursor => (cursor === "-" ? null : cursor));

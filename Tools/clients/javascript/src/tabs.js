@@ -11,6 +11,7 @@ export class Tabs {
     #stream = null;
     #subscriptions = [];
     #isHidden = false;
+    #isHeld = false;
     /** What other tabs follow: their ids, and what each follows by its own subscription. */
     #others = new Map();
     #over = new AbortController();
@@ -20,7 +21,11 @@ export class Tabs {
         this.#open = open;
         this.#bus = new BroadcastChannel(name);
         this.#bus.onmessage = ({ data }) => this.#hear(data);
-        this.#hold(`${name} ${this.#id}`, () => {});
+        // Not before it has this lock: the tab with the stream waits for the lock, and takes it for the end of this tab.
+        this.#hold(`${name} ${this.#id}`, () => {
+            this.#isHeld = true;
+            this.#ask();
+        });
         this.#hold(name, () => this.#lead());
         this.name = name;
     }
@@ -45,7 +50,7 @@ export class Tabs {
     }
 
     /** Says what this tab follows, to the one that has the stream. */
-    #ask() { this.#bus.postMessage({ from: this.#id, wanted: this.#isHidden ? [] : this.#subscriptions.map(({ id }) => id) }); }
+    #ask() { if (this.#isHeld) this.#bus.postMessage({ from: this.#id, wanted: this.#isHidden ? [] : this.#subscriptions.map(({ id, name, isPartial, cursor }) => ({ id, name, cursor: isPartial ? cursor : null })) }); }
 
     wake() {
         const wasHidden = this.#isHidden;
@@ -68,17 +73,19 @@ export class Tabs {
         this.#bus.close();
     }
 
-    #hear({ isLeading, from, wanted, to, id, change, cursor, now }) {
+    #hear({ isLeading, from, wanted, to, name, change, cursor, now }) {
         if (isLeading) return this.#ask();
         if (wanted) return this.#stream && this.#serve(from, wanted);
         if (to !== this.#id || this.#stream) return;
-        this.#channel.clock.heard(now);
+        this.#channel.heard(now);
         if (change.type === "lost") return this.#channel.lost();
-        if (change.type === "end") return this.#channel.end(new TelltaleError(change.error.code, change.error.message, change.error));
-        const subscription = this.#subscriptions.find(one => one.id === id);
+        if (change.type === "end") return this.#channel.end(new TelltaleError(change.code, change.message, { isFinal: true }));
+        const subscription = this.#subscriptions.find(one => one.name === name);
         if (!subscription) return;
-        if (change.type === "begin") subscription.cursor = null, subscription.begin();
-        else this.#channel.take(subscription, change, cursor);
+        if (change.type !== "begin") return this.#channel.take(subscription, change, cursor);
+        // The rows come from the other tab, and not from a cursor.
+        subscription.cursor = null;
+        subscription.begin();
     }
 
     /** Follows for another tab what it wants, until it wants something else or closes. */
@@ -87,15 +94,16 @@ export class Tabs {
         const follows = this.#others.get(tab) ?? new Map();
         if (wanted.length) this.#others.set(tab, follows);
         else this.#others.delete(tab);
-        for (const [id, follow] of follows) if (!wanted.includes(id)) { follows.delete(id); follow.close(); }
-        for (const id of wanted) {
-            if (follows.has(id)) continue;
-            const post = (change, { cursor } = {}) => this.#bus.postMessage({ to: tab, id, change: plain(change), cursor, now: this.#channel.clock.now() });
-            post({ type: "begin" });
-            follows.set(id, this.#channel.follow(id, { call: post }));
+        for (const [name, follow] of follows) if (!wanted.some(one => one.name === name)) { follows.delete(name); follow.close(); }
+        for (const { id, name, cursor } of wanted) {
+            if (follows.has(name)) continue;
+            const post = (change, { cursor } = {}) => this.#bus.postMessage({ to: tab, name, change: plain(change), cursor, now: this.#channel.clock.now() });
+            if (!cursor) post({ type: "begin" });
+            follows.set(name, this.#channel.follow(id, { cursor, call: post }));
         }
         if (this.#isHidden) this.#others.size ? this.#stream.wake() : this.#stream.hide();
     }
 }
 
-const plain = change => (change.error ? { ...change, error: { ...change.error, cause: undefined, message: change.error.message } } : change);
+/** A change as another tab can be told it. */
+const plain = ({ error, ...change }) => (error ? { ...change, code: error.code, message: error.message } : change);

@@ -158,12 +158,6 @@ export class Telltale {
 
 export function connect(addresses?: string | string[], options?: Options): Telltale;
 
-export class ServerClock {
-    heard(now: number): void;
-    now(): number;
-    until(date: number): number;
-}
-
 /** The entry of a widget's row that is shown at a moment. */
 export function entryAt(row: Body, now: number): Body | null;
 /** The dates at which the picture of a row is another one. */

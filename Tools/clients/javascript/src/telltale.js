@@ -5,7 +5,7 @@ import { Gateway, TelltaleError } from "./gateway.js";
 import { ServerClock } from "./servertime.js";
 
 export { TelltaleError } from "./gateway.js";
-export { ServerClock, datesOf, entryAt } from "./servertime.js";
+export { datesOf, entryAt } from "./servertime.js";
 
 /** Streams of one page: a browser has six connections to a host over HTTP/1.1. */
 const MOST_STREAMS = 2;
@@ -29,7 +29,7 @@ const isWord = value => /^[!-~]{1,256}$/.test(value) && (typeof value === "strin
 function put(query, values) {
     for (const [name, value] of Object.entries(values)) {
         if (value === undefined || value === "") continue;
-        check(isWord(value), `No value of ${name}`, value);
+        check(isWord(value), `${name} cannot be`, value);
         query.append(name, value);
     }
     return query;
@@ -38,9 +38,9 @@ function put(query, values) {
 /**
  * A client of one gateway, or of several that serve the same daemon.
  *
- * @param {string|string[]} [addresses] By default the origin of the page.
+ * @param {string|string[]} [addresses] By default that of the page, where there is one.
  */
-export function connect(addresses = globalThis.location?.origin ?? "http://127.0.0.1:7880", options = {}) {
+export function connect(addresses = location.origin, options = {}) {
     return new Telltale([addresses].flat(), options);
 }
 
@@ -83,7 +83,6 @@ export class Telltale {
         const name = String(query);
         if (this.#channels.has(name)) return this.#channels.get(name);
         check(this.#channels.size < MOST_STREAMS, "A page follows as two devices at most, and not also as", name);
-        check(!this.#over.signal.aborted, "The client is closed", this.#gateway.address);
         const { tabs, token } = this.#options;
         // Tabs with tokens may be different people's. They share a stream where the program says that they are not.
         const isShared = globalThis.document && globalThis.navigator?.locks && tabs !== false && (tabs || !token);
@@ -100,7 +99,7 @@ export class Telltale {
     #situation(options) {
         const { surface, account, traits, caps } = { ...this.#options, ...options };
         const query = put(new URLSearchParams(), { surface, account, caps });
-        for (const [name, value] of Object.entries(traits ?? {})) put(query, { trait: isWord(value) ? `${name}:${value}` : null });
+        for (const [name, value] of Object.entries(traits ?? {})) put(query, { trait: isWord(value) ? `${name}:${value}` : value });
         return query;
     }
 

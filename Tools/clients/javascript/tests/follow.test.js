@@ -175,6 +175,19 @@ test("a widget's picture changes at its dates without a message", async t => {
     assert.ok(titles.length <= 2);
 });
 
+test("a date that the server's clock has passed is not waited for", async t => {
+    const now = Date.now();
+    let events;
+    const { url } = await script(t, response => {
+        stream(["hello", { epoch: "e", now }], row("sales/1", 1, null, { entries: [{ date: now + 3_600_000, view: {} }] }), live(1))(response);
+        events = response;
+    });
+    const follow = client(t, url).follow("sales/*");
+    await until(follow, "live");
+    send(events, "mark", { now: now + 3_600_001 });
+    assert.equal((await until(follow, "row")).at(-1).why, "date");
+});
+
 test("a hidden page lets go, and is current again by one request; an online one asks at once", async t => {
     const page = Object.assign(new EventTarget(), { visibilityState: "visible" });
     const bus = new EventTarget();

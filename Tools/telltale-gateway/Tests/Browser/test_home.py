@@ -202,7 +202,7 @@ def test_one_persons_device(page, world):
     page.wait_for_selector('[data-testid=device] .pill[data-form="compact"]', state="detached")
     page.get_by_label("Account").fill("alice and bob")
     page.get_by_label("Account").press("Tab")
-    page.locator("[data-testid=device]").get_by_role("alert").get_by_text("account= is to be").wait_for()
+    page.locator("[data-testid=device]").get_by_role("alert").get_by_text("account cannot be").wait_for()
     page.get_by_label("Account").fill("bob")
     page.get_by_label("Account").press("Tab")
     page.wait_for_selector('[data-testid=device] [data-key="flight/bob"]')

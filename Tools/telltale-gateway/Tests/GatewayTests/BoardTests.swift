@@ -79,7 +79,7 @@ struct BoardTests {
             )
         }
         let whole = Board.files.values.reduce(Board.page.bytes.count) { $0 + ($1.compressed ?? $1.bytes).count }
-        #expect(whole < 100_000)
+        #expect(whole < 120_000)
     }
 
     @Test(arguments: [
