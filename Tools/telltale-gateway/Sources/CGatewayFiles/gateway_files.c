@@ -23,11 +23,17 @@ static const unsigned char devices_css[] = {
 static const unsigned char diagram_css[] = {
 #embed "../Board/Page/diagram.css"
 };
+static const unsigned char elements_css[] = {
+#embed "../Board/Page/elements.css"
+};
 static const unsigned char playground_css[] = {
 #embed "../Board/Page/playground.css"
 };
 static const unsigned char views_css[] = {
 #embed "../Board/Page/views.css"
+};
+static const unsigned char widgets_css[] = {
+#embed "../Board/Page/widgets.css"
 };
 static const unsigned char api_js[] = {
 #embed "../Board/Page/api.js"
@@ -61,6 +67,9 @@ static const unsigned char dom_js[] = {
 };
 static const unsigned char editor_js[] = {
 #embed "../Board/Page/editor.js"
+};
+static const unsigned char elements_js[] = {
+#embed "../Board/Page/elements.js"
 };
 static const unsigned char events_js[] = {
 #embed "../Board/Page/events.js"
@@ -189,8 +198,10 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("board.css", board_css),
     FILE_OF("devices.css", devices_css),
     FILE_OF("diagram.css", diagram_css),
+    FILE_OF("elements.css", elements_css),
     FILE_OF("playground.css", playground_css),
     FILE_OF("views.css", views_css),
+    FILE_OF("widgets.css", widgets_css),
     FILE_OF("api.js", api_js),
     FILE_OF("arrange.js", arrange_js),
     FILE_OF("board.js", board_js),
@@ -202,6 +213,7 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("diagram.js", diagram_js),
     FILE_OF("dom.js", dom_js),
     FILE_OF("editor.js", editor_js),
+    FILE_OF("elements.js", elements_js),
     FILE_OF("events.js", events_js),
     FILE_OF("examples.js", examples_js),
     FILE_OF("home.js", home_js),

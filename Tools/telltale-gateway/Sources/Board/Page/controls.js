@@ -1,8 +1,9 @@
 // Controls as tiles, and taps on them wherever they stand.
 
-import { Refusal, ask, entityPath, pagePath } from "./api.js";
-import { el, say } from "./dom.js";
+import { pagePath } from "./api.js";
+import { el } from "./dom.js";
 import { symbol } from "./symbols.js";
+import { TelltaleError } from "./telltale.js";
 import { color } from "./views.js";
 
 const ENDS = {
@@ -55,53 +56,52 @@ export function tileWithPage(entry) {
     return el("div.control-cell", { data: { key: entry.key } }, tile(entry), el("a.key", { href: pagePath(entry.key) }, entry.key));
 }
 
+/** What a person is told of a refusal. */
+const WORDS = {
+    __proto__: null, stale_rev: "it had changed meanwhile. This is how it is now; look, then tap again",
+    unavailable: "nothing that could do it is connected", cooling: "wait a moment before the next press", auth_required: "unlock the device first",
+};
+
 /** The rev that a tap acts on: that of the drawn row, or for a control inside an activity that of now, if it looks the same. */
-async function revOf(button) {
+async function revOf(button, client) {
     if (button.dataset.rev) return Number(button.dataset.rev);
-    const { data } = await ask("GET", entityPath(button.dataset.entity));
+    const { rev, row } = await client.get(button.dataset.entity);
     const wasOn = button.dataset.on !== undefined;
-    if (button.dataset.control === "toggle" && (data.row.shown === true) !== wasOn) {
-        throw new Refusal(412, { code: "stale_rev", title: "the control has changed since it was drawn" });
+    if (button.dataset.control === "toggle" && (row.shown === true) !== wasOn) {
+        throw new TelltaleError("stale_rev", "the control has changed since it was drawn");
     }
-    return data.rev;
+    return rev;
 }
 
-function tellEnd(name, end) {
-    if (!end?.result || end.result === "confirmed") return;
-    if (end.result === "superseded") return;
-    const why = end.message || ENDS[end.result]?.[end.reason] || end.reason || end.result;
-    say(`${name}: ${why}`, "bad");
+/** What became of a tap, where that is not what was wanted; null otherwise. */
+function endOf({ result, reason, message } = {}) {
+    return !result || result === "confirmed" || result === "superseded" ? null : message || ENDS[result]?.[reason] || reason || result;
 }
 
-/** Sends what a tap on a control asks for, and says what became of it where that is not what was wanted. */
-async function act(button) {
+/** Sends what a tap on a control asks for. */
+async function act(button, client, say) {
     const { control, entity, wants, dead } = button.dataset;
     const name = button.querySelector(".name")?.textContent || button.getAttribute("aria-label") || entity;
-    if (dead) return say(`${name}: it cannot be tapped here`, "bad");
-    const headers = { wait: 25 };
+    if (dead) return say(`${name}: it cannot be tapped here`);
     try {
-        if (control === "toggle") {
-            const { data } = await ask("PUT", `${entityPath(entity)}/value`, { body: wants, ifMatch: await revOf(button), ...headers });
-            tellEnd(name, data);
-        } else {
-            const { data } = await ask("POST", `${entityPath(entity)}/press`, headers);
-            tellEnd(name, data);
-        }
+        const end = endOf(control === "toggle" ? await client.set(entity, wants === "on", { ifRev: await revOf(button, client) }) : await client.press(entity));
+        if (end) say(`${name}: ${end}`);
     } catch (refusal) {
-        if (!(refusal instanceof Refusal)) throw refusal;
-        const words = {
-            __proto__: null, stale_rev: "it had changed meanwhile. This is how it is now; look, then tap again",
-            unavailable: "nothing that could do it is connected", cooling: "wait a moment before the next press",
-            auth_required: "unlock the device first",
-        };
-        say(`${name}: ${words[refusal.code] ?? refusal.message}`, "bad");
+        if (!(refusal instanceof TelltaleError)) throw refusal;
+        say(`${name}: ${WORDS[refusal.code] ?? refusal.message}`);
     }
 }
 
-/** A click anywhere on the page: one listener, for elements come and go. */
-export function onTap(event) {
-    const button = event.target.closest?.("button[data-control]");
-    if (!button) return;
-    event.preventDefault();
-    act(button);
+/**
+ * What a click does anywhere in a tree: one listener, for elements come and go.
+ *
+ * @param {function(string)} say Tells a person what became of a tap that failed.
+ */
+export function tapping(client, say) {
+    return event => {
+        const button = event.target.closest?.("button[data-control]");
+        if (!button) return;
+        event.preventDefault();
+        act(button, client, say);
+    };
 }

@@ -18,16 +18,18 @@ export function symbolOf(definition) {
     return iconOf({ view: views.minimal }) ?? iconOf({ view: views.compact }) ?? iconOf({ view: views.lockScreen });
 }
 
+const get = key => ask("GET", `${entityPath(key)}?view=desktop`).then(({ data }) => data);
+
 /** Learns from a row. Where it names no symbol, asks once for a row that does, and then runs `then`. */
-export function learnIcon(key, row, then) {
+export function learnIcon(key, row, then, read = get) {
     const kind = kindOf(key);
     if (known.has(kind)) return;
     const found = iconOf(row);
     if (found) return known.set(kind, found);
     if (waiting.has(kind)) return waiting.get(kind).add(then);
     waiting.set(kind, new Set([then]));
-    ask("GET", `${entityPath(key)}?view=desktop`).then(({ data }) => {
-        const symbol = iconOf(data.row);
+    read(key).then(entity => {
+        const symbol = iconOf(entity.row);
         if (!symbol) return;
         known.set(kind, symbol);
         for (const run of waiting.get(kind)) run();

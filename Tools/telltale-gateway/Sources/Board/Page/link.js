@@ -6,7 +6,8 @@ import { connect } from "./telltale.js";
 /** How long the header says that the page is back, in milliseconds. */
 const SAID = 3000;
 
-const telltale = connect();
+/** The client of the page. */
+export const telltale = connect();
 clock.follow(telltale);
 
 /**

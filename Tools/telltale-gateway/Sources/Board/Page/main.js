@@ -2,8 +2,9 @@
 
 import { ask, onUnauthorized } from "./api.js";
 import { startTicking } from "./clock.js";
-import { onTap } from "./controls.js";
+import { tapping } from "./controls.js";
 import { el, say } from "./dom.js";
+import { telltale } from "./link.js";
 import { askForToken } from "./signin.js";
 
 const WORDS = {
@@ -80,7 +81,7 @@ async function openPage() {
         return path[1] ? page.kind(main, path[1]) : page.kinds(main);
     }
     if (path[0] === "boards") {
-        const [page] = await Promise.all([import(path[1] ? "./board.js" : "./boards.js"), style("board.css")]);
+        const [page] = await Promise.all([import(path[1] ? "./board.js" : "./boards.js"), style("board.css"), style("widgets.css")]);
         return path[1] ? page.board(main, path[1]) : page.boards(main);
     }
     if (path[0] === "playground") {
@@ -95,5 +96,5 @@ onUnauthorized(() => askForToken());
 startLook();
 startSignOut();
 startTicking();
-document.addEventListener("click", onTap);
+document.addEventListener("click", tapping(telltale, text => say(text, "bad")));
 openPage();

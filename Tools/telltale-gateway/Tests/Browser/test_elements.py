@@ -1,0 +1,238 @@
+"""Cards in the pages of others: they draw what the wall draws, stay live, tap, and share one stream with all tabs."""
+
+import os
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from lives import live, post
+from previews import SAID, open_wall, row, texts
+from support import Line, Provider
+from test_home import answer
+from test_safety import HOSTILE
+
+POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'"
+WALL = {"lockscreen": "wall-lockscreen", "island": "wall-island", "watch": "wall-watch", "carplay": "wall-carplay", "desktop": "wall-menubar"}
+DRAWN = ".view, .widget, .tile-of-control"
+
+
+def open_shop(page, gateway, *elements, path="shop", head="", serve=True):
+    """A page with nothing but elements, under a policy that allows no inline script or style and nothing from elsewhere."""
+    body = "".join(f"<{element}></{element.split(' ')[0]}>" for element in elements)
+    html = f'<!doctype html><html lang="en"><title>Shop</title>{head}<script type="module" src="/assets/client/elements.js"></script><main>{body}</main>'
+    if serve:
+        page.context.route(f"{gateway.url}/{path}", lambda route: route.fulfill(
+            body=html, content_type="text/html", headers={"Content-Security-Policy": POLICY}))
+    page.goto(f"{gateway.url}/{path}")
+
+
+def drawn(page, within="telltale-card"):
+    return page.locator(within).locator(DRAWN)
+
+
+@pytest.mark.parametrize("view", sorted(WALL))
+def test_a_card_draws_what_the_wall_draws(page, gateway, view):
+    key = f"coffee-order/same-{view}"
+    live(gateway, key, 3)
+    open_wall(page, gateway, key)
+    # Numbers of timers go on.
+    markup = """element => { const copy = element.cloneNode(true); for (const one of [copy, ...copy.querySelectorAll('*')]) {
+        for (const name of ['part', 'data-testid', 'data-state']) one.removeAttribute(name); if (one.dataset.timer) one.textContent = ''; } return copy.outerHTML; }"""
+    wall = page.locator(f"[data-testid={WALL[view]}]").first.evaluate(markup)
+    open_shop(page, gateway, f'telltale-card key="{key}" view="{view}"')
+    card = drawn(page)
+    card.wait_for()
+    page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.app-icon .symbol.letter') === null")
+    assert card.evaluate(markup) == wall
+
+
+def test_a_card_is_live_and_says_when_it_is_old(page, world):
+    daemon, gateway = world.daemon(), world.gateway()
+    key = "coffee-order/live"
+    live(gateway, key, 1)
+    open_shop(page, gateway, f'telltale-card key="{key}" view="watch"')
+    card = drawn(page)
+    card.get_by_text("Order placed").wait_for()
+    gateway.kill()
+    page.wait_for_selector("telltale-card[data-old]")
+    page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.view[data-stale]')")
+    assert "Order placed" in card.text_content()
+    daemon.kill()
+    world.daemon(port=daemon.port)
+    gateway = world.gateway(listen=f"http://127.0.0.1:{gateway.port}")
+    page.wait_for_selector("telltale-card:not([data-old])")
+    post(gateway, key, "CONFIRMED", {})
+    card.get_by_text("In the queue").wait_for()
+    assert page.evaluate("document.querySelector('telltale-card').shadowRoot.querySelector('.view[data-stale]')") is None
+
+
+def test_a_card_taps_a_lamp(page, gateway, daemon):
+    key = "porch-light/shop"
+    provider = Provider(daemon.port, "porch-light", f"{key} value=off")
+    open_shop(page, gateway, f'telltale-card key="{key}" view="phone"', path="lamp")
+    lamp = page.locator("telltale-card button")
+    lamp.and_(page.locator('[aria-pressed="false"]')).click()
+    # Wanted at once, and busy until the device has done it.
+    lamp.and_(page.locator('[data-busy][aria-pressed="true"]')).wait_for()
+    answer(provider, "DONE", "value=on")
+    lamp.and_(page.locator('[data-on]:not([data-busy])')).wait_for()
+    provider.close()
+    lamp.and_(page.locator("[data-dead]")).wait_for()
+    lamp.dispatch_event("click")
+    page.locator("telltale-card").get_by_role("status").get_by_text("cannot be tapped").wait_for()
+
+
+def test_a_stack_shows_what_a_device_of_an_account_shows(page, world):
+    world.daemon()
+    gateway = world.gateway()
+    for name, account in [("1", "alice"), ("2", "bob"), ("3", "alice")]:
+        answer = gateway.post(f"/v1/entities/coffee-order/{name}/events/start?for={account}", {"attributes": {"item": name}})
+        assert answer.status == 200
+    open_shop(page, gateway, 'telltale-stack account="alice" view="watch"', path="stack")
+    views = page.locator("telltale-stack .view")
+    views.nth(1).wait_for()
+    assert sorted(views.evaluate_all("all => all.map(one => one.dataset.key)")) == ["coffee-order/1", "coffee-order/3"]
+    orders = [gateway.get(f"/v1/entities/coffee-order/{name}?surface=watch&account=alice").json["row"].get("order", 0) for name in "13"]
+    shown = views.evaluate_all("all => all.map(one => one.dataset.key)")
+    assert (orders[0] <= orders[1]) == (shown[0] == "coffee-order/1")
+
+
+def test_texts_stay_texts_and_nothing_is_foreign(page, gateway, faults):
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    keys = [f"coffee-order/hostile-card-{index}" for index in range(len(HOSTILE))]
+    for key, text in zip(keys, HOSTILE):
+        post(gateway, key, "start", {"attributes": {"shop": text[:1_500], "item": text[:1_500]}})
+    open_shop(page, gateway, *(f'telltale-card key="{key}"' for key in keys), path="hostile")
+    page.wait_for_function(f"() => [...document.querySelectorAll('telltale-card')].filter(card => card.shadowRoot.querySelector('.view')).length === {len(keys)}")
+    for index, key in enumerate(keys):
+        view = page.locator("telltale-card").nth(index).locator(".view")
+        assert view.evaluate(SAID) == texts(row(gateway, key, "phone")["row"]["lockScreen"]["view"])
+        assert view.locator("img, script, iframe").count() == 0
+    assert page.evaluate("window.broken") is None
+    assert all(url.startswith(gateway.url) for url in asked)
+    assert complaints == [] and faults == []
+    # One stream, whatever the number of cards.
+    assert sum("/v1/stream" in url for url in asked) == 1
+
+
+def test_tabs_share_a_stream_and_go_on_without_the_first(page, gateway):
+    live(gateway, "coffee-order/tabs", 1)
+    streams = []
+    page.context.on("request", lambda request: streams.append(request.url) if "/v1/stream" in request.url else None)
+    card = 'telltale-card key="coffee-order/tabs" view="watch"'
+    open_shop(page, gateway, card, path="tabs")
+    drawn(page).get_by_text("Order placed").wait_for()
+    others = [page.context.new_page() for _ in range(2)]
+    for other in others:
+        open_shop(other, gateway, card, path="tabs", serve=False)
+        drawn(other).get_by_text("Order placed").wait_for()
+    assert len(streams) == 1
+    post(gateway, "coffee-order/tabs", "CONFIRMED", {})
+    for one in [page, *others]:
+        drawn(one).get_by_text("In the queue").wait_for()
+    assert len(streams) == 1
+    # The tab that has the stream closes: another one takes its place, and resumes.
+    page.goto("about:blank")
+    post(gateway, "coffee-order/tabs", "brew", {})
+    for other in others:
+        drawn(other).get_by_text("Brewing").wait_for()
+    assert len(streams) == 2 and "lastEventID=" in streams[1]
+    for other in others:
+        other.close()
+
+
+def test_light_and_dark_motion_and_direction(page, gateway):
+    key = "bistro-order/look"
+    live(gateway, key, 3)
+    cards = ['telltale-card key="bistro-order/look"', 'telltale-card key="bistro-order/look" look="dark"', 'telltale-card key="bistro-order/look" dir="rtl"']
+    open_shop(page, gateway, *cards, path="look")
+    page.wait_for_function("() => [...document.querySelectorAll('telltale-card')].every(card => card.shadowRoot.querySelector('.view .app-icon')?.offsetWidth === 40)")
+    color = """() => [...document.querySelectorAll('telltale-card')].slice(0, 2).map(card => getComputedStyle(card.shadowRoot.querySelector('.view')).color)"""
+    light, forced = page.evaluate(color)
+    page.emulate_media(color_scheme="dark")
+    dark, still = page.evaluate(color)
+    assert light != dark and forced == still == dark
+    sides = """() => [...document.querySelectorAll('telltale-card')].map(card => {
+        const [icon, texts] = ['.app-icon', '.texts'].map(name => card.shadowRoot.querySelector(name).getBoundingClientRect().left);
+        return icon < texts;
+    })"""
+    assert page.evaluate(sides) == [True, True, False]
+    moves = "() => getComputedStyle(document.querySelector('telltale-card').shadowRoot.querySelector('.bar .part'), '::before').transitionDuration"
+    assert page.evaluate(moves) != "0s"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moves) == "0s"
+
+
+def test_parts_labels_and_contrast(page, gateway, daemon):
+    live(gateway, "bistro-order/parts", 3)
+    provider = Provider(daemon.port, "porch-light", "porch-light/parts value=off")
+    page.context.route(f"{gateway.url}/shop.css", lambda route: route.fulfill(
+        body="telltale-card::part(title) { color: rgb(1, 2, 3); } telltale-card::part(view) { border-radius: 3px; }", content_type="text/css"))
+    cards = ['telltale-card key="bistro-order/parts"', 'telltale-card key="porch-light/parts" view="phone"']
+    open_shop(page, gateway, *cards, path="parts", head='<link rel="stylesheet" href="/shop.css">')
+    page.locator("telltale-card .title").wait_for()
+    page.locator("telltale-card .tile-of-control").wait_for()
+    assert page.locator("telltale-card .title").evaluate("one => getComputedStyle(one).color") == "rgb(1, 2, 3)"
+    assert page.get_by_role("group", name="lockScreen").count() == 1
+    assert page.get_by_role("button", name="Porch light").count() == 1
+    for scheme in ["light", "dark"]:
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": False}, "page-has-heading-one": {"enabled": False}}})
+        assert found.violations_count == 0, found.generate_report()
+    provider.close()
+
+
+def test_attributes_may_change_and_wrong_ones_are_said(page, gateway):
+    live(gateway, "coffee-order/first", 1)
+    live(gateway, "coffee-order/second", 3)
+    open_shop(page, gateway, 'telltale-card key="coffee-order/first" view="watch"', path="change")
+    drawn(page).get_by_text("Order placed").wait_for()
+    page.evaluate("document.querySelector('telltale-card').setAttribute('key', 'coffee-order/second')")
+    drawn(page).get_by_text("Brewing").wait_for()
+    page.evaluate("document.querySelector('telltale-card').setAttribute('key', 'no key')")
+    page.locator("telltale-card").get_by_role("status").get_by_text("kind/id").wait_for()
+    assert drawn(page).count() == 0
+
+
+def test_a_fault_of_the_page_is_its_own(page, gateway, faults):
+    """A function that fails is complained of, and the rows go on."""
+    live(gateway, "coffee-order/fault", 1)
+    page.goto(f"{gateway.url}/login")
+    page.evaluate("""async () => {
+        const { connect } = await import("/assets/client/telltale.js");
+        window.told = [];
+        connect().follow("coffee-order/fault", change => { window.told.push(change.type); throw new Error(`about ${change.type}`); });
+    }""")
+    page.wait_for_function("() => window.told.includes('live')")
+    post(gateway, "coffee-order/fault", "CONFIRMED", {})
+    page.wait_for_function("() => window.told.length === 3")
+    assert page.evaluate("window.told") == ["row", "live", "row"]
+    assert faults == ["about row", "about live", "about row"]
+    faults.clear()
+
+
+@pytest.mark.nightly
+def test_200_cards_and_1000_changes_a_second(page, gateway, daemon):
+    """No task of the page is long. Where others have the processors, the figure is printed and not held."""
+    line = Line(daemon.port)
+    for index in range(200):
+        assert line.ask(f"EVT parcel/{index:03} type=purchased").startswith("OK")
+    open_shop(page, gateway, *(f'telltale-card key="parcel/{index:03}"' for index in range(200)), path="many")
+    page.wait_for_function("() => [...document.querySelectorAll('telltale-card')].every(card => card.shadowRoot.querySelector('.view'))")
+    page.evaluate("""() => {
+        window.tasks = [];
+        new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(one => one.duration))).observe({ type: "longtask" });
+    }""")
+    for count in range(3000):
+        line.send(f'EVT parcel/{count % 200:03} type=update {{"content-state":{{"count":{count}}}}}')
+        if count % 50 == 49:
+            page.wait_for_timeout(50)
+    last = gateway.get("/v1/entities/parcel/199").json["rev"]
+    page.wait_for_function(f"() => document.querySelectorAll('telltale-card')[199].shadowRoot.querySelector('.view').dataset.rev >= {last}")
+    tasks = page.evaluate("window.tasks")
+    print(f"200 cards, 3,000 changes in 3 s: {len(tasks)} tasks of more than 50 ms, the longest {max(tasks, default=0):.0f} ms")
+    line.close()
+    if os.getloadavg()[0] <= os.cpu_count() / 2:
+        assert tasks == []
