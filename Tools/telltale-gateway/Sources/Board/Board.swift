@@ -14,15 +14,18 @@ public enum Board {
     }()
 
     /// The only page, which draws what its path names.
-    public static let page = makePage(pushes: nil)
+    public static let page = makePage()
     /// The same with a link to the received pushes.
     public static let pageWithReceived = makePage(pushes: "/pushes")
     /// The same with a link to the sent pushes.
     public static let pageWithSent = makePage(pushes: "/sent")
 
-    private static func makePage(pushes path: String?) -> BoardFile {
+    /// Pages to copy.
+    public static let examples = makePage("showcase.html")
+
+    private static func makePage(_ name: String = "page.html", pushes path: String? = nil) -> BoardFile {
         let link = path.map { "<a href=\"\($0)\">Pushes</a>" } ?? ""
-        let text = String(decoding: all.first { $0.name == "page.html" }?.bytes ?? [], as: UTF8.self)
+        let text = String(decoding: all.first { $0.name == name }?.bytes ?? [], as: UTF8.self)
             .replacing("VERSION", with: version).replacing("PUSHES", with: link)
         return BoardFile(type: "text/html; charset=utf-8", bytes: Array(text.utf8))
     }
@@ -46,7 +49,7 @@ public enum Board {
         case "css": (file.name, "text/css; charset=utf-8", file.bytes)
         case "json": (file.name, "application/json", file.bytes)
         case "svg": (file.name, "image/svg+xml", file.bytes)
-        // The page itself is made from its file.
+        // Pages are made from their files.
         default: nil
         }
     }

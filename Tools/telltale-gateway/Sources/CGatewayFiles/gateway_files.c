@@ -8,6 +8,9 @@
 static const unsigned char page_html[] = {
 #embed "../Board/Page/page.html"
 };
+static const unsigned char showcase_html[] = {
+#embed "../Board/Page/showcase.html"
+};
 static const unsigned char icon_svg[] = {
 #embed "../Board/Page/icon.svg"
 };
@@ -28,6 +31,9 @@ static const unsigned char elements_css[] = {
 };
 static const unsigned char playground_css[] = {
 #embed "../Board/Page/playground.css"
+};
+static const unsigned char showcase_css[] = {
+#embed "../Board/Page/showcase.css"
 };
 static const unsigned char views_css[] = {
 #embed "../Board/Page/views.css"
@@ -109,6 +115,9 @@ static const unsigned char screens_js[] = {
 };
 static const unsigned char share_js[] = {
 #embed "../Board/Page/share.js"
+};
+static const unsigned char showcase_js[] = {
+#embed "../Board/Page/showcase.js"
 };
 static const unsigned char signin_js[] = {
 #embed "../Board/Page/signin.js"
@@ -193,6 +202,7 @@ static const unsigned char openapi_json[] = {
 
 static const struct telltale_gateway_file files[] = {
     FILE_OF("page.html", page_html),
+    FILE_OF("showcase.html", showcase_html),
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("base.css", base_css),
     FILE_OF("board.css", board_css),
@@ -200,6 +210,7 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("diagram.css", diagram_css),
     FILE_OF("elements.css", elements_css),
     FILE_OF("playground.css", playground_css),
+    FILE_OF("showcase.css", showcase_css),
     FILE_OF("views.css", views_css),
     FILE_OF("widgets.css", widgets_css),
     FILE_OF("api.js", api_js),
@@ -227,6 +238,7 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("playground.js", playground_js),
     FILE_OF("screens.js", screens_js),
     FILE_OF("share.js", share_js),
+    FILE_OF("showcase.js", showcase_js),
     FILE_OF("signin.js", signin_js),
     FILE_OF("symbols.js", symbols_js),
     FILE_OF("timeline.js", timeline_js),

@@ -41,6 +41,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case boardsPage = "/boards"
     case boardOfDevice = "/boards/{board}"
     case playground = "/playground"
+    case examples = "/examples"
     case entityPage = "/{kind}/{id}"
     case asset = "/assets/{version}/{file}"
 
@@ -50,7 +51,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .tile, .lint, .play: ["POST"]
         case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .gallery, .stats, .stream, .openAPI,
             .errors, .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board, .login,
-            .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground, .entityPage, .asset:
+            .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground, .examples, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
         case .pushChannels: ["GET", "HEAD", "POST", "DELETE"]
@@ -66,7 +67,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     /// First segments that no kind of the one-line form may have.
     public static let reservedSegments: Set<String> = [
         "v1", "3", "4", "1", "assets", "errors", "session", "login", "ops", "kinds", "hooks", "pushes", "sent",
-        "playground", "boards",
+        "playground", "boards", "examples",
         "openapi.json", "favicon.ico", "robots.txt",
     ]
 }
@@ -107,6 +108,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("sent", 1): return RouteMatch(.sentPage)
         case ("login", 1): return RouteMatch(.login)
         case ("playground", 1): return RouteMatch(.playground)
+        case ("examples", 1): return RouteMatch(.examples)
         case ("kinds", 1): return RouteMatch(.kindsPage)
         case ("kinds", 2): return RouteMatch(.kindPage, try decoded([raw[1]]))
         case ("boards", 1): return RouteMatch(.boardsPage)

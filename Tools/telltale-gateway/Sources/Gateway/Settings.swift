@@ -63,6 +63,8 @@ public struct Settings: Sendable {
     public var tokenFile: String?
     public var hooks: String?
     public var state: String?
+    /// Whether `/examples` is served, a page that lets anybody post events of examples.
+    public var hasExamples = false
     public var logLevel = Logger.Level.info
     public var logFormat = StandardErrorLog.Format.text
 
@@ -144,6 +146,7 @@ struct Setting: Sendable {
         Setting("token-file", \.tokenFile),
         Setting("hooks", \.hooks),
         Setting("state", \.state),
+        Setting("examples", \.hasExamples, takes: "on or off") { ["on": true, "off": false][$0] },
         Setting("log-level") { settings, value in choose(value, &settings.logLevel) },
         Setting("log-format") { settings, value in choose(value, &settings.logFormat) },
         Setting("apns-listen", \.apns, takes: "HOST:PORT") { text in

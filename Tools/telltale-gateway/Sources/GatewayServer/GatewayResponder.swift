@@ -126,6 +126,7 @@ struct GatewayResponder: HTTPResponder {
         case .deliveries: return try await listDeliveries(caller)
         case .board, .login, .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground:
             return try boardPage(caller)
+        case .examples: return try examplesPage(caller)
         case .entityPage: return try boardPage(caller, of: values)
         case .asset: return try boardAsset(values, caller)
         }

@@ -74,7 +74,7 @@ public struct GatewayServer: Service {
             origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
             log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes,
             forwarder: settings.push.map { PushForwarder($0, group: MultiThreadedEventLoopGroup.singleton) },
-            connections: ConnectionTable(limit: limit))
+            hasExamples: settings.hasExamples, connections: ConnectionTable(limit: limit))
         state.certificateExpiry = certificates?.expiry
     }
 

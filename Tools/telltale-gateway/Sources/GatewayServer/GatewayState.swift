@@ -23,6 +23,8 @@ final class GatewayState: Sendable {
     let pushes: PushEndpoint?
     /// `nil` if no `telltale-push` is configured.
     let forwarder: PushForwarder?
+    /// Whether `/examples` is served.
+    let hasExamples: Bool
     let owners = KindOwners()
     let lane: WorkLane
     let diagrams: DiagramStore
@@ -36,7 +38,7 @@ final class GatewayState: Sendable {
 
     init(
         link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
-        pushes: PushEndpoint?, forwarder: PushForwarder?, connections: ConnectionTable
+        pushes: PushEndpoint?, forwarder: PushForwarder?, hasExamples: Bool, connections: ConnectionTable
     ) {
         self.connections = connections
         self.link = link
@@ -47,6 +49,7 @@ final class GatewayState: Sendable {
         self.hooks = hooks
         self.pushes = pushes
         self.forwarder = forwarder
+        self.hasExamples = hasExamples
         lane = WorkLane()
         diagrams = DiagramStore(lane)
     }

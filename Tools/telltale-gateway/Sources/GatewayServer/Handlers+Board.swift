@@ -13,6 +13,21 @@ extension GatewayResponder {
         let page =
             gateway.forwarder != nil
             ? Board.pageWithSent : gateway.pushes != nil ? Board.pageWithReceived : Board.page
+        return document(page, caller)
+    }
+
+    /// Pages to copy: an order in a shop, a kitchen, a menu bar.
+    func examplesPage(_ caller: Caller) throws(Problem) -> Response {
+        guard gateway.hasExamples else {
+            throw Problem("not_found", "the examples are off; start the gateway with --examples on")
+        }
+        guard Acceptance.choose(caller.request.headers[values: .accept], of: ["text/html"]) != nil else {
+            throw Problem("not_acceptable", "this is a page for browsers")
+        }
+        return document(Board.examples, caller)
+    }
+
+    private func document(_ page: BoardFile, _ caller: Caller) -> Response {
         var response = boardFile(page, caller, caching: "no-cache")
         response.headers[.contentSecurityPolicy] = Board.contentSecurityPolicy
         response.headers[.referrerPolicy] = "no-referrer"

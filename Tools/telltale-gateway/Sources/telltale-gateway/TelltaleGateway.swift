@@ -75,6 +75,8 @@ struct Serve: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("Keeps the keys of sessions and device tokens, and the push channels.", valueName: "FOLDER"))
     var state: [String] = []
+    @Option(help: ArgumentHelp("Whether /examples is served, pages to copy. (default: off)", valueName: "on|off"))
+    var examples: [String] = []
     @Option(help: ArgumentHelp("A configuration file (JSON).", valueName: "FILE"))
     var config: String?
     @Option(
@@ -99,7 +101,8 @@ struct Serve: AsyncParsableCommand {
         [
             "connect": connect, "connect-ca": connectCA, "listen": listen, "ops-listen": opsListen,
             "connections": connections, "host": host, "cors": cors, "tls-cert": tlsCert, "tls-key": tlsKey,
-            "token-file": tokenFile, "hooks": hooks, "state": state, "log-level": logLevel, "log-format": logFormat,
+            "token-file": tokenFile, "hooks": hooks, "state": state, "examples": examples, "log-level": logLevel,
+            "log-format": logFormat,
             "apns-listen": apnsListen,
             "apns": apns, "push": push,
         ]

@@ -1,13 +1,17 @@
 """Cards in the pages of others: they draw what the wall draws, stay live, tap, and share one stream with all tabs."""
 
+import functools
+import http.server
 import os
+import re
+import threading
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from lives import live, post
 from previews import SAID, open_wall, row, texts
-from support import Line, Provider
+from support import REPOSITORY, Line, Provider
 from test_home import answer
 from test_safety import HOSTILE
 
@@ -196,6 +200,61 @@ def test_attributes_may_change_and_wrong_ones_are_said(page, gateway):
     assert drawn(page).count() == 0
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """The server of a shop: its folder and its origin, which is not the gateway's."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield tmp_path, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_page_of_the_guide_is_live_in_another_origin(page, world, shop):
+    folder, origin = shop
+    world.daemon()
+    gateway = world.gateway("--cors", origin)
+    guide = (REPOSITORY / "Protocols/Guide/web-pages.md").read_text()
+    html = re.search(r"<!-- page -->\n```html\n(.*?)```", guide, re.DOTALL)[1]
+    (folder / "index.html").write_text(html.replace("http://127.0.0.1:7880", gateway.url))
+    page.goto(origin)
+    # The commands of the guide.
+    for body, path in re.findall(r"^    curl -d '(.*)' http://127.0.0.1:7880(\S+)$", guide, re.MULTILINE):
+        assert gateway.ask("POST", path, body).status == 200
+    drawn(page).get_by_text("In the queue").wait_for()
+    assert page.evaluate("document.querySelector('telltale-card').shadowRoot.querySelector('.view').offsetHeight") >= 84
+
+
+def test_the_hook_for_react(page, gateway):
+    """React as it is published, inside a package of PyPI, and the example as it is: no bundler."""
+    react = REPOSITORY / "Tools/telltale-gateway/.build/react"
+    if not (react / "react-dom.js").exists():
+        pytest.skip("there is no React; Tools/ci/test-board --prepare fetches it")
+    served = {name: react / name for name in ["react.js", "react-dom.js"]}
+    for name in ["use-rows.js", "orders.js"]:
+        served[name] = REPOSITORY / "Tools/clients/javascript/examples" / name
+    texts_of = {name: file.read_text() for name, file in served.items()} | {
+        "react.mjs": "export const { createElement, useMemo, useSyncExternalStore } = React;",
+        "client.mjs": "export const { createRoot } = ReactDOM;",
+        "": """<!doctype html><title>Orders</title><script src="react.js"></script><script src="react-dom.js"></script>
+            <script type="importmap">{"imports":{"react":"./react.mjs","react-dom/client":"./client.mjs","telltale":"/assets/client/telltale.js"}}</script>
+            <script type="module" src="orders.js"></script><div id="orders"></div>""",
+    }
+    for name, text in texts_of.items():
+        page.route(f"{gateway.url}/react/{name}", lambda route, _, text=text, name=name: route.fulfill(
+            body=text, content_type="text/javascript" if name else "text/html"))
+    live(gateway, "coffee-order/hook", 1)
+    page.goto(f"{gateway.url}/react/")
+    page.locator("#orders [data-old=false]").get_by_text("coffee-order/hook: Order placed").wait_for()
+    post(gateway, "coffee-order/hook", "CONFIRMED", {})
+    page.get_by_text("coffee-order/hook: In the queue").wait_for()
+
+
 def test_a_fault_of_the_page_is_its_own(page, gateway, faults):
     """A function that fails is complained of, and the rows go on."""
     live(gateway, "coffee-order/fault", 1)
@@ -211,6 +270,22 @@ def test_a_fault_of_the_page_is_its_own(page, gateway, faults):
     assert page.evaluate("window.told") == ["row", "live", "row"]
     assert faults == ["about row", "about live", "about row"]
     faults.clear()
+
+
+def test_the_examples_are_off_and_can_be_on(page, world):
+    world.daemon()
+    assert world.gateway().get("/examples", headers={"Accept": "text/html"}).code == "not_found"
+    gateway = world.gateway("--examples", "on")
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(f"{gateway.url}/examples")
+    page.get_by_text("No order yet").wait_for()
+    for button, text in [("Order", "Order placed"), ("Confirm", "In the queue"), ("Brew", "Brewing")]:
+        page.get_by_role("button", name=button, exact=True).click()
+        page.locator("telltale-card .view.lockScreen").get_by_text(text).wait_for()
+        page.locator(".kitchen telltale-stack .view.small").get_by_text(text).wait_for()
+    page.locator(".menu-bar telltale-stack .view").wait_for()
+    assert complaints == []
 
 
 @pytest.mark.nightly

@@ -6,10 +6,10 @@ import Testing
 /// The files of the board, as the program holds them.
 struct BoardTests {
     @Test func `the page names files that exist, under the version of this program`() throws {
-        for file in [Board.page, Board.pageWithReceived, Board.pageWithSent] {
+        for file in [Board.page, Board.pageWithReceived, Board.pageWithSent, Board.examples] {
             let page = String(decoding: file.bytes, as: UTF8.self)
             let named = page.matches(of: /\/assets\/([^\/]+)\/([^"]+)"/)
-            #expect(named.count > 5)
+            #expect(named.count > 2)
             for match in named {
                 #expect(String(match.1) == Board.version)
                 #expect(Board.files[String(match.2)] != nil, "\(match.2)")
@@ -26,9 +26,11 @@ struct BoardTests {
                 #expect(files.updateValue(here.appending(path: "\(folder)/\(name)"), forKey: name) == nil, "\(name)")
             }
         }
-        for name in ["page.html", "telltale.d.ts"] { files[name] = nil }
+        for name in ["page.html", "showcase.html", "telltale.d.ts"] { files[name] = nil }
         #expect(Set(files.keys) == Set(Board.files.keys.filter { !$0.hasSuffix(".json") }))
-        for (name, file) in files { #expect(try Data(contentsOf: file) == Data(Board.files[name]?.bytes ?? []), "\(name)") }
+        for (name, file) in files {
+            #expect(try Data(contentsOf: file) == Data(Board.files[name]?.bytes ?? []), "\(name)")
+        }
     }
 
     @Test func `the page leads to the pushes that there are`() {
