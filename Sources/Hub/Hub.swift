@@ -197,7 +197,7 @@ public struct Hub: ~Copyable {
         }
         for entry in commit.takeEntries() { _ = try? record(entry) }
         // They follow from the kinds and are not retried: they would pile up with batches that are undone.
-        if kinds != nil { for entry in store.consequencesOfKinds { _ = try? record(entry) } }
+        if kinds != nil { for entry in ControlDecisions.consequencesOfKinds(store) { _ = try? record(entry) } }
         // After a full disk this is not retried with every request. A request that needs it aligns its own key.
         if now.monotonic >= commit.retryTime { goOnAligning() }
     }

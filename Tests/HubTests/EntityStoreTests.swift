@@ -36,7 +36,7 @@ struct EntityStoreTests {
 
     @discardableResult
     private func apply(_ entry: JournalEntry, to store: inout EntityStore) throws -> DecisionResult {
-        let result = try store.apply(entry)
+        let result = try Decisions.apply(entry, &store)
         _ = store.advance(to: store.sequence + 1, about: result.entity)
         if case .pruned = entry, let entity = result.entity { store.endChain(of: entity) }
         return result
@@ -48,7 +48,7 @@ struct EntityStoreTests {
         try apply(try event("coffee-order/1", "start", eid: "1", for: ["ana"]), to: &store)
         _ = store.commitBatch(hasRecords: true)
         let (hash, durable) = (store.snapshot.stateHash, store.sequence)
-        let counts = (store.accounts.count, store.deadlines.next, store.eventIDs.count)
+        let counts = (store.accountCount, store.nextDeadline, store.eventIDCount)
 
         store.beginBatch(expecting: 10, at: Self.start)
         try apply(try event("coffee-order/1", "confirm", eid: "2"), to: &store)
@@ -68,8 +68,8 @@ struct EntityStoreTests {
 
         store.rollBack(to: durable)
         holds(store.snapshot.stateHash == hash && store.sequence == durable)
-        holds(store.accounts.count == counts.0 && store.deadlines.next == counts.1)
-        holds(store.eventIDs.count == counts.2 && store.taps.count == 0)
+        holds(store.accountCount == counts.0 && store.nextDeadline == counts.1)
+        holds(store.eventIDCount == counts.2 && store.tapCount == 0)
         holds(store.index(of: try key("coffee-order/2")) == nil && store.takePrunedChains() == [])
         holds(!store.hasSettings)
     }
@@ -78,9 +78,9 @@ struct EntityStoreTests {
         var store = try store()
         let hash = store.snapshot.stateHash
         store.beginBatch(expecting: 1, at: Self.start)
-        #expect(throws: WireError.self) { try store.apply(try event("ghost/1", "start")) }
-        #expect(throws: WireError.self) { try store.apply(try event("coffee-order/9", "brew")) }
-        #expect(throws: WireError.self) { try store.apply(.pruned(try key("coffee-order/9"))) }
+        #expect(throws: WireError.self) { try Decisions.apply(try event("ghost/1", "start"), &store) }
+        #expect(throws: WireError.self) { try Decisions.apply(try event("coffee-order/9", "brew"), &store) }
+        #expect(throws: WireError.self) { try Decisions.apply(.pruned(try key("coffee-order/9")), &store) }
         holds(store.commitBatch(hasRecords: false).isEmpty && store.snapshot.stateHash == hash)
     }
 

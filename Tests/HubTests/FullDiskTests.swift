@@ -91,14 +91,14 @@ struct FullDiskTests {
         let shop = house.connect()
         house.send("EVT coffee-order/1 type=start", from: shop)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
-        let places = house.hub.store.entities.indexCount
+        let places = house.hub.store.indexCount
         house.isFull = true
         house.advance(by: .days(8))
         house.isFull = false
         house.advance(by: .seconds(2))
         #expect(house.hub.entityCount == 0)
         house.send("EVT coffee-order/2 type=start", from: shop)
-        #expect(house.hub.store.entities.indexCount == places)
+        #expect(house.hub.store.indexCount == places)
     }
 
     @Test func `cursors of before a pruning that was refused resume`() throws {

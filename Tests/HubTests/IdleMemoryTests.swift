@@ -103,16 +103,16 @@ struct IdleMemoryTests {
     @Test func `kinds without events are forgotten with their last follower`() throws {
         let house = try HubHarness.withHeartbeat()
         let screen = house.connect()
-        let count = house.hub.store.entities.kindNumbers.count
+        let count = house.hub.store.kindNumberCount
         for number in 1...50 {
             house.send("SUB odd-\(number)/*", from: screen)
             house.send("SUB odder-\(number)/1", from: screen)
         }
-        #expect(house.hub.store.entities.kindNumbers.count == count + 100)
+        #expect(house.hub.store.kindNumberCount == count + 100)
         house.send("UNSUB sub=1", from: screen)
-        #expect(house.hub.store.entities.kindNumbers.count == count + 99)
+        #expect(house.hub.store.kindNumberCount == count + 99)
         house.disconnect(screen)
-        #expect(house.hub.store.entities.kindNumbers.count == count)
+        #expect(house.hub.store.kindNumberCount == count)
     }
 
     @Test("A forgotten key leaves its place to another key, whether or not it was followed", arguments: [false, true])
@@ -123,13 +123,13 @@ struct IdleMemoryTests {
         house.send("SUB coffee-order/1 view=full rate=1", from: screens[2])
         if !isTaken { for screen in screens { house.hub.becameBlocked(screen.id, at: house.now) } }
         for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
-        let places = house.hub.store.entities.indexCount
+        let places = house.hub.store.indexCount
         if isTaken { house.advance(by: .seconds(2)) }
         for screen in screens { house.disconnect(screen) }
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         house.advance(by: .days(8))
         house.send("EVT coffee-order/2 type=start", from: shop)
-        #expect(house.hub.store.entities.indexCount == places && house.hub.entityCount == 1)
+        #expect(house.hub.store.indexCount == places && house.hub.entityCount == 1)
     }
 
     @Test func `events that move no deadline leave none behind`() throws {
@@ -139,7 +139,7 @@ struct IdleMemoryTests {
         for number in 1...100 {
             house.send(#"EVT errand/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
         }
-        #expect(house.hub.store.deadlines.entryCount == 1)
+        #expect(house.hub.store.deadlineEntryCount == 1)
     }
 
     @Test func `a session that is gone is not counted, and leaves its place to the next`() throws {
@@ -161,9 +161,9 @@ struct IdleMemoryTests {
         let house = try HubHarness.withHeartbeat()
         let shop = house.connect()
         try house.event("coffee-order/1", "type=start for=alice,bob", from: shop)
-        #expect(house.hub.store.accounts.count == 2)
+        #expect(house.hub.store.accountCount == 2)
         try house.event("coffee-order/1", #"type=end {"dismissal-date":1}"#, from: shop)
-        #expect(house.hub.store.accounts.count == 0)
+        #expect(house.hub.store.accountCount == 0)
         try house.event("coffee-order/2", "type=start for=carol", from: shop)
         let screens = try ["alice", "carol"].map { try Screen("desktop", account: $0, in: house).connect() }
         for screen in screens { try screen.look() }
@@ -175,10 +175,10 @@ struct IdleMemoryTests {
         let shop = house.connect()
         house.isFull = true
         house.send("EVT coffee-order/1 type=start for=alice", from: shop)
-        #expect(house.hub.store.accounts.count == 0)
+        #expect(house.hub.store.accountCount == 0)
         house.isFull = false
         try house.event("coffee-order/1", "type=start for=alice", from: shop)
-        #expect(house.hub.store.accounts.count == 1)
+        #expect(house.hub.store.accountCount == 1)
     }
 
     @Test func `a connection that has used up its numbers is told so`() throws {

@@ -316,11 +316,11 @@ struct LeftOutTests {
         #expect(last.lookedAtCount == 64 && last.entities.count == 64)
         house.turn()
         #expect(house.lines(of: reader).count { $0.hasPrefix("SNAP") } == 256 * 64)
-        let version = house.hub.store.competition.version
+        let version = house.hub.store.competitionVersion
         house.post("EVT errand/2999 type=update {\"relevance-score\":7}", from: shop)
         house.commit()
         #expect(!house.readySessions().contains(reader.id))
-        #expect(house.hub.store.competition.version == version, "a class of screens is computed again")
+        #expect(house.hub.store.competitionVersion == version, "a class of screens is computed again")
         house.post("EVT errand/63 type=update", from: shop)
         house.commit()
         #expect(house.readySessions().contains(reader.id))

@@ -36,7 +36,7 @@ struct PrefetchHintTests {
             // As far ahead as the limit; earlier requests were never so far behind.
             if number >= 3 {
                 let key = try #require(Key("coffee-order/\(order)"))
-                #expect(session.prefetchHints.first?.entity == house.hub.store.entities.index(of: key))
+                #expect(session.prefetchHints.first?.entity == house.hub.store.index(of: key))
             }
             _ = session.popRequest()
         }

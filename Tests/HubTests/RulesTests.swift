@@ -122,7 +122,7 @@ struct RulesTests {
         let store = EntityStore(epoch: 1)
         #expect(store.rules == .first)
         var changed = EntityStore(epoch: 1)
-        #expect(throws: (any Error).self) { _ = try changed.apply(.settings(.object(json))) }
+        #expect(throws: (any Error).self) { _ = try Decisions.apply(.settings(.object(json)), &changed) }
         #expect(changed.rules == .first)
     }
 

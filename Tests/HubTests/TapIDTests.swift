@@ -56,10 +56,10 @@ struct TapIDTests {
             house.hub.committed(at: now)
         }
         send("SET porch-light/front value=on eid=t", timeAfter: .days(30), wallAfter: .zero)
-        let known = house.hub.store.taps.count
+        let known = house.hub.store.tapCount
         #expect(known == 1)
         send("REPORT porch-light/front value=off", timeAfter: .days(40), wallAfter: .days(8))
-        let left = house.hub.store.taps.count
+        let left = house.hub.store.tapCount
         #expect(left == 0)
     }
 

@@ -268,7 +268,7 @@ struct VisitTests {
         #expect(reply("EVT coffee-order/b type=start for=alice {}").contains("storage_full"))
         house.isFull = false
         #expect(try watch.read() == [])
-        #expect(house.hub.store.visitors.count(for: "alice") == 2)
+        #expect(house.hub.store.visitorCount(for: "alice") == 2)
         #expect(try Watch(house).rows == watch.rows)
     }
 
@@ -277,15 +277,15 @@ struct VisitTests {
         begin("a", 0, 600)
         for number in 0..<20 { reply("TILE @b\(number)/t0 do=add widget=sales/s0 family=accessoryRectangular") }
         let watch = try Watch(house)
-        #expect(house.hub.store.suggestions.boardNumbers.count == 1)
-        let count = house.hub.store.entities.count
+        #expect(house.hub.store.boardsWithKeys.count == 1)
+        let count = house.hub.store.keyCount
         house.disconnect(watch.client)
         reply(#"EVT coffee-order/a type=end"#)
-        #expect(house.hub.store.suggestions.boardNumbers.isEmpty && house.hub.store.entities.count == count - 2)
+        #expect(house.hub.store.boardsWithKeys.isEmpty && house.hub.store.keyCount == count - 2)
         // Boards that requests read alone are given up too.
         for number in 0..<20 { reply("LIST @b\(number)/* view=watch") }
         for _ in 0..<5 { for number in 0..<20 { reply("LIST @b\(number)/* view=watch") } }
-        #expect(house.hub.store.suggestions.boardNumbers.count <= 20)
+        #expect(house.hub.store.boardsWithKeys.count <= 20)
     }
 
     @Test("Of many that are everybody's a board looks at the newest; the others come as these go")
@@ -295,7 +295,7 @@ struct VisitTests {
             house.advance(by: .seconds(1))
         }
         let watch = try Watch(house)
-        #expect(house.hub.store.suggestions.visits(onBoard: house.hub.store.boards.numbers[0]).count == Visitors.limit)
+        #expect(house.hub.store.visitKeys(onBoard: house.hub.store.boardNumbers[0]).count == Visitors.limit)
         // Each order has two of them, and one of these needs another situation.
         #expect(watch.drawn(at: house.time) == (68..<78).map { "hint/o\($0)" })
         for number in (10..<100).reversed() { reply("EVT coffee-order/o\(number) type=end") }

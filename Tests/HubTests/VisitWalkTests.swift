@@ -39,8 +39,8 @@ struct VisitWalkTests {
 
     /// How many boards have been looked at since the newest record.
     private var lookedAtCount: Int {
-        let (suggestions, sequence) = (house.hub.store.suggestions, house.hub.store.sequence)
-        return suggestions.boardNumbers.count { suggestions.isCurrent($0, at: sequence) }
+        let sequence = house.hub.store.sequence
+        return house.hub.store.boardsWithKeys.count { house.hub.store.keysSequence(onBoard: $0) == sequence }
     }
 
     @Test("A batch looks at no more boards than its share, and all of them are told in the end")

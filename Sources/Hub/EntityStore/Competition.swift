@@ -113,6 +113,8 @@ struct Competition: Sendable {
     /// How many activities of a kind compete in a view, and how many a view shows.
     let limit: Int
     private let examinedLimit: Int
+    /// An activity that was stale from its start does not compete until it becomes active.
+    let hidesStaleFromStart: Bool
     /// Indexed by entity.
     private var contenders: [Contender] = []
     private var shared: [Int32: Line] = [:]
@@ -121,7 +123,11 @@ struct Competition: Sendable {
     /// Increases with every change that may affect a view.
     private(set) var version = 0
 
-    init(limit: Int = Limits().activitiesPerView, examinedLimit: Int = Self.examinedLimit) {
+    init(
+        limit: Int = Limits().activitiesPerView, examinedLimit: Int = Self.examinedLimit,
+        hidesStaleFromStart: Bool = true
+    ) {
+        self.hidesStaleFromStart = hidesStaleFromStart
         self.limit = max(1, limit)
         self.examinedLimit = max(self.limit, examinedLimit)
     }

@@ -16,6 +16,28 @@ enum EntityState: Sendable {
     indirect case tile(BoardItem)
 }
 
+extension EntityState {
+    /// The operation in progress of a control or a widget.
+    var operation: OperationID? {
+        switch self {
+        case .toggle(let toggle): toggle.flight?.operation.id
+        case .button(let button): button.flight?.operation
+        case .widget(let widget): widget.asking?.flight?.operation
+        case .none, .activity, .tile: nil
+        }
+    }
+
+    /// The connection that acts for a control or a widget, as recorded.
+    var provider: ConnectionNumber? {
+        switch self {
+        case .toggle(let toggle): toggle.provider
+        case .button(let button): button.provider
+        case .widget(let widget): widget.asking?.provider
+        case .none, .activity, .tile: nil
+        }
+    }
+}
+
 /// An immutable, shared activity. It is read and remembered far more often than it changes, and copying it would update a dozen
 /// reference counts.
 final class ActivityBox: Sendable {

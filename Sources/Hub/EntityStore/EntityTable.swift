@@ -102,6 +102,13 @@ struct EntityTable: Sendable {
         return (activity, pages[page][place].kindName, pages[page][place].kind)
     }
 
+    /// `nil` if there is no activity at an index. Called for each event, like ``isWidget(_:)``.
+    func isActivityForEverybody(at index: EntityIndex) -> Bool? {
+        let (page, place) = (Int(index.rawValue) / Self.pageLength, Int(index.rawValue) % Self.pageLength)
+        guard case .activity(let activity) = pages[page][place].state else { return nil }
+        return activity.isForEverybody
+    }
+
     /// Changes several properties with one exclusivity check.
     ///
     /// - Precondition: As of the subscript.

@@ -151,159 +151,140 @@ extension RecordBody {
         state = StateName(try reader.readString())
         stateHash = try reader.readUInt64()
         author = version == Self.authoredVersion ? try reader.readString() : nil
-        switch try reader.readByte() {
+        let form = try reader.readByte()
+        switch form {
         case 1: entry = .settings(try reader.readJSON())
         case 2: entry = .kinds(try reader.readArray { (reader) throws(BinaryError) in try reader.readJSON() })
         case 3:
             let event = try PostedEvent(from: &reader)
             entry = .event(event, source: event.command.source ?? "-")
-        case 4: entry = .dismissed(try reader.readKey(), account: try reader.readString())
-        case 5: entry = .seen(try reader.readKey(), account: try reader.readString(), rev: try reader.readInt64())
-        case 6: entry = .deadline(try reader.readKey(), due: try reader.readTimestamp())
-        case 7: entry = .pruned(try reader.readKey())
-        case 8: entry = .created(try reader.readKey())
-        case let form where form == 9 || form == 24:
-            let key = try reader.readKey()
-            let value = try reader.readOptionalBool()
-            entry = .tapped(
-                key, Tap(value: value), connection: try reader.readInt64(),
-                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool(),
-                account: form == 24 ? try reader.readString() : nil)
-        case 10:
-            entry = .reported(
-                try reader.readKey(), value: try reader.readOptionalBool(),
-                observedAt: try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() },
-                by: try reader.readInt64())
-        case 11:
-            entry = .done(
-                try reader.readKey(), OperationID(try reader.readInt64()), value: try reader.readOptionalBool(),
-                by: try reader.readInt64())
-        case 12:
-            let (key, operation) = (try reader.readKey(), OperationID(try reader.readInt64()))
-            let failure = ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText())
-            entry = .failed(key, operation, failure, by: try reader.readInt64())
-        case 13: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider(), asksAgain: true)
-        case 14: entry = .restarted(try reader.readKey())
-        case 15: entry = .kindChanged(try reader.readKey())
-        case 16:
-            entry = .raiseRefused(
-                try reader.readKey(), OperationID(try reader.readInt64()),
-                ProviderFailure(code: try reader.readOptionalText(), message: try reader.readOptionalText()))
-        case 17: entry = .providerChanged(try reader.readKey(), to: try reader.readProvider())
-        case 18: entry = .attached(try reader.readKey(), to: try reader.readKey())
-        case 19: entry = .detached(try reader.readKey())
-        case 20:
-            entry = .supplied(
-                try reader.readKey(), OperationID(try reader.readInt64()), try reader.readJSON(),
-                by: try reader.readInt64())
-        case 21: entry = .reloaded(try reader.readKey(), isFree: try reader.readBool())
-        case 22: entry = .asked(try reader.readKey(), due: try reader.readTimestamp())
         case 23: entry = .tile(try TileEntry(from: &reader))
+        case 4...24: entry = try JournalEntry(form: form, about: try reader.readKey(), from: &reader)
         default: throw reader.failure("unknown entry")
         }
         guard reader.isAtEnd else { throw reader.failure("more than a record") }
     }
 }
 
+extension JournalEntry {
+    /// The number that begins it in a record. A later form of an entry has another number.
+    fileprivate var form: UInt8 {
+        switch self {
+        case .settings: 1
+        case .kinds: 2
+        case .event: 3
+        case .dismissed: 4
+        case .seen: 5
+        case .deadline: 6
+        case .pruned: 7
+        case .created: 8
+        case .tapped(_, _, _, _, _, _, let account): account == nil ? 9 : 24
+        case .reported: 10
+        case .done: 11
+        case .failed: 12
+        case .providerChanged(_, _, let asksAgain): asksAgain ? 13 : 17
+        case .restarted: 14
+        case .kindChanged: 15
+        case .raiseRefused: 16
+        case .attached: 18
+        case .detached: 19
+        case .supplied: 20
+        case .reloaded: 21
+        case .asked: 22
+        case .tile: 23
+        }
+    }
+
+    /// Reads an entry of a form that begins with its key.
+    fileprivate init(form: UInt8, about key: Key, from reader: inout BinaryReader) throws(BinaryError) {
+        switch form {
+        case 4: self = .dismissed(key, account: try reader.readString())
+        case 5: self = .seen(key, account: try reader.readString(), rev: try reader.readInt64())
+        case 6: self = .deadline(key, due: try reader.readTimestamp())
+        case 7: self = .pruned(key)
+        case 8: self = .created(key)
+        case 9, 24:
+            self = .tapped(
+                key, Tap(value: try reader.readOptionalBool()), connection: try reader.readInt64(),
+                sender: try reader.readString(), eid: try reader.readOptionalText(), isLocked: try reader.readBool(),
+                account: form == 24 ? try reader.readString() : nil)
+        case 10:
+            self = .reported(
+                key, value: try reader.readOptionalBool(),
+                observedAt: try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() },
+                by: try reader.readInt64())
+        case 11:
+            self = .done(
+                key, try reader.readOperation(), value: try reader.readOptionalBool(), by: try reader.readInt64())
+        case 12:
+            self = .failed(
+                key, try reader.readOperation(), try reader.readFailure(), by: try reader.readInt64())
+        case 13, 17: self = .providerChanged(key, to: try reader.readProvider(), asksAgain: form == 13)
+        case 14: self = .restarted(key)
+        case 15: self = .kindChanged(key)
+        case 16: self = .raiseRefused(key, try reader.readOperation(), try reader.readFailure())
+        case 18: self = .attached(key, to: try reader.readKey())
+        case 19: self = .detached(key)
+        case 20:
+            self = .supplied(
+                key, try reader.readOperation(), try reader.readJSON(), by: try reader.readInt64())
+        case 21: self = .reloaded(key, isFree: try reader.readBool())
+        case 22: self = .asked(key, due: try reader.readTimestamp())
+        default: throw reader.failure("unknown entry")
+        }
+    }
+}
+
 extension BinaryWriter {
     mutating func write(_ entry: JournalEntry) {
+        if case .event(let event, let source) = entry { return write(event, from: source) }
+        write(entry.form)
+        if case .tile(let entry) = entry { return entry.encode(to: &self) }
+        if let key = entry.key { write(key.text) }
         switch entry {
-        case .settings(let settings):
-            write(UInt8(1))
-            write(settings)
-        case .kinds(let kinds):
-            write(UInt8(2))
-            write(kinds) { $0.write($1) }
-        case .event(let event, let source):
-            write(event, from: source)
-        case .dismissed(let key, let account):
-            write(UInt8(4))
-            write(key.text)
-            write(account)
-        case .seen(let key, let account, let rev):
-            write(UInt8(5))
-            write(key.text)
+        case .event, .tile, .pruned, .created, .restarted, .kindChanged, .detached: break
+        case .settings(let settings): write(settings)
+        case .kinds(let kinds): write(kinds) { $0.write($1) }
+        case .dismissed(_, let account): write(account)
+        case .seen(_, let account, let rev):
             write(account)
             write(rev)
-        case .deadline(let key, let due):
-            write(UInt8(6))
-            write(key.text)
-            write(due)
-        case .pruned(let key):
-            write(UInt8(7))
-            write(key.text)
-        case .created(let key):
-            write(UInt8(8))
-            write(key.text)
-        case .tapped(let key, let tap, let connection, let sender, let eid, let isLocked, let account):
-            write(UInt8(account == nil ? 9 : 24))
-            write(key.text)
+        case .deadline(_, let due), .asked(_, let due): write(due)
+        case .tapped(_, let tap, let connection, let sender, let eid, let isLocked, let account):
             write(tap.value) { $0.write($1) }
             write(connection)
             write(sender)
             write(eid) { $0.write($1) }
             write(isLocked)
             if let account { write(account) }
-        case .reported(let key, let value, let observedAt, let connection):
-            write(UInt8(10))
-            write(key.text)
+        case .reported(_, let value, let observedAt, let connection):
             write(value) { $0.write($1) }
             write(observedAt) { $0.write($1) }
             write(connection)
-        case .done(let key, let operation, let value, let connection):
-            write(UInt8(11))
-            write(key.text)
+        case .done(_, let operation, let value, let connection):
             write(operation.number)
             write(value) { $0.write($1) }
             write(connection)
-        case .failed(let key, let operation, let failure, let connection):
-            write(UInt8(12))
-            write(key.text)
+        case .failed(_, let operation, let failure, let connection):
             write(operation.number)
-            write(failure?.code) { $0.write($1) }
-            write(failure?.message) { $0.write($1) }
+            write(failure)
             write(connection)
-        case .providerChanged(let key, let connection, let asksAgain):
-            write(UInt8(asksAgain ? 13 : 17))
-            write(key.text)
-            write(connection) { $0.write($1) }
-        case .restarted(let key):
-            write(UInt8(14))
-            write(key.text)
-        case .kindChanged(let key):
-            write(UInt8(15))
-            write(key.text)
-        case .raiseRefused(let key, let operation, let failure):
-            write(UInt8(16))
-            write(key.text)
+        case .providerChanged(_, let connection, _): write(connection) { $0.write($1) }
+        case .raiseRefused(_, let operation, let failure):
             write(operation.number)
-            write(failure.code) { $0.write($1) }
-            write(failure.message) { $0.write($1) }
-        case .attached(let key, let activity):
-            write(UInt8(18))
-            write(key.text)
-            write(activity.text)
-        case .detached(let key):
-            write(UInt8(19))
-            write(key.text)
-        case .supplied(let key, let operation, let timeline, let connection):
-            write(UInt8(20))
-            write(key.text)
+            write(failure)
+        case .attached(_, let activity): write(activity.text)
+        case .supplied(_, let operation, let timeline, let connection):
             write(operation.number)
             write(timeline)
             write(connection)
-        case .reloaded(let key, let isFree):
-            write(UInt8(21))
-            write(key.text)
-            write(isFree)
-        case .asked(let key, let due):
-            write(UInt8(22))
-            write(key.text)
-            write(due)
-        case .tile(let entry):
-            write(UInt8(23))
-            entry.encode(to: &self)
+        case .reloaded(_, let isFree): write(isFree)
         }
+    }
+
+    private mutating func write(_ failure: ProviderFailure?) {
+        write(failure?.code) { $0.write($1) }
+        write(failure?.message) { $0.write($1) }
     }
 
     mutating func write(_ event: PostedEvent, from source: String) {
@@ -319,6 +300,12 @@ extension BinaryReader {
 
     mutating func readOptionalText() throws(BinaryError) -> String? {
         try readOptional { (reader) throws(BinaryError) in try reader.readString() }
+    }
+
+    fileprivate mutating func readOperation() throws(BinaryError) -> OperationID { OperationID(try readInt64()) }
+
+    fileprivate mutating func readFailure() throws(BinaryError) -> ProviderFailure {
+        ProviderFailure(code: try readOptionalText(), message: try readOptionalText())
     }
 
     mutating func readProvider() throws(BinaryError) -> ConnectionNumber? {

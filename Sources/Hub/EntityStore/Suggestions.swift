@@ -25,11 +25,11 @@ struct Suggestions: Sendable {
     /// The boards of kept tiles that were removed and are now forgotten, so that they may be suggested again.
     var outdated: Set<Int32> = []
     /// The generation of the kinds for which the keys were assigned.
-    var generation = 0
+    private var generation = 0
     /// The relevance of each widget when subscribers were last notified, by its number: outside and inside its situations.
     var relevance: [Int: [Relevance]] = [:]
     /// The same for relevant widgets that nobody placed.
-    var visitRelevance: [EntityIndex: [Relevance]] = [:]
+    private(set) var visitRelevance: [EntityIndex: [Relevance]] = [:]
     /// The boards that a watch follows, by account, and those that have a key for a widget.
     private var visited: [String?: Set<Int32>] = [:]
     /// All relevant widgets, whether a board is followed or not.
@@ -57,6 +57,17 @@ struct Suggestions: Sendable {
 
     /// Whether a board needs keys before it is read: nobody has followed it until now.
     func lacksKeys(onBoard number: Int32) -> Bool { keys(onBoard: number).isEmpty && !isVisited(number) }
+
+    /// Forgets what subscribers were told of relevance, if other kinds took effect since.
+    mutating func renew(_ generation: Int) -> Bool {
+        guard generation != self.generation else { return false }
+        (self.generation, relevance, visitRelevance) = (generation, [:], [:])
+        return true
+    }
+
+    mutating func setVisitRelevance(_ relevance: [Relevance]?, of member: EntityIndex) {
+        visitRelevance[member] = isHeld(member) ? relevance : nil
+    }
 
     // MARK: Visits
 
@@ -133,9 +144,6 @@ struct Suggestions: Sendable {
 
     /// The newest record when a board's keys were assigned.
     func sequence(onBoard number: Int32) -> Int64 { boards[number]?.sequence ?? -1 }
-
-    /// Whether a board's keys were assigned after the record `sequence`.
-    func isCurrent(_ number: Int32, at sequence: Int64) -> Bool { boards[number]?.sequence == sequence }
 
     mutating func set(
         _ keys: [EntityIndex], _ widgets: [EntityIndex: Int], onBoard number: Int32, at sequence: Int64

@@ -10,7 +10,7 @@ enum Undo: Sendable {
     // Rare cases are boxed: an event with an id records two undo steps.
     indirect case tap(TapLedger.Identity)
     indirect case kinds(KindTable)
-    indirect case settings(DecisionSettings, hadSettings: Bool)
+    indirect case settings(DecisionSettings, isRecorded: Bool)
     case resumeFloor(Int64)
     indirect case readdressed(EntityIndex, AudienceHistory?)
     /// The former deadline of a control.

@@ -58,7 +58,7 @@ struct Lineups {
     mutating func lineup(
         for terms: SubscriptionTerms, kind: Int32?, _ store: borrowing EntityStore
     ) -> Found {
-        if let account = terms.account, !store.competition.hasOwn(account) {
+        if let account = terms.account, !store.hasOwnActivities(account) {
             let common = lineup(of: Selection(kind: kind), digest: nil, store)
             if store.areVisible(common.entities, to: account, digest: terms.accountDigest) {
                 return (Selection(kind: kind), common)

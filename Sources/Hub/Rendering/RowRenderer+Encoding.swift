@@ -101,7 +101,7 @@ extension RowRenderer {
         _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> Bool {
         guard let entity = store.index(of: key), store.isListed(entity), let kind = store.kind(at: entity),
-            store.attachments[entity].map({ attachment in
+            store.attachment(of: entity).map({ attachment in
                 attachment.activity.map { $0 == activity || $0 == store.activityShown(by: activity) } ?? false
             }) ?? true
         else { return false }

@@ -364,7 +364,7 @@ extension RowRenderer {
             case .surface(let surface) = subscription.terms.view
         else { return [] }
         let scene = Lineups.Scene(surface, session.traits, foreground: store.foreground(of: session.traits))
-        let (settings, limit) = (settings, store.competition.limit)
+        let (settings, limit) = (settings, store.activitiesPerView)
         let found = lineup(
             for: subscription.terms, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
         let placed = placements(of: found, in: scene, limit: limit) { entities in
@@ -415,11 +415,11 @@ extension RowRenderer {
 
 extension EntityStore {
     fileprivate func visibleActivity(_ activity: ActivityBox, at entity: EntityIndex) -> VisibleActivity {
-        VisibleActivity(activity.value, index: entity.rawValue, app: kinds.appNumbers[self[entity].kind])
+        VisibleActivity(activity.value, index: entity.rawValue, app: appNumber(version: self[entity].kind))
     }
 
     /// The number of the app in the foreground of a device.
     fileprivate func foreground(of traits: Traits) -> Int32? {
-        traits.foreground.flatMap { kinds.number(ofApp: $0) }
+        traits.foreground.flatMap { number(ofApp: $0) }
     }
 }

@@ -19,7 +19,7 @@ extension RowRenderer {
             return []
         }
         return store.suggestions(ofStack: id, on: board, named: name).compactMap { key, tile in
-            guard let kind = store.widgetKind(inForce: tile.widget.kind),
+            guard let kind = store.widgetKind(inForce: tile.widget.kind)?.kind,
                 let scene = scene(
                     of: tile, kind, view.surface, view.terms, hasAccount: view.account != nil, view.session),
                 scene.place != .smartStack
@@ -50,7 +50,7 @@ extension RowRenderer {
     /// The relevance of a suggested widget outside and inside the situations that its kind names; `nil` if it depends on more,
     /// such as the account.
     func commonRelevance(ofSuggested entity: EntityIndex, _ key: Key, _ store: borrowing EntityStore) -> [Relevance]? {
-        guard let kind = store.widgetKind(inForce: key.kind), let widget = store.widget(at: entity),
+        guard let kind = store.widgetKind(inForce: key.kind)?.kind, let widget = store.widget(at: entity),
             widget.accounts.isEmpty, !widget.isDerived, kind.aggregate?.isForAll ?? true, !store.isGone(entity)
         else { return nil }
         let future = widgetForms.future(of: widget, at: entity, kind, time, for: nil, store)
@@ -65,7 +65,7 @@ extension RowRenderer {
 
     /// Whether some device may show the suggestion now; the situation of each device is unknown.
     func maySuggest(_ tile: Tile, for account: String?, _ store: borrowing EntityStore) -> Bool {
-        guard let kind = store.widgetKind(inForce: tile.widget.kind) else { return false }
+        guard let kind = store.widgetKind(inForce: tile.widget.kind)?.kind else { return false }
         var moreKnownAt: Timestamp?
         let isInSituation = kind.relevance?.situations.isEmpty == false
         return relevance(suggesting: tile, kind, account, isInSituation: isInSituation, store, &moreKnownAt)
@@ -82,7 +82,7 @@ extension RowRenderer {
         _ moreKnownAt: inout Timestamp?
     ) -> [SmartStack.Member] {
         store.visits(onBoard: store[entity].kindName).compactMap { visit in
-            guard let kind = store.widgetKind(inForce: visit.tile.widget.kind),
+            guard let kind = store.widgetKind(inForce: visit.tile.widget.kind)?.kind,
                 let widget = store.widget(at: visit.member), store.isVisible(visit.member, to: view.account),
                 // The scene also determines whether the device is in one of the situations.
                 scene(
@@ -137,15 +137,5 @@ extension RowRenderer {
             return smartStack(entity, view, store).continuesAt.map { max($0, time + Milliseconds(1)) }
         }
         return future(besideSuggestion: entity, view, store)?.continuesAt.map { max($0, time + Milliseconds(1)) }
-    }
-}
-
-extension EntityStore {
-    /// The kind of widgets in force with this name.
-    func widgetKind(inForce name: Substring) -> WidgetKind? {
-        guard let index = widgetVersion(named: name), case .widget(let kind) = kinds.versions[index].body else {
-            return nil
-        }
-        return kind
     }
 }

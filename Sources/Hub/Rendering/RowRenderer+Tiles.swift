@@ -127,9 +127,7 @@ extension RowRenderer {
 
     /// Whether its kind was removed, or its posted widget has ended.
     func isUnavailable(_ tile: Tile, _ store: borrowing EntityStore) -> Bool {
-        guard let version = store.widgetVersion(named: tile.widget.kind),
-            case .widget(let kind) = store.kinds.versions[version].body
-        else { return true }
+        guard let kind = store.widgetKind(inForce: tile.widget.kind)?.kind else { return true }
         guard kind.isPushed, let entity = store.index(of: tile.widget) else { return false }
         return store.widget(at: entity)?.isGone == true
     }

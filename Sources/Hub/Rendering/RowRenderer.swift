@@ -125,7 +125,7 @@ struct RowRenderer: ~Copyable {
     mutating func lineup(
         for terms: SubscriptionTerms, kind: Int32?, revision: Int, _ store: borrowing EntityStore
     ) -> Lineups.Found {
-        lineups.expect(version: store.competition.version, revision: revision)
+        lineups.expect(version: store.competitionVersion, revision: revision)
         return lineups.lineup(for: terms, kind: kind, store)
     }
 

@@ -197,11 +197,11 @@ extension Hub {
     /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has work without input, or at which a
     /// subscriber has used up the entries of a widget.
     public var nextDeadline: Timestamp? {
-        guard let row = subscriptions.nextUsedUp else { return store.deadlines.next }
-        return store.deadlines.next.map { min($0, row) } ?? row
+        guard let row = subscriptions.nextUsedUp else { return store.nextDeadline }
+        return store.nextDeadline.map { min($0, row) } ?? row
     }
     /// The next such moment on the real clock.
-    public var nextWallDeadline: Timestamp? { store.deadlines.nextOnWallClock }
+    public var nextWallDeadline: Timestamp? { store.nextWallDeadline }
     /// When ``sessionDeadlineReached(at:)`` has work, by the monotonic clock.
     public var nextSessionDeadline: MonotonicTime? {
         // No session ends before the current batch is settled.
@@ -210,8 +210,8 @@ extension Hub {
     }
 
     /// The number of activities and controls, including dismissed ones that can still be requested.
-    public var entityCount: Int { store.entities.count }
-    public var kindCount: Int { store.kinds.current.count }
+    public var entityCount: Int { store.keyCount }
+    public var kindCount: Int { store.kindCount }
     public var openSessionCount: Int { sessions.openCount }
     /// How many times as fast as real time the kinds' clock runs.
     public var clockSpeed: Double { store.settings.clockSpeed }

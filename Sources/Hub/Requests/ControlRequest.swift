@@ -53,7 +53,7 @@ extension Hub {
         let entity = try control(key, for: tap, from: session.account)
         let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
         if let eid = command.eid {
-            switch store.taps.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, tap: tap) {
+            switch store.answer(to: TapLedger.Identity(sender: sender, eid: eid), on: key, tap: tap) {
             case .new: break
             case .duplicate(let operation):
                 statistics.count(.duplicate)
@@ -111,10 +111,10 @@ extension Hub {
 
     /// The version of a kind that is in force.
     private func kind(named name: String) throws(WireError) -> Kind {
-        guard let index = store.kinds.current[name] else {
+        guard let kind = store.kind(named: name) else {
             throw WireError(.unknownKind, "there is no kind \(name); KINDS lists them")
         }
-        return store.kinds.versions[index]
+        return kind
     }
 
     private func answerTap(
@@ -158,8 +158,8 @@ extension Hub {
     /// has yet to be notified is notified before anything else is decided about it.
     mutating func goOnAligning() {
         while commit.mayAlignMore, var walk = providers.takeUnaligned() {
-            let number = store.entities.kindNumbers.known(walk.kind)
-            let end = number == nil ? 0 : store.entities.indexCount
+            let number = store.kindNumber(of: walk.kind)
+            let end = number == nil ? 0 : store.indexCount
             while commit.mayAlignMore, let position = walk.keys.next(end: end) {
                 commit.changeAlignShare { $0.takeLook() }
                 let entity = EntityIndex(Int32(position))
@@ -270,7 +270,7 @@ extension Hub {
         switch result.controls {
         case .none: break
         case .begin:
-            for control in store.controlsToAttach(to: entity) {
+            for control in AttachmentDecisions.controlsToAttach(to: entity, store) {
                 _ = try? record(.attached(control, to: activity))
                 align(control)
             }
@@ -296,7 +296,7 @@ extension Hub {
         }
         var event = EventCommand(key: key, type: raised.event)
         event.eid = raised.operation.description
-        let known = store.entities.index(of: key).flatMap { store.activity(at: $0) }
+        let known = store.index(of: key).flatMap { store.activity(at: $0) }
         // A live activity keeps its accounts.
         if let account = raised.account, known?.isLive != true { event.accounts = [account] }
         event.tail["content-state"] = raised.content

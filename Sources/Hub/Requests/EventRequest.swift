@@ -11,7 +11,7 @@ extension Hub {
             let source =
                 posted.command.source ?? hub.access.principal(of: session.id)?.name ?? session.client ?? "-"
             if let eid = posted.command.eid,
-                let known = hub.store.eventIDs.entry(source: source, eid: eid, hash: posted.eidHash)
+                let known = hub.store.knownEvent(eid, of: source, hash: posted.eidHash)
             {
                 return hub.answerKnown(posted, eid: eid, known, source: source, to: &writer)
             }
@@ -39,7 +39,7 @@ extension Hub {
     /// recorded ones are always accepted.
     private func checkRoom(for posted: PostedEvent, from source: String) throws(WireError) {
         let limits = configuration.limits
-        if posted.command.eid != nil, store.eventIDs.sourceCount >= limits.sources, !store.eventIDs.knows(source) {
+        if posted.command.eid != nil, !store.hasRoom(forIDsOf: source, limit: limits.sources) {
             throw WireError(
                 .limitSources,
                 "event ids of \(limits.sources) sources are remembered, and \(source) is another; post with the src= of a known one, or without eid="
@@ -51,8 +51,7 @@ extension Hub {
     /// Limits the accounts that activities are for.
     func checkRoom(for accounts: [String]) throws(WireError) {
         let limits = configuration.limits
-        guard store.accounts.count >= limits.accounts else { return }
-        for account in accounts where !store.accounts.knows(account) {
+        for account in accounts where !store.hasRoom(for: account, limit: limits.accounts) {
             throw WireError(
                 .limitAccounts,
                 "there are activities for \(limits.accounts) accounts, and \(account) is another; end and dismiss some first"
@@ -174,7 +173,7 @@ extension Hub {
 
     /// Applies an event and, unless it was refused, makes it the batch's next record.
     mutating func record(_ posted: PostedEvent, from source: String) throws(WireError) -> DecisionResult {
-        var result = try store.apply(posted, from: source)
+        var result = try Decisions.apply(posted, from: source, &store)
         append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
         if result.controls != .none { follow(result, posted.command.key) }
         if result.beginsAsking { align(posted.command.key) }
@@ -185,7 +184,7 @@ extension Hub {
     @discardableResult
     mutating func record(_ entry: JournalEntry) throws(WireError) -> DecisionResult {
         if case .event(let posted, let source) = entry { return try record(posted, from: source) }
-        var result = try store.apply(entry)
+        var result = try Decisions.apply(entry, &store)
         append(&result, about: entry.key?.text ?? "") { $0.write(entry) }
         if case .pruned = entry, let entity = result.entity { store.endChain(of: entity) }
         if !result.raised.isEmpty, let key = entry.key { for raised in result.raised { raise(raised, by: key) } }

@@ -46,8 +46,8 @@ extension Hub {
         _ cursor: GalleryCursor, for session: Session, limit: Int, to writer: inout LineWriter
     ) -> GalleryCursor? {
         var cursor = cursor
-        for index in cursor.isElsewhere ? [] : store.kinds.inForceIndices {
-            let kind = store.kinds.versions[index]
+        for index in cursor.isElsewhere ? [] : store.versionsInForce {
+            let kind = store.kind(version: index)
             guard case .widget(let definition) = kind.body, cursor.last.map({ $0 < kind.name }) ?? true else {
                 continue
             }
@@ -96,7 +96,7 @@ extension Hub {
             return options
         }
         for (parameter, _) in aggregate.groups {
-            let first = store.aggregates.firstValues(of: parameter, in: index, limit: limit)
+            let first = store.firstValues(of: parameter, ofAggregate: index, limit: limit)
             options[parameter] = WidgetGallery.Options(values: first.values, moreCount: first.more)
         }
         return options
@@ -104,8 +104,7 @@ extension Hub {
 
     /// Writes a control of a preview, inert and in its kind's initial look; `false` if there is no such kind.
     private func writeSample(ofControl text: String, to writer: inout JSONWriter) -> Bool {
-        guard let key = Key(text), let index = store.kinds.current[String(key.kind)] else { return false }
-        let kind = store.kinds.versions[index]
+        guard let key = Key(text), let kind = store.kind(named: key.kind) else { return false }
         let viewer = ControlViewer(placement: nil)
         switch kind.body {
         case .toggle(let toggle):
@@ -117,20 +116,5 @@ extension Hub {
         case .activity, .widget: return false
         }
         return true
-    }
-}
-
-extension EntityStore {
-    /// The configurations of the groups that contain activities visible to an account.
-    ///
-    /// - Parameter limit: If more activities are visible, the result is empty: a turn does not examine them all.
-    fileprivate func configurations(
-        ofAggregate index: Int, _ aggregate: WidgetAggregate, for account: String, _ limit: Int
-    ) -> [JSON] {
-        guard let number = entities.kindNumbers.known(aggregate.kind),
-            accounts.visibleCount(to: account, kind: number) <= limit
-        else { return [] }
-        let visible = accounts.visible(to: account, kind: number).filter { isVisible($0, to: account) }
-        return aggregates.configurations(of: visible, in: index)
     }
 }

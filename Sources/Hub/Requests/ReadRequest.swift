@@ -110,7 +110,7 @@ extension Hub {
                 let list = writeList(
                     for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
                     limit: limit, looks: looksLeft, to: &writer)
-                looksLeft -= Int((list.next ?? Int32(clamping: store.entities.indexCount)) - next)
+                looksLeft -= Int((list.next ?? Int32(clamping: store.indexCount)) - next)
                 if let next = list.next {
                     session.outbox.prepend(
                         .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
@@ -137,7 +137,7 @@ extension Hub {
         var position = next
         let end = Int(next) + looks
         let digest = session.account.map { Activity.digest(of: $0) }
-        while Int(position) < store.entities.indexCount {
+        while Int(position) < store.indexCount {
             guard writer.count < limit, position < end else { return (position, count) }
             let entity = EntityIndex(position)
             position += 1
@@ -256,7 +256,7 @@ extension Hub {
     }
 
     private func listKinds(_ request: Request, to writer: inout LineWriter) {
-        let kinds = store.kinds.inForce
+        let kinds = store.kindsInForce
         for kind in kinds {
             var body = JSONWriter()
             body.beginObject()
@@ -272,7 +272,7 @@ extension Hub {
     }
 
     private func tellKind(_ name: String, _ request: Request, to writer: inout LineWriter) {
-        guard let kind = store.kinds.inForce.first(where: { $0.name == name }) else {
+        guard let kind = store.kind(named: name) else {
             return writer.error(
                 WireError(.unknownKind, "there is no kind \(name); KINDS lists them"), id: request.id)
         }
@@ -303,7 +303,7 @@ extension Hub {
             // The history of other accounts' activities under this key is not shown.
             cursor.begin(
                 at: store[entity].lastRecord,
-                from: account == nil ? 0 : store.entities.audienceHistories[entity]?.since ?? 0)
+                from: account == nil ? 0 : store.audienceHistory(of: entity)?.since ?? 0)
         }
         cursor.isAwaited = true
         sessions.request(

@@ -37,11 +37,11 @@ extension Hub {
             switch pattern {
             case .key(let key): return reload(key, request, from: session)
             case .kind(let name):
-                guard let kind = store.kinds.current[name] else { throw .unknownKind(name) }
-                guard case .widget = store.kinds.versions[kind].body else { throw .noWidget("\(name)/*") }
+                guard let kind = store.kind(named: name) else { throw .unknownKind(name) }
+                guard case .widget = kind.body else { throw .noWidget("\(name)/*") }
             case .all: break
             }
-            goOn(ReloadWalk(request, of: pattern, end: store.entities.indexCount), from: session)
+            goOn(ReloadWalk(request, of: pattern, end: store.indexCount), from: session)
         } catch {
             stageCommitted(request.id, for: session) { hub, writer in hub.refuse(request.id, error, to: &writer) }
         }
@@ -51,7 +51,7 @@ extension Hub {
         stageCommitted(request.id, for: session) { hub, writer in
             do throws(WireError) {
                 guard let entity = hub.store.index(of: key), hub.mayReload(entity, from: session) else {
-                    throw hub.store.kinds.current[String(key.kind)] == nil
+                    throw hub.store.version(named: key.kind) == nil
                         ? .unknownKind(String(key.kind)) : .unknownKey(key)
                 }
                 guard let widget = hub.store.widget(at: entity) else { throw .noWidget(key.text) }

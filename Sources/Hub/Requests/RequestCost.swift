@@ -15,13 +15,13 @@ extension Hub {
             } else if let count = competitorCount(of: subscribe, from: session) {
                 2 * count + changeCount(since: subscribe.from)
             } else {
-                2 * min(configuration.limits.keysFilledAtOnce, store.entities.indexCount)
+                2 * min(configuration.limits.keysFilledAtOnce, store.indexCount)
                     + changeCount(since: subscribe.from)
             }
         // The position of one tile may depend on everything on the board.
         case .get, .open, .list: command.boardName == nil ? 1 : Self.keysOfBoard
         case .help, .stats: 16
-        case .kinds: max(16, store.kinds.current.count)
+        case .kinds: max(16, store.kindCount)
         // The definition is encoded each time, up to the length of a line.
         case .kind: 256
         case .gallery: 64
@@ -51,7 +51,7 @@ extension Hub {
             return filledCount(
                 for: account, followedBy: session.showsWidgets ? .allWithWidgets : .all)
         case .kind(let name):
-            return store.entities.kindNumbers.known(name).map {
+            return store.kindNumber(of: name).map {
                 filledCount(for: account, followedBy: .kind($0))
             }
         case .key: return nil
@@ -60,7 +60,7 @@ extension Hub {
 
     private func filledCount(for account: String, followedBy selector: PatternIndex.Selector) -> Int {
         let limits = configuration.limits
-        let kindCount = if case .kind = selector { 1 } else { store.kinds.current.count }
+        let kindCount = if case .kind = selector { 1 } else { store.kindCount }
         return min(
             limits.activitiesPerView * kindCount, store.competitorCount(for: account, followedBy: selector))
             + min(limits.keysFilledAtOnce, store.otherCount(visibleTo: account, followedBy: selector))
@@ -71,6 +71,6 @@ extension Hub {
     /// An upper bound of the keys that changed since a cursor.
     private func changeCount(since cursor: Cursor?) -> Int {
         guard let cursor, cursor.epoch == store.epoch, cursor.sequence < store.sequence else { return 0 }
-        return Int(min(store.sequence - cursor.sequence, Int64(store.entities.indexCount)))
+        return Int(min(store.sequence - cursor.sequence, Int64(store.indexCount)))
     }
 }

@@ -105,7 +105,7 @@ extension Hub {
             guard let backlog = subscription.backlog else { return }
             if let account = subscription.competingAccount, let placed = backlog.placedCount {
                 footprint.leftOutCount += max(
-                    0, store.competition.count(for: account, kind: subscription.kind) - placed)
+                    0, store.competingCount(for: account, kind: subscription.kind) - placed)
             }
             footprint.sessionByteCount +=
                 Backlog.byteCount + backlog.queue.byteCount + backlog.shown.byteCount
@@ -126,8 +126,8 @@ extension Hub {
         body.member("accepted", sessions.acceptedCount)
         body.member("refused", sessions.refusedCount)
         body.member("subscriptions", subscriptions.count)
-        body.member("entities", store.entities.count)
-        body.member("kinds", store.kinds.current.count)
+        body.member("entities", store.keyCount)
+        body.member("kinds", store.kindCount)
         body.member("seq", standing?.epoch == nil ? commit.durableSequence : standing?.sequence ?? 0)
         // A standby's hub of connections has no history.
         let isLobby = standing?.role == .standby
@@ -136,14 +136,14 @@ extension Hub {
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)
         body.member("rows", statistics.rows)
-        if store.kinds.hasDerivedWidgets {
+        if store.hasDerivedWidgetKinds {
             body.name("foreseen")
             body.beginObject()
             body.member("kept", statistics.foreseenKept)
             body.member("missed", statistics.foreseenMissed)
             body.endObject()
         }
-        if store.kinds.hasWidgets, budgets.budget != nil {
+        if store.hasWidgetKinds, budgets.budget != nil {
             body.name("budget")
             body.beginObject()
             body.member("units", budgets.unitCount)
@@ -151,7 +151,7 @@ extension Hub {
             body.member("held", statistics.budgetHeld)
             body.endObject()
         }
-        if store.kinds.hasAggregates { body.member("refusedGroups", store.faults.refusedGroupCount) }
+        if store.hasAggregateKinds { body.member("refusedGroups", store.faults.refusedGroupCount) }
         body.name("conflated")
         body.beginObject()
         body.member("slow", statistics.foldedSlow)
@@ -171,7 +171,7 @@ extension Hub {
         if access.isEnforced { body.member("authFailures", access.failureCount) }
         if let expiry = statistics.certificateExpiry { body.member("certificateExpires", expiry.milliseconds) }
         body.member("storageFull", statistics.storageFullBatches)
-        body.member("eventIDs", store.eventIDs.count)
+        body.member("eventIDs", store.eventIDCount)
         let footprint = footprint(at: now.monotonic)
         body.member("dirtyKeys", footprint.dirtyKeyCount)
         body.member("sessionBytes", footprint.sessionByteCount)

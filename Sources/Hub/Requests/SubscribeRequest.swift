@@ -82,11 +82,11 @@ extension Hub {
                 .limitSubscriptions, "this connection has used up the numbers of its subscriptions; open another")
         }
         if case .key(let key) = command.pattern, store.index(of: key) == nil,
-            store.entities.count >= configuration.limits.keys
+            store.keyCount >= configuration.limits.keys
         {
             throw WireError(
                 .limitKeys,
-                "\(store.entities.count) keys exist or are followed, and no more may be; try again when some are gone")
+                "\(store.keyCount) keys exist or are followed, and no more may be; try again when some are gone")
         }
         if let place = command.placement { try checkPlace(place) }
         if command.delivery == .notice, let own = session.account, let account = command.account, account != own {

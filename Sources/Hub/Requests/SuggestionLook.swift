@@ -8,19 +8,19 @@ internal import TelltaleWire
 extension Hub {
     /// Assigns keys to the suggestions on the boards that a request reads.
     mutating func lookAtSuggestions(_ command: Command, _ session: Session) {
-        guard !store.boards.isEmpty else { return }
+        guard store.hasBoards else { return }
         lookAtWaiting(command)
         lookAtVisits(command, session)
-        guard !store.kinds.suggested.isEmpty else { return }
+        guard store.suggestsWidgets else { return }
         let numbers: [Int32]
         switch command {
         case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): numbers = board(of: key.kind)
         case .list(.kind(let name), _, _): numbers = board(of: name[...])
         case .list(.all, _, _):
-            numbers = session.showsWidgets ? store.boards.boardsWithSuggestions(of: session.account) : []
+            numbers = session.showsWidgets ? store.boardsWithSuggestions(of: session.account) : []
         case _: return
         }
-        for number in numbers where store.suggestions.lacksKeys(onBoard: number) {
+        for number in numbers where store.lacksKeys(onBoard: number) {
             _ = store.updateSuggestions(onBoard: number)
         }
     }
@@ -28,14 +28,14 @@ extension Hub {
     /// Re-examines the board that a request reads or follows, if that is pending.
     private mutating func lookAtWaiting(_ command: Command) {
         guard subscriptions.boardWalk.isUnderWay, let name = command.boardName,
-            let number = store.entities.kindNumbers.known(String(name))
+            let number = store.kindNumber(of: name)
         else { return }
         subscriptions.lookAtWaiting(board: number, &store, &renderer, to: &sessions)
     }
 
     /// Assigns keys to the relevant widgets on the board that a request reads.
     private mutating func lookAtVisits(_ command: Command, _ session: Session) {
-        guard !store.kinds.visiting.isEmpty else { return }
+        guard store.hasVisitingKinds else { return }
         let name: Substring
         switch command {
         case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): name = key.kind
@@ -44,8 +44,8 @@ extension Hub {
             name = kind[...]
         case _: return
         }
-        guard let number = store.entities.kindNumbers.known(String(name)),
-            !store.boards.items(onBoard: number).isEmpty, !store.suggestions.isVisited(number)
+        guard let number = store.kindNumber(of: name),
+            !store.items(onBoard: number).isEmpty, !store.isVisited(number)
         else { return }
         store.lookAtVisits(onBoard: number)
         // Possibly nobody follows it, and many boards may be read.
@@ -61,7 +61,7 @@ extension Hub {
     }
 
     private func board(of name: Substring) -> [Int32] {
-        guard let number = store.entities.kindNumbers.known(String(name)), store.boards.takesSuggestions(number) else {
+        guard let number = store.kindNumber(of: name), store.takesSuggestions(number) else {
             return []
         }
         return [number]

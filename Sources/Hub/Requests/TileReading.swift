@@ -8,7 +8,8 @@ internal import TelltaleWire
 struct TileReading {
     let command: TileCommand
     let board: Board
-    let kinds: KindTable
+    /// The kinds in force.
+    let kinds: [Kind]
     /// The key's tile as a suggestion, if some device may show it now.
     var suggestion: Tile?
     /// The key is a relevant widget that nobody placed.
@@ -131,13 +132,13 @@ struct TileReading {
     }
 
     private func definition(of name: String) throws(WireError) -> WidgetKind {
-        guard let index = kinds.current[name] else {
+        guard let kind = kinds.first(where: { $0.name == name }) else {
             throw WireError(.unknownKind, "there is no kind \(name); GALLERY lists the widgets that can be placed")
         }
-        guard case .widget(let kind) = kinds.versions[index].body else {
-            throw WireError(.badAction, "\(name) is \(kinds.versions[index].noun); TILE places widgets")
+        guard case .widget(let definition) = kind.body else {
+            throw WireError(.badAction, "\(name) is \(kind.noun); TILE places widgets")
         }
-        return kind
+        return definition
     }
 
     /// W79: complete, with the name of the wrong or missing parameter.

@@ -27,7 +27,7 @@ extension Hub {
         let sender = sessions.tapSender(session, of: access.principal(of: session.id)?.name)
         let source = "tiles of \(sender)"
         if let eid = command.eid,
-            let known = store.eventIDs.entry(source: source, eid: eid, hash: HashIndex.hash(of: eid))
+            let known = store.knownEvent(eid, of: source, hash: HashIndex.hash(of: eid))
         {
             guard known.digest == command.digest else {
                 throw WireError(
@@ -38,13 +38,13 @@ extension Hub {
             return writer.ok(
                 id: request.id, verdict: .duplicate, rev: known.rev, state: state, ignored: request.ignored)
         }
-        guard store.kinds.current[String(key.kind)] == nil else {
+        guard store.version(named: key.kind) == nil else {
             throw WireError(.badAction, "\(key.kind) is a kind; name the board otherwise")
         }
         let board = store.board(named: key.kind)
         if let owner = board.account, let account = session.account, owner != account { throw .unknownKey(key) }
         try checkRev(of: command, on: board)
-        var reading = TileReading(command: command, board: board, kinds: store.kinds)
+        var reading = TileReading(command: command, board: board, kinds: store.kindsInForce)
         reading.suggestion = store.suggestedTile(at: key).flatMap { tile in
             renderer.maySuggest(tile, for: board.account, store) ? tile : nil
         }
@@ -103,12 +103,12 @@ extension Hub {
         for command: TileCommand, _ input: TileInput, on board: Board, of session: Session, source: String
     ) throws(WireError) {
         let limits = configuration.limits
-        if command.eid != nil, store.eventIDs.sourceCount >= limits.sources, !store.eventIDs.knows(source) {
+        if command.eid != nil, !store.hasRoom(forIDsOf: source, limit: limits.sources) {
             throw WireError(
                 .limitSources, "event ids of \(limits.sources) sources are remembered; send this without eid=")
         }
         if let widget = input.widget, store.needsWidget(widget) {
-            guard store.hasRoomForTile(on: widget.kind), store.entities.count < limits.keys else {
+            guard store.hasRoomForTile(on: widget.kind), store.keyCount < limits.keys else {
                 throw WireError(
                     .limitKeys,
                     "there are as many widgets of \(widget.kind) as tiles may open; show one that is there, which LIST tells"
@@ -120,7 +120,7 @@ extension Hub {
         case .add, .stack, .keep(.some): break
         case .configure, .move, .pin, .unpin, .show, .keep(nil), .remove: return
         }
-        guard store.entities.count < limits.keys else {
+        guard store.keyCount < limits.keys else {
             throw WireError(.limitKeys, "there are \(limits.keys) keys, which is as many as may be")
         }
         // The first tile of a stack creates the stack.
@@ -131,11 +131,10 @@ extension Hub {
         }
         guard board.items.isEmpty else { return }
         let most = session.account == nil ? limits.sharedBoards : limits.boardsPerAccount
-        guard store.boards.boardCount(of: session.account) < most else {
+        guard store.boardCount(of: session.account) < most else {
             throw WireError(.limitTiles, "there are \(most) boards already; remove the tiles of one first")
         }
-        guard let account = session.account, store.accounts.count >= limits.accounts, !store.accounts.knows(account)
-        else { return }
+        guard let account = session.account, !store.hasRoom(for: account, limit: limits.accounts) else { return }
         throw WireError(.limitAccounts, "there are activities and boards for \(limits.accounts) accounts")
     }
 }

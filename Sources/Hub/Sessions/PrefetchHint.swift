@@ -49,13 +49,12 @@ extension EntityStore {
             let event = session.prefetchHints[4]
             if event.isEvent {
                 event.event.prefetch(byteCount: PostedEvent.byteCount)
-                entities.prefetch(hash: event.keyHash)
-                if event.eidHash != 0 { eventIDs.prefetch(hash: event.eidHash) }
+                prefetch(keyHash: event.keyHash, eidHash: event.eidHash)
             }
         }
         if count > 3 {
             let event = session.prefetchHints[3]
-            if event.isEvent { session.prefetchHints[3].entity = entities.prefetchEntity(hash: event.keyHash) }
+            if event.isEvent { session.prefetchHints[3].entity = prefetchEntity(keyHash: event.keyHash) }
         }
         if count > 2, let entity = session.prefetchHints[2].entity, case .activity(let box) = self[entity].state {
             box.prefetch()

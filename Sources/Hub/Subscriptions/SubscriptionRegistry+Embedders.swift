@@ -44,7 +44,7 @@ extension SubscriptionRegistry {
     func embedders(
         of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
     ) -> [EntityIndex] {
-        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls) else {
+        guard case .surface = subscription.terms.view, store.showsControls else {
             return []
         }
         func followed() -> [EntityIndex] {

@@ -13,7 +13,7 @@ extension SubscriptionRegistry {
         let account = subscription.competingAccount
         let placed = account == nil ? [] : renderer.place(index, of: session, &self, store)
         if isFilledByScan(subscription, store) {
-            let (sequence, end) = (store.sequence, store.entities.indexCount)
+            let (sequence, end) = (store.sequence, store.indexCount)
             change(index) { subscription in
                 if account != nil { subscription.toldCursor = sequence }
                 subscription.begin(TableScan(.snapshot, end: end))
@@ -42,7 +42,7 @@ extension SubscriptionRegistry {
         {
             change(index) { subscription in
                 subscription.toldCursor = sequence
-                subscription.begin(TableScan(.resume(after: sequence), end: store.entities.indexCount))
+                subscription.begin(TableScan(.resume(after: sequence), end: store.indexCount))
             }
             fillSuggestions(index, after: sequence, isWalk: true, &store)
             noteResume(index)
@@ -61,7 +61,7 @@ extension SubscriptionRegistry {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
         }
-        if store.kinds.hasWidgets, subscription.terms.tracksRows {
+        if store.hasWidgetKinds, subscription.terms.tracksRows {
             for entity in store.followed(by: subscription) where store.mayBeUsedUp(entity, by: subscription) {
                 enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
             }
@@ -136,7 +136,7 @@ extension SubscriptionRegistry {
         guard let subscription = self[index], isFilledByScan(subscription, store) else { return false }
         var redrawsControls = redrawsControls
         if case .projection(true)? = subscription.backlog?.scan?.purpose { redrawsControls = true }
-        let end = store.entities.indexCount
+        let end = store.indexCount
         change(index) { $0.begin(TableScan(.projection(controls: redrawsControls), end: end)) }
         return true
     }
@@ -147,7 +147,7 @@ extension SubscriptionRegistry {
     ) {
         guard let subscription = self[index], subscription.terms.tracksRows, !subscription.isSituated else { return }
         let competes = subscription.terms.competes
-        guard !competes || store.kinds.hasWidgets else { return }
+        guard !competes || store.hasWidgetKinds else { return }
         for entity in store.followed(by: subscription)
         where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
             // Its last row was for the usual situation, which is still this session's.

@@ -51,7 +51,7 @@ extension SubscriptionRegistry {
         of subscription: Subscription, _ store: borrowing EntityStore, _ renderer: inout RowRenderer
     ) {
         let account = subscription.terms.account
-        guard case .surface = subscription.terms.view, store.kinds.versions.contains(where: \.showsControls),
+        guard case .surface = subscription.terms.view, store.showsControls,
             store.candidateCount(for: account, followedBy: subscription.selector) <= limits.keysFilledAtOnce
         else { return }
         let digest = subscription.terms.accountDigest
@@ -120,17 +120,17 @@ extension EntityStore {
         case (.all, .allWithWidgets): withWidgets
         case (.all, .kind(let kind)): withWidgets || isKindOfOthers(kind)
         case (.all, .key(let entity)): withWidgets || !isWidget(entity)
-        case (.kind(let name), .kind(let kind)): entities.kindNumbers.known(name) == kind
-        case (_, .key(let entity)): entities[entity].key.map { pattern.matches($0) } ?? false
+        case (.kind(let name), .kind(let kind)): kindNumber(of: name) == kind
+        case (_, .key(let entity)): self[entity].key.map { pattern.matches($0) } ?? false
         case (.kind, .all), (.kind, .allWithWidgets), (.key, .all), (.key, .allWithWidgets), (.key, .kind): false
         }
     }
 
     /// Whether it is a kind of activities or controls. Boards are not kinds.
     private func isKindOfOthers(_ number: Int32) -> Bool {
-        kinds.current.contains { name, version in
-            if case .widget = kinds.versions[version].body { return false }
-            return entities.kindNumbers.known(name) == number
+        kindsInForce.contains { kind in
+            if case .widget = kind.body { return false }
+            return kindNumber(of: kind.name) == number
         }
     }
 }

@@ -12,7 +12,7 @@ extension SubscriptionRegistry {
         let boards = store.boardsWithSuggestions(
             followedBy: subscription.selector, account: subscription.terms.account)
         // On other boards, the next change notifies the followers of withdrawn suggestions.
-        for board in boards where store.suggestions.lacksKeys(onBoard: board) {
+        for board in boards where store.lacksKeys(onBoard: board) {
             _ = store.updateSuggestions(onBoard: board)
         }
         guard subscription.terms.view == .surface(.watch) else { return }
@@ -29,7 +29,7 @@ extension SubscriptionRegistry {
         let (selector, account) = (subscription.selector, subscription.terms.account)
         let visited = subscription.terms.view == .surface(.watch) ? store.boardsWithVisits(followedBy: selector) : []
         let boards = Set(store.boardsWithSuggestions(followedBy: selector, account: account)).union(visited).sorted()
-        var entities = isWalk ? [] : boards.flatMap { store.suggestions.keys(onBoard: $0) }
+        var entities = isWalk ? [] : boards.flatMap { store.suggestionKeys(onBoard: $0) }
         entities.removeAll { !store.follows(selector, $0) || !store.isVisible($0, to: account) }
         let former =
             store.formerSuggestions(since: sequence, onBoards: boards, followedBy: selector, by: account)
@@ -48,20 +48,14 @@ extension SubscriptionRegistry {
     mutating func publishSuggestionsOfNewKinds(
         commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) {
-        if !store.suggestions.outdated.isEmpty {
+        if store.hasOutdatedSuggestions {
             for board in store.takeOutdatedSuggestions() {
                 publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
             }
         }
-        let generation = store.kinds.generation
-        guard store.suggestions.generation != generation else { return }
-        store.changeSuggestions { suggestions in
-            suggestions.generation = generation
-            suggestions.relevance = [:]
-            suggestions.visitRelevance = [:]
-        }
+        guard store.renewSuggestions() else { return }
         for board in boardsFollowedByWatches(store) { store.visit(board) }
-        let boards = Set(store.suggestions.boardNumbers).union(followedBoards(store))
+        let boards = Set(store.boardsWithKeys).union(followedBoards(store))
         for board in boards.sorted() {
             publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
         }
@@ -69,8 +63,8 @@ extension SubscriptionRegistry {
 
     /// The followed boards that take suggestions, now that a kind names some.
     private func followedBoards(_ store: borrowing EntityStore) -> [Int32] {
-        guard !store.kinds.suggested.isEmpty else { return [] }
-        return store.boards.allBoardsWithSuggestions.filter { isFollowed(board: $0) }
+        guard store.suggestsWidgets else { return [] }
+        return store.allBoardsWithSuggestions.filter { isFollowed(board: $0) }
     }
 
     /// Publishes a change of a board or of the kinds: marks what looks different for each subscriber.
@@ -81,7 +75,7 @@ extension SubscriptionRegistry {
         to sessions: inout SessionTable
     ) {
         guard isFollowed(board: number) else { return drop(number, &store, &renderer) }
-        let former = store.suggestions.sequence(onBoard: number)
+        let former = store.keysSequence(onBoard: number)
         let (keys, gone) = store.updateSuggestions(onBoard: number)
         for entity in keys {
             renderer.invalidate(entity)
@@ -130,15 +124,15 @@ extension SubscriptionRegistry {
         of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
-        guard !store.suggestions.isEmpty, let key = store[widget].key,
-            let number = store.kinds.suggested.firstIndex(where: { $0.widget == key })
+        guard !store.boardsWithKeys.isEmpty, let key = store[widget].key,
+            let number = store.suggestionNumber(of: key)
         else { return }
         let relevance = renderer.commonRelevance(ofSuggested: widget, key, store)
         let isAlike =
-            zip(relevance ?? [], store.suggestions.relevance[number] ?? [])
+            zip(relevance ?? [], store.toldRelevance(ofSuggestion: number) ?? [])
             .map { $0.isAlike($1, from: renderer.time) } == [true, true]
-        store.changeSuggestions { $0.relevance[number] = relevance }
-        for (board, entity) in store.suggestions.keys(ofWidget: number) {
+        store.setToldRelevance(relevance, ofSuggestion: number)
+        for (board, entity) in store.suggestionKeys(ofWidget: number) {
             guard isFollowed(board: board) else {
                 drop(board, &store, &renderer)
                 continue
@@ -148,7 +142,7 @@ extension SubscriptionRegistry {
                 entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, &store, renderer,
                 to: &sessions)
             guard !isAlike else { continue }
-            for other in store.suggestions.keys(onBoard: board) where other != entity {
+            for other in store.suggestionKeys(onBoard: board) where other != entity {
                 oweSuggestion(
                     other, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
             }

@@ -14,16 +14,16 @@ extension SubscriptionRegistry {
     ) {
         guard store.boardItem(at: entity) == nil else {
             let board = store[entity].kindName
-            if !store.kinds.visiting.isEmpty, !store.suggestions.isVisited(board),
+            if store.hasVisitingKinds, !store.isVisited(board),
                 isFollowedByWatch(entity, onBoard: board, store)
             {
                 store.visit(board)
             }
             let isSuggesting =
-                store.boards.takesSuggestions(board) || store.suggestions.isVisited(board)
-                || !store.suggestions.keys(onBoard: board).isEmpty
+                store.takesSuggestions(board) || store.isVisited(board)
+                || !store.suggestionKeys(onBoard: board).isEmpty
             // Once for all changes of a batch on it.
-            if isSuggesting, !store.suggestions.isCurrent(board, at: store.sequence) {
+            if isSuggesting, store.keysSequence(onBoard: board) != store.sequence {
                 publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
             }
             return publishToNeighbours(
@@ -31,7 +31,7 @@ extension SubscriptionRegistry {
         }
         if isFirst { publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions) }
         publishToSuggestions(of: entity, commit: commit, &store, &renderer, to: &sessions)
-        if store.suggestions.hasVisits, store.isOfVisitingKind(entity) {
+        if store.hasVisitedBoards, store.isOfVisitingKind(entity) {
             publishToVisits(of: entity, commit: commit, &store, &renderer, to: &sessions)
         }
     }
@@ -48,11 +48,11 @@ extension SubscriptionRegistry {
     ) {
         guard let key = store[widget].key else { return }
         var tilesByBoard: [Int32: [EntityIndex]] = [:]
-        for tile in store.boards.tiles(on: key) {
+        for tile in store.tiles(showing: key) {
             renderer.invalidate(tile)
             let board = store[tile].kindName
             // A hundred thousand boards may show this widget, and most have no follower.
-            guard isFollowed(board: board) || !store.suggestions.keys(onBoard: board).isEmpty else { continue }
+            guard isFollowed(board: board) || !store.suggestionKeys(onBoard: board).isEmpty else { continue }
             tilesByBoard[board, default: []].append(tile)
             var followers = takeFollowers(of: tile, kind: board, isWidget: true)
             for index in followers {
@@ -94,10 +94,10 @@ extension SubscriptionRegistry {
         of tiles: [EntityIndex], onBoard board: Int32, commit: Int64, _ store: inout EntityStore,
         _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
-        let followed = store.boards.items(onBoard: board).filter {
+        let followed = store.items(onBoard: board).filter {
             hasFollowers(ofWidget: $0, board) && tiles != [$0]
         }
-        guard !followed.isEmpty || !store.suggestions.keys(onBoard: board).isEmpty else { return }
+        guard !followed.isEmpty || !store.suggestionKeys(onBoard: board).isEmpty else { return }
         let stacked = store.neighbours(ofTiles: tiles, onBoard: board)
         for neighbour in followed {
             let isStacked = stacked.contains(neighbour)
@@ -117,7 +117,7 @@ extension SubscriptionRegistry {
             }
             giveBack(&followers)
         }
-        for suggestion in stacked.filter({ store.isSuggestion($0) }) + store.suggestions.visits(onBoard: board) {
+        for suggestion in stacked.filter({ store.isSuggestion($0) }) + store.visitKeys(onBoard: board) {
             oweSuggestion(
                 suggestion, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
         }

@@ -18,39 +18,37 @@ extension SubscriptionRegistry {
         if store.isVisitorOfEverybody(member) {
             if store.mayBeOnBoards(member) { changeBoardWalk { $0.demand(since: commit) } }
             // Sent to all of them, whatever it was before.
-            if store.suggestions.visitRelevance[member] != nil {
-                store.changeSuggestions { $0.visitRelevance[member] = nil }
-            }
+            store.setToldRelevance(nil, ofVisitor: member)
             return
         }
         // The boards that had it while it was for everybody.
-        if store.suggestions.isHeld(member, byMoreThan: limits.boardsPerBatch) {
+        if store.isHeld(member, byMoreThan: limits.boardsPerBatch) {
             changeBoardWalk { $0.demand(since: commit) }
         }
-        let boards = store.suggestions.boards(
+        let boards = store.boards(
             visitedBy: member, of: store.widget(at: member)?.accounts ?? [], limit: limits.boardsPerBatch)
         guard !boards.isEmpty else { return }
         let relevance = renderer.commonRelevance(ofVisitor: member, store)
-        let former = store.suggestions.visitRelevance[member]
+        let former = store.toldRelevance(ofVisitor: member)
         for board in boards {
             guard isFollowed(board: board) else {
                 drop(board, &store, &renderer)
                 continue
             }
-            let known = store.suggestions.key(ofVisitor: member, onBoard: board)
+            let known = store.visitKey(of: member, onBoard: board)
             let isAlike =
                 isAlike(relevance, former ?? (known == nil ? RowRenderer.neverRelevant : nil), at: renderer.time)
                 && isUnmoved(member, isKnown: known != nil, onBoard: board, store)
-            if !isAlike, !store.suggestions.isCurrent(board, at: store.sequence) {
+            if !isAlike, store.keysSequence(onBoard: board) != store.sequence {
                 publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
             }
-            guard let entity = store.suggestions.key(ofVisitor: member, onBoard: board) else { continue }
+            guard let entity = store.visitKey(of: member, onBoard: board) else { continue }
             renderer.invalidate(entity)
             oweSuggestion(
                 entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, &store, renderer,
                 to: &sessions)
         }
-        store.changeSuggestions { $0.visitRelevance[member] = $0.isHeld(member) ? relevance : nil }
+        store.setToldRelevance(relevance, ofVisitor: member)
     }
 
     /// Whether a subscription follows a board, or a key of it that may not exist.
@@ -63,7 +61,7 @@ extension SubscriptionRegistry {
         _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) {
         var share = WalkShare(keys: limits.boardsPerBatch, looksPerKey: 64)
-        while !share.isUsedUp, let number = changeBoardWalk({ $0.next(end: store.entities.kindNumbers.limit) }) {
+        while !share.isUsedUp, let number = changeBoardWalk({ $0.next(end: store.kindNumberLimit) }) {
             share.takeLook()
             if lookAtWaiting(board: number, &store, &renderer, to: &sessions) { share.takeKey() }
         }
@@ -76,8 +74,8 @@ extension SubscriptionRegistry {
     mutating func lookAtWaiting(
         board number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) -> Bool {
-        guard let since = boardWalk.since, store.suggestions.isVisited(number),
-            store.suggestions.sequence(onBoard: number) < boardWalk.newest
+        guard let since = boardWalk.since, store.isVisited(number),
+            store.keysSequence(onBoard: number) < boardWalk.newest
         else { return false }
         publishSuggestions(onBoard: number, commit: since, &store, &renderer, to: &sessions)
         return true
@@ -93,21 +91,20 @@ extension SubscriptionRegistry {
         _ member: EntityIndex, isKnown: Bool, onBoard board: Int32, _ store: borrowing EntityStore
     ) -> Bool {
         guard let widget = store.widget(at: member), !widget.isGone else { return false }
-        let account = store.boards.items(onBoard: board).first.flatMap { store.boardItem(at: $0) }?.account
-        return store.visitors.count(for: account) < Visitors.limit
+        let account = store.name(ofBoard: board)?.account
+        return store.visitorCount(for: account) < Visitors.limit
             && (!isKnown || store.isVisible(member, to: account))
     }
 
     /// A board was read long ago: its relevant widgets keep their keys only if a watch follows it.
     mutating func endReading(_ number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer) {
         var isFollowed = false
-        for entity in store.boards.items(onBoard: number) + store.suggestions.visits(onBoard: number)
+        for entity in store.items(onBoard: number) + store.visitKeys(onBoard: number)
         where !isFollowed {
             isFollowed = isFollowedByWatch(entity, onBoard: number, store)
         }
         guard !isFollowed else { return }
-        store.changeSuggestions { $0.endVisit(number) }
-        let gone = store.updateSuggestions(onBoard: number).gone
+        let gone = store.endVisit(onBoard: number)
         for entity in gone { renderer.invalidate(entity) }
         store.free(suggestions: gone)
     }
@@ -129,10 +126,10 @@ extension SubscriptionRegistry {
 
     /// The boards that watches follow, after kinds have taken effect.
     mutating func boardsFollowedByWatches(_ store: borrowing EntityStore) -> [Int32] {
-        guard !store.kinds.visiting.isEmpty else { return [] }
+        guard store.hasVisitingKinds else { return [] }
         var found: [Int32] = []
-        for number in store.boards.numbers {
-            for entity in store.boards.items(onBoard: number) where found.last != number {
+        for number in store.boardNumbers {
+            for entity in store.items(onBoard: number) where found.last != number {
                 if isFollowedByWatch(entity, onBoard: number, store) { found.append(number) }
             }
         }

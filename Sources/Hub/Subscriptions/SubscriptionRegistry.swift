@@ -134,7 +134,7 @@ struct SubscriptionRegistry: ~Copyable {
     private mutating func countTileFollower(of entity: EntityIndex, by difference: Int, _ store: borrowing EntityStore)
     {
         let number = store[entity].kindName
-        guard store.entities.kindNumbers.isBoard(number) else { return }
+        guard store.isBoard(number) else { return }
         let count = (tileFollowers[number] ?? 0) + difference
         tileFollowers[number] = count > 0 ? count : nil
     }
@@ -266,7 +266,7 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
-            let isOnBoards = changes[position].isWidget && (!store.boards.isEmpty || !store.suggestions.isEmpty)
+            let isOnBoards = changes[position].isWidget && (store.hasBoards || !store.boardsWithKeys.isEmpty)
             guard isOnBoards || renderer.hasControlReferences else { continue }
             // Rows around a key are marked once per batch: there may be many.
             let isFirst = changes.count == 1 || surrounded.insert(entity).inserted

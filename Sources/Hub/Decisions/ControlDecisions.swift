@@ -4,72 +4,74 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-// The effects of journal entries on controls.
-extension EntityStore {
-    mutating func applyToControl(_ entry: JournalEntry, sequence: Int64) throws(WireError) -> DecisionResult {
+/// The effects of journal entries on controls.
+enum ControlDecisions {
+    static func apply(_ entry: JournalEntry, _ store: inout EntityStore) throws(WireError) -> DecisionResult {
         guard let key = entry.key else { throw WireError(.internal, "no control is named") }
-        if let result = try applyToWidget(entry, sequence: sequence) { return result }
-        let owner = try entry.owner.map { (key) throws(WireError) in try self.owner(named: key) }
-        let known = entities.index(of: key).flatMap { exists($0) ? $0 : nil }
-        let isNew = known.map { isGone($0) } ?? true
+        if let result = try WidgetDecisions.apply(entry, &store) { return result }
+        let owner = try entry.owner.map { (key) throws(WireError) in try AttachmentDecisions.owner(named: key, store) }
+        let known = store.index(of: key).flatMap { store.exists($0) ? $0 : nil }
+        let isNew = known.map { store.isGone($0) } ?? true
         if let known, isNew, !entry.beginsControl {
             // A report on a key that is gone came too late.
-            var result = DecisionResult(verdict: .ignored, entity: known, rev: entities[known].rev)
-            (result.description, result.stateHash) = controlState(at: known)
+            var result = DecisionResult(verdict: .ignored, entity: known, rev: store[known].rev)
+            (result.description, result.stateHash) = state(at: known, store)
             return result
         }
         if case .created = entry, !isNew { throw WireError(.internal, "\(key) exists") }
-        var control = try control(at: isNew ? nil : known, key, by: entry)
+        var control = try control(at: isNew ? nil : known, key, by: entry, store)
         var outcome: ControlOutcome
         do throws(ControlRejection) {
             outcome = try control.state.step(
-                entry, key: key, kind: kinds.versions[control.kind], at: wall, sequence: sequence)
+                entry, key: key, kind: store.kind(version: control.kind), at: store.wall,
+                operation: OperationID(store.nextSequence))
         } catch {
             throw WireError(
                 ErrorCode(rawValue: error.code) ?? .unavailable, "\(key): \(error.message)", details: error.details)
         }
-        let entity = intern(key)
-        place(entity, under: owner, known: known, isNew: isNew, sequence: sequence)
+        let entity = store.intern(key)
+        place(entity, under: owner, known: known, isNew: isNew, &store)
         let isChanged = outcome.effects.contains(.publish) || isNew || owner != nil
-        mutate(entity) { place in
+        let rev = isChanged ? store.nextSequence : store[entity].rev
+        store.mutate(entity) { place in
             (place.state, place.kind) = control
+            place.rev = rev
             if isNew { place.dismissedAt = nil }
-            if isChanged { place.rev = sequence }
         }
         // Its creation is a change even if the machine reports none: a button is reported without a value.
         if isNew, outcome.verdict == .noop { outcome.verdict = .applied }
-        var result = DecisionResult(verdict: outcome.verdict, entity: entity, rev: entities[entity].rev)
+        var result = DecisionResult(verdict: outcome.verdict, entity: entity, rev: rev)
         result.operation = outcome.operation
         for step in outcome.steps {
             switch step {
             case .perform(let performance):
                 result.calls.append((key, .perform(performance)))
-                began(performance.operation, on: key)
-            case .ended(let end): ended(end.operation)
+                store.began(performance.operation, on: key)
+            case .ended(let end): store.ended(end.operation)
             case .raise(let raised): result.raised.append(raised)
             }
         }
-        if isChanged { result.change = Change(entity: entity, commit: sequence, activity: self.owner(of: entity)) }
+        if isChanged { result.change = Change(entity: entity, commit: rev, activity: store.owner(of: entity)) }
         if case .tapped(_, let tap, _, let sender, let eid?, _, _) = entry {
             let identity = TapLedger.Identity(sender: sender, eid: eid)
-            insertTap(identity, on: key, tap: tap, operation: outcome.operation)
+            store.insertTap(identity, on: key, tap: tap, operation: outcome.operation)
         }
-        (result.description, result.stateHash) = controlState(at: entity)
+        (result.description, result.stateHash) = state(at: entity, store)
         return result
     }
 
     /// The control at `known`, or a new one, with the version of its kind that it uses from `entry` on.
-    private func control(
-        at known: EntityIndex?, _ key: Key, by entry: JournalEntry
+    private static func control(
+        at known: EntityIndex?, _ key: Key, by entry: JournalEntry, _ store: borrowing EntityStore
     ) throws(WireError) -> (state: EntityState, kind: Int) {
         let name = String(key.kind)
-        let current = kinds.current[name]
+        let current = store.version(named: name)
         if let known {
             let isMoved = if case .kindChanged = entry { true } else { false }
-            return (entities[known].state, isMoved ? current ?? entities[known].kind : entities[known].kind)
+            return (store[known].state, isMoved ? current ?? store[known].kind : store[known].kind)
         }
         guard let current else { throw .unknownKey(key) }
-        switch kinds.versions[current].body {
+        switch store.kind(version: current).body {
         case .toggle: return (.toggle(Toggle(provider: entry.reporter)), current)
         case .button: return (.button(Button(provider: entry.reporter)), current)
         case .activity: throw WireError(.badAction, "\(name) is a live activity, not a control")
@@ -78,21 +80,23 @@ extension EntityStore {
     }
 
     /// Attaches a control to the activity that an entry names, or detaches one that begins again without any.
-    private mutating func place(
+    private static func place(
         _ entity: EntityIndex, under owner: (entity: EntityIndex, activity: ActivityBox)?, known: EntityIndex?,
-        isNew: Bool, sequence: Int64
+        isNew: Bool, _ store: inout EntityStore
     ) {
-        if let owner { return attach(entity, to: owner, isNew: known == nil, sequence: sequence) }
+        if let owner { return AttachmentDecisions.attach(entity, to: owner, isNew: known == nil, &store) }
         guard isNew, known != nil else { return }
-        let former = audience(of: entity)
-        if !former.isEmpty { readdress(entity, from: former, commit: sequence) }
-        setAttachment(nil, of: entity)
+        let former = store.audience(of: entity)
+        if !former.isEmpty { store.readdress(entity, from: former, commit: store.nextSequence) }
+        store.setAttachment(nil, of: entity)
     }
 
-    private func controlState(at entity: EntityIndex) -> (description: StateName, hash: UInt64) {
+    private static func state(at entity: EntityIndex, _ store: borrowing EntityStore) -> (
+        description: StateName, hash: UInt64
+    ) {
         var writer = BinaryWriter()
         let description: String
-        switch entities[entity].state {
+        switch store[entity].state {
         case .toggle(let toggle):
             toggle.encode(to: &writer)
             description = "\(toggle.phase.rawValue) \(toggle.value.map { $0 ? "on" : "off" } ?? "unknown")"
@@ -104,36 +108,35 @@ extension EntityStore {
         return (StateName(description), StableHash.of(writer.bytes.span))
     }
 
-    // MARK: What kinds and a restart mean for controls
-
     /// The consequences of new kinds for controls. A control has no end at which an old version could retire: controls of a
     /// removed kind go, others move to the new version, and new instances are created.
-    var consequencesOfKinds: [JournalEntry] {
+    static func consequencesOfKinds(_ store: borrowing EntityStore) -> [JournalEntry] {
         var entries: [JournalEntry] = []
-        for entity in entities.existing {
-            guard isControl(entity) || widget(at: entity) != nil, isListed(entity), let key = entities[entity].key
+        for entity in store.existing {
+            guard store.isControl(entity) || store.widget(at: entity) != nil, store.isListed(entity),
+                let key = store[entity].key
             else {
                 continue
             }
-            switch kinds.current[String(key.kind)] {
+            switch store.version(named: key.kind) {
             case nil: entries.append(.pruned(key))
-            case entities[entity].kind?: break
+            case store[entity].kind?: break
             case let version?:
                 // A widget goes if its configuration is invalid in the new version.
-                if case .widget(let kind) = kinds.versions[version].body, !hasPlace(key, in: kind) {
+                if case .widget(let kind) = store.kind(version: version).body, !store.hasPlace(key, in: kind) {
                     entries.append(.pruned(key))
                 } else {
                     entries.append(.kindChanged(key))
                 }
             }
         }
-        return entries + missingInstances.map { .created($0) } + missingAttachments
+        return entries + missingInstances(store).map { .created($0) } + AttachmentDecisions.missingAttachments(store)
     }
 
     /// Controls that their kind files name and that do not exist yet.
-    private var missingInstances: [Key] {
+    private static func missingInstances(_ store: borrowing EntityStore) -> [Key] {
         var missing: [Key] = []
-        for kind in kinds.inForce {
+        for kind in store.kindsInForce {
             let ids: [String] =
                 switch kind.body {
                 case .toggle(let toggle): toggle.instances
@@ -143,52 +146,27 @@ extension EntityStore {
                 }
             for id in ids {
                 guard let key = Key(kind: kind.name, id: id) else { continue }
-                if let entity = entities.index(of: key), exists(entity), !isGone(entity) { continue }
+                if let entity = store.index(of: key), store.exists(entity), !store.isGone(entity) { continue }
                 missing.append(key)
             }
         }
-        return missing + missingDerived + missingTileWidgets
-    }
-
-    /// The controls that a connection served before the restart, or performed an operation of.
-    var controlsWithProvider: [Key] {
-        entities.existing.compactMap { entity in
-            let isServed =
-                switch entities[entity].state {
-                case .toggle(let toggle): toggle.provider != nil || toggle.flight != nil
-                case .button(let button): button.provider != nil || button.flight != nil
-                case .widget(let widget): widget.asking?.provider != nil || widget.asking?.flight != nil
-                case .none, .activity, .tile: false
-                }
-            return isServed ? entities[entity].key : nil
-        }
-    }
-
-    /// Whether a control has recorded another acting connection than `acting`.
-    func isUnaligned(_ key: Key, with acting: ConnectionNumber?) -> Bool {
-        guard let entity = entities.index(of: key), isListed(entity) else { return false }
-        return switch entities[entity].state {
-        case .toggle(let toggle): toggle.provider != acting
-        case .button(let button): button.provider != acting
-        case .widget(let widget): widget.asking.map { $0.provider != acting } ?? false
-        case .none, .activity, .tile: false
-        }
+        return missing + store.missingDerived + store.missingTileWidgets
     }
 }
 
 extension EntityState {
     /// Lets the machine of a control take an entry.
     fileprivate mutating func step(
-        _ entry: JournalEntry, key: Key, kind: Kind, at wall: Timestamp, sequence: Int64
+        _ entry: JournalEntry, key: Key, kind: Kind, at wall: Timestamp, operation: OperationID
     ) throws(ControlRejection) -> ControlOutcome {
         switch (self, kind.body) {
         case (.toggle(var toggle), .toggle(let kind)):
-            guard let event = ToggleEvent(entry, operation: OperationID(sequence)) else { break }
+            guard let event = ToggleEvent(entry, operation: operation) else { break }
             let outcome = try toggle.apply(event, kind: kind, at: wall)
             self = .toggle(toggle)
             return outcome
         case (.button(var button), .button(let kind)):
-            guard let event = ButtonEvent(entry, operation: OperationID(sequence)) else { break }
+            guard let event = ButtonEvent(entry, operation: operation) else { break }
             let outcome = try button.apply(event, key: key, kind: kind, at: wall)
             self = .button(button)
             return outcome

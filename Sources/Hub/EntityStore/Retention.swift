@@ -37,3 +37,32 @@ struct AgeMarks: Sendable {
         return sequence
     }
 }
+
+/// What retention has removed, and what it may remove next.
+struct Retention: Sendable {
+    /// A resume from before this sequence cannot be complete, because deletions were forgotten.
+    private(set) var resumeFloor: Int64 = 0
+    private(set) var ageMarks = AgeMarks()
+    /// The last records of keys forgotten since ``takePrunedChains()``.
+    private var prunedChains: [Int64] = []
+
+    mutating func setResumeFloor(_ floor: Int64) { resumeFloor = floor }
+
+    mutating func restore(resumeFloor: Int64, _ marks: [AgeMark]) {
+        (self.resumeFloor, ageMarks) = (resumeFloor, AgeMarks(marks))
+    }
+
+    mutating func note(_ sequence: Int64, at wall: Timestamp) { ageMarks.note(sequence, at: wall) }
+
+    mutating func endChain(at sequence: Int64) { prunedChains.append(sequence) }
+    mutating func rollBack(to durable: Int64) { prunedChains.removeAll { $0 > durable } }
+
+    mutating func takePrunedChains() -> [Int64] {
+        defer { prunedChains = [] }
+        return prunedChains
+    }
+
+    mutating func takePrunable(olderThan retention: Milliseconds, at wall: Timestamp) -> Int64 {
+        ageMarks.takePrunable(olderThan: retention, at: wall)
+    }
+}
