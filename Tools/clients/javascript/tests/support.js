@@ -17,6 +17,8 @@ const PROGRAMS = {
     telltaled: process.env.TELLTALED ?? join(REPOSITORY, ".build/debug/telltaled"),
     gateway: process.env.TELLTALE_GATEWAY ?? join(REPOSITORY, "Tools/telltale-gateway/.build/debug/telltale-gateway"),
 };
+/** Without the settings of programs, which this one's tests are not to have. */
+const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TELLTALE")));
 /** Longer than anything takes on a slow machine. A test that waits so long has failed. */
 const LIMIT = 120_000;
 /** Pauses for tests: soon again, and never for want of an answer. */
@@ -56,10 +58,13 @@ export async function eventually(check) {
 
 /** Starts a program, whose first line says where it serves. */
 async function start(t, program, ...options) {
-    const child = spawn(program, options, { stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(program, options, { env: ENVIRONMENT, stdio: ["ignore", "pipe", "pipe"] });
     child.on("error", error => { throw error; });
     t.after(() => child.kill("SIGKILL"));
-    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    let log = "";
+    child.stderr.on("data", data => { log = (log + data).slice(-2000); });
+    const ended = once(child, "close").then(([status, signal]) => assert.fail(`${program} ended with ${status ?? signal}: ${log}`));
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended]);
     const ready = Object.fromEntries(line.split(" ").slice(1).map(word => word.split("=")));
     const stop = async signal => {
         const exit = once(child, "exit");
