@@ -96,6 +96,7 @@ struct EntityTable: Sendable {
 
     /// The activity at an index, the number of its kind's name, and the version of its kind. Called for each event, like
     /// ``isWidget(_:)``.
+    @inline(__always)
     func activity(at index: EntityIndex) -> (activity: ActivityBox, kind: Int32, version: Int)? {
         let (page, place) = (Int(index.rawValue) / Self.pageLength, Int(index.rawValue) % Self.pageLength)
         guard case .activity(let activity) = pages[page][place].state else { return nil }
@@ -103,6 +104,7 @@ struct EntityTable: Sendable {
     }
 
     /// `nil` if there is no activity at an index. Called for each event, like ``isWidget(_:)``.
+    @inline(__always)
     func isActivityForEverybody(at index: EntityIndex) -> Bool? {
         let (page, place) = (Int(index.rawValue) / Self.pageLength, Int(index.rawValue) % Self.pageLength)
         guard case .activity(let activity) = pages[page][place].state else { return nil }

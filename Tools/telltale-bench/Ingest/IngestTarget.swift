@@ -75,7 +75,9 @@ struct IngestEvent {
 }
 
 extension [UInt8] {
-    /// Writes the last `digits` decimal digits of a number over those at `position`.
+    /// Writes the last `digits` decimal digits of a number over those at `position`. Inlined, because `Tools/ci/guard-deliveries`
+    /// counts the instructions of the load too.
+    @inline(__always)
     mutating func write(_ number: Int, digits: Int, at position: Int) {
         var rest = number
         for index in stride(from: position + digits - 1, through: position, by: -1) {
