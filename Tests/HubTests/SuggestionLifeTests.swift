@@ -144,6 +144,24 @@ extension SuggestionTests {
         #expect(revs[1] >= revs[0])
     }
 
+    @Test("W42: StandBy, which shows tops, is told when a suggestion leaves the top for good")
+    func standBy() throws {
+        stack(1)
+        post("sales/s0", [(0, nil), (120, 5)])
+        post("tip/main", [(0, 1)])
+        let tip = try id("tip/main")
+        let clock = house.connect(as: "alice")
+        let rows = house.send("SUB @car/* view=standby", from: clock)
+        #expect(rows.contains { $0.contains("@car/\(tip)") }, "\(rows)")
+        house.advance(by: .seconds(119))
+        #expect(house.lines(of: clock).isEmpty)
+        house.advance(by: .seconds(1))
+        let lines = house.lines(of: clock)
+        #expect(lines.contains { $0.hasPrefix("DEL sub=1 key=@car/\(tip)") && $0.contains("why=hidden") }, "\(lines)")
+        // A car has the whole stack.
+        #expect(try Car(house).rows[tip] != nil)
+    }
+
     @Test("A widget that is not for the account is not suggested")
     func audience() throws {
         let mine = """

@@ -143,4 +143,11 @@ extension RowRenderer {
 extension Turns<Stack.Sight> {
     /// Whether a tile is on top now or later.
     func shows(_ key: Key) -> Bool { look.top == key || turns.contains { $0.look.top == key } }
+
+    /// When a tile leaves the top for the last time; `nil` = it stays there, or never comes on top.
+    func lastTurn(from key: Key) -> Timestamp? {
+        let tops = [look.top] + turns.map(\.look.top)
+        guard let last = tops.lastIndex(of: key), last < turns.count else { return nil }
+        return turns[last].date
+    }
 }

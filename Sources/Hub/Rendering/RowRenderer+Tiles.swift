@@ -94,6 +94,7 @@ extension RowRenderer {
                     let times = future.suggestedTimes(of: key)
                     guard !times.isEmpty else { return nil }
                     (sight.suggestedTimes, sight.position) = (times, board.tiles(ofStack: tile.stack ?? "").count + 1)
+                    if scene.place == .standby { sight.leavesAt = future.lastTurn(from: key) }
                 }
             }
         }

@@ -48,7 +48,8 @@ final class WidgetForm: Hashable, Sendable {
         let entries = entriesUsedUp(after: count, at: now)
         // A suggestion ends with its last time.
         let end = tile?.suggestedTimes?.last.flatMap { $0.upperBound < .distantFuture ? $0.upperBound : nil }
-        return ([tile?.turnsContinueAt, end].compactMap { $0.map { max($0, now + Milliseconds(1)) } } + [entries])
+        let dates = [tile?.turnsContinueAt, tile?.leavesAt, end]
+        return (dates.compactMap { $0.map { max($0, now + Milliseconds(1)) } } + [entries])
             .compactMap(\.self).min()
     }
 

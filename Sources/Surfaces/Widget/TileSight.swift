@@ -19,6 +19,8 @@ public struct TileSight: Hashable, Sendable {
     /// For a suggestion: the half-open ranges of time in which it is suggested. A range that has begun starts in the distant
     /// past; one without a known end ends in the distant future.
     public var suggestedTimes: [Range<Timestamp>]?
+    /// For a suggestion in StandBy, which shows the tops of stacks: when it leaves the top for good, as far as is known.
+    public var leavesAt: Timestamp?
     /// The position that it is pinned to.
     public var pinned: Int?
     /// Its kind was removed, or the widget has ended.
