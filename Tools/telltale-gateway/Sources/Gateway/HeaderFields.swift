@@ -47,16 +47,21 @@ enum QuotedText {
     }
 }
 
-/// Entity tags: `"REV"` of the whole state, `W/"REV-HASH"` of a surface's row, which changes without its `rev`.
+/// Entity tags: `"REV"` of the whole state, `W/"REV-HASH"` of a surface's row, which changes without its `rev`, and
+/// `"HASH"` of several rows.
 public enum EntityTag {
     public static func strong(_ rev: Int64) -> String { "\"\(rev)\"" }
 
-    public static func weak(_ rev: Int64, body: [UInt8]) -> String {
+    public static func strong(body: [UInt8]) -> String { "\"\(hash(body))\"" }
+
+    public static func weak(_ rev: Int64, body: [UInt8]) -> String { "W/\"\(rev)-\(hash(body))\"" }
+
+    private static func hash(_ body: [UInt8]) -> String {
         // FNV-1a: the tag only distinguishes successive bodies, and protects nothing.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let hex = String(hash, radix: 16)
-        return "W/\"\(rev)-\(String(repeating: "0", count: 16 - hex.utf8.count))\(hex)\""
+        return String(repeating: "0", count: 16 - hex.utf8.count) + hex
     }
 
     /// The `rev` of an `If-Match`.

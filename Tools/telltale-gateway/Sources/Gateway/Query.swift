@@ -23,7 +23,9 @@ public enum PercentCoding {
     }
 
     /// Everything but the unreserved characters is encoded.
-    public static func encode(_ text: String) -> String {
+    ///
+    /// - Parameter kept: Characters that are not encoded either.
+    public static func encode(_ text: String, keeping kept: String = "") -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {
@@ -31,6 +33,7 @@ public enum PercentCoding {
                 UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
                 encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            case _ where kept.utf8.contains(byte): encoded.unicodeScalars.append(Unicode.Scalar(byte))
             default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }

@@ -21,6 +21,7 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     case play = "/v1/play"
     case stats = "/v1/stats"
     case stream = "/v1/stream"
+    case rows = "/v1/rows"
     case pushTokens = "/v1/apns/tokens"
     case pushes = "/v1/apns/pushes"
     case pushTargets = "/v1/push/targets"
@@ -49,8 +50,9 @@ public enum Route: String, CaseIterable, Hashable, Sendable {
     public var methods: [String] {
         switch self {
         case .event, .oneLine, .cloudEvents, .hook, .press, .dismiss, .seen, .tile, .lint, .play: ["POST"]
-        case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .gallery, .stats, .stream, .openAPI,
-            .errors, .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board, .login,
+        case .entities, .entity, .history, .open, .kinds, .kind, .diagram, .gallery, .stats, .stream, .rows,
+            .openAPI, .errors, .deliveries, .pushes, .pushPage, .pushTargets, .sent, .webPushKey, .sentPage, .board,
+            .login,
             .kindsPage, .kindPage, .boardsPage, .boardOfDevice, .playground, .examples, .entityPage, .asset:
             ["GET", "HEAD"]
         case .pushTokens: ["GET", "HEAD", "POST"]
@@ -132,6 +134,7 @@ public struct RouteMatch: Hashable, Sendable {
         case ("lint", 1): return RouteMatch(.lint)
         case ("play", 1): return RouteMatch(.play)
         case ("stream", 1): return RouteMatch(.stream)
+        case ("rows", 1): return RouteMatch(.rows)
         case ("session", 1): return RouteMatch(.session)
         case ("apns", 2) where raw[1] == "tokens": return RouteMatch(.pushTokens)
         case ("apns", 2) where raw[1] == "pushes": return RouteMatch(.pushes)

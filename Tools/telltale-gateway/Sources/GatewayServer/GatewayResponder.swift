@@ -114,6 +114,7 @@ struct GatewayResponder: HTTPResponder {
         case .play: return try await play(caller)
         case .stats: return try await getStats(caller)
         case .stream: return try await openStream(caller)
+        case .rows: return try await readRows(caller)
         case .session: return try await session(caller)
         case .openAPI: return .json(buffer: gateway.openAPI)
         case .errors: return .text(ErrorPage.html, type: "text/html; charset=utf-8")
@@ -146,7 +147,8 @@ struct GatewayResponder: HTTPResponder {
             tokens.append(String(parts[1]).trimmed)
             caller.hasBearer = true
         }
-        if let cookie = gateway.sessions.token(caller.field(.cookie)) {
+        // Answers that caches share do not vary by a cookie.
+        if route != .rows, let cookie = gateway.sessions.token(caller.field(.cookie)) {
             tokens.append(cookie)
             caller.isByCookie = true
         }

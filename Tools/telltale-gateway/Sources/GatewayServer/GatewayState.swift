@@ -55,7 +55,7 @@ final class GatewayState: Sendable {
     }
 }
 
-/// The open streams.
+/// The open streams, and the reads that wait.
 final class StreamTable: Sendable {
     private struct State {
         var bridges: [ObjectIdentifier: StreamBridge] = [:]

@@ -6,7 +6,8 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import TelltaleNIOClient
 
-/// One stream: its own connection to the daemon on one side, the reader's channel on the other, on one event loop.
+/// One stream, or one read that is answered once: its own connection to the daemon on one side, the reader's channel on
+/// the other, on one event loop.
 ///
 /// The daemon's connection is read only while the reader's channel can take more, so a reader that stops makes the
 /// daemon fold. A lost connection is made again and resumed, unnoticed by the reader.
@@ -30,6 +31,9 @@ final class StreamBridge: @unchecked Sendable {
     private var lastRefusal: Problem?
     private var readerHandler: ReaderHandler?
     private var pinging: RepeatedTask?
+    /// Takes what would be written, for a read that is answered once.
+    private var collector: RowsCollector?
+    private var deadlineOfRead = NIODeadline.now()
     /// The address of the connection, or of the last attempt.
     private var address: DaemonAddress?
     private let opening: EventLoopPromise<Problem?>
@@ -62,19 +66,6 @@ final class StreamBridge: @unchecked Sendable {
     func open() async throws(Problem) {
         reader.eventLoop.execute { [self] in
             reader.closeFuture.assumeIsolated().whenComplete { [self] _ in finish() }
-            // The kernel's buffer for a stopped reader costs memory, and holds rows that are old when they are read. A
-            // stream of HTTP/2 is not a socket, and has its own window.
-            if reader is any SocketOptionProvider {
-                _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
-            }
-            // Ends the connection of a reader that has vanished, or that takes no byte for this long.
-            if let socket = [reader, reader.parent].lazy.compactMap({ $0 }).first(where: {
-                $0 is any SocketOptionProvider
-            }) {
-                _ = socket.setOption(
-                    ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)),
-                    value: SocketOptionValue(Self.patience.nanoseconds / 1_000_000))
-            }
             connect()
         }
         let problem: Problem?
@@ -86,10 +77,28 @@ final class StreamBridge: @unchecked Sendable {
         if let problem { throw problem }
     }
 
+    /// Bounds what a reader that stops costs.
+    private func boundReader() {
+        // The kernel's buffer for a stopped reader costs memory, and holds rows that are old when they are read. A
+        // stream of HTTP/2 is not a socket, and has its own window.
+        if reader is any SocketOptionProvider {
+            _ = reader.setOption(.socketOption(.so_sndbuf), value: SocketOptionValue(Self.readByteLimit))
+        }
+        // Ends the connection of a reader that has vanished, or that takes no byte for this long.
+        if let socket = [reader, reader.parent].lazy.compactMap({ $0 }).first(where: {
+            $0 is any SocketOptionProvider
+        }) {
+            _ = socket.setOption(
+                ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)),
+                value: SocketOptionValue(Self.patience.nanoseconds / 1_000_000))
+        }
+    }
+
     /// Writes the body, until the stream ends. The head has been written.
     func run() async {
         reader.eventLoop.execute { [self] in
             guard !isOver else { return }
+            boundReader()
             isAttached = true
             let handler = ReaderHandler { [self] in readMore() }
             readerHandler = handler
@@ -108,6 +117,33 @@ final class StreamBridge: @unchecked Sendable {
             readMore()
         }
         try? await ending.futureResult.get()
+    }
+
+    /// Collects what the stream brings in place of writing it, until there is an answer.
+    func collect(_ collector: RowsCollector) async -> RowsCollector {
+        reader.eventLoop.execute { [self] in
+            guard !isOver else { return }
+            self.collector = collector
+            deadlineOfRead = NIODeadline.now() + .seconds(collector.request.from == nil ? 0 : collector.request.wait)
+            isAttached = true
+            passOn()
+            readMore()
+            scheduleTick()
+        }
+        try? await ending.futureResult.get()
+        return self.collector ?? collector
+    }
+
+    /// Answers at whole seconds, as ``RowsCollector/isAnswered(isLate:)`` says.
+    private func scheduleTick() {
+        guard !isOver else { return }
+        reader.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(SystemClock.millisecondsToWholeSecond)) {
+            [self] in
+            guard !isOver, let collector else { return }
+            let late = NIODeadline.now() - deadlineOfRead
+            if collector.isAnswered(isLate: late >= .zero) || late > DaemonLink.patience { return finish() }
+            scheduleTick()
+        }
     }
 
     /// Notifies the reader of the end, and ends the stream.
@@ -208,7 +244,7 @@ final class StreamBridge: @unchecked Sendable {
     /// Continues or stops reading: before the answer begins, and while the reader's channel is full, nothing is read.
     private func readMore() {
         guard let daemon, !isOver else { return }
-        let isWanted = !hasOpened || (isAttached && reader.isWritable)
+        let isWanted = !hasOpened || (isAttached && (collector != nil || reader.isWritable))
         guard isWanted != isReading else { return }
         isReading = isWanted
         try? daemon.syncOptions?.setOption(.autoRead, value: isWanted)
@@ -252,6 +288,11 @@ final class StreamBridge: @unchecked Sendable {
     private func writeEvents(flushes: Bool) {
         guard isAttached, !isOver else { return }
         let events = session.takeEvents()
+        if collector != nil {
+            collector?.take(events)
+            if collector?.isAnswered ?? false { finish() }
+            return
+        }
         for (index, count) in session.takeCounts() { StreamFigures.counters[index].increment(by: count) }
         guard !events.isEmpty else { return }
         reader.write(HTTPResponsePart.body(ByteBuffer(bytes: events)), promise: nil)

@@ -119,6 +119,7 @@ ROUTES = [
     ("POST", "/v1/play", json.dumps({"kind": SMALL}), {}, {"gateway", "poster", "reader", "shelf", "person", "operator", "serving"}, None),
     ("GET", "/v1/stats", None, {}, {"gateway", "operator"}, "stats"),
     ("GET", "/hooks", None, {}, {"gateway", "operator"}, "stats"),
+    ("GET", "/v1/rows?sub=errand/*", None, {}, {"reader", "shelf"}, "read:errand/*"),
     ("HEAD", "/v1/stream?sub=errand/*", None, {}, None, None),
     ("GET", "/openapi.json", None, {}, None, None),
     ("GET", "/errors", None, {}, None, None),

@@ -1,0 +1,183 @@
+internal import TelltaleModel
+
+/// Collects the events of a stream into one answer: each key once, as it was last.
+public struct RowsCollector: Sendable {
+    private enum Part: Hashable {
+        case row
+        case gone
+        case reset
+    }
+
+    private struct Piece {
+        var part: Part
+        var subscription: Int
+        var bytes: ArraySlice<UInt8>
+    }
+
+    public let request: RowsRequest
+    /// In the order of their last change; `nil` for one that a later change replaced.
+    private var pieces: [Piece?] = []
+    /// The place of each key of each subscription.
+    private var places: [ArraySlice<UInt8>: Int] = [:]
+    private var isLive: [Bool]
+    private var cursor: ArraySlice<UInt8>
+    private var byteCount = 0
+    private var isReset = false
+    private var isEnded = false
+    private var refusal: Problem?
+
+    /// As many bytes as a stream holds for its reader.
+    static let byteLimit = 1 << 20
+    public init(_ request: RowsRequest) {
+        self.request = request
+        isLive = request.stream.selections.map { _ in false }
+        cursor = Array(request.position.utf8)[...]
+    }
+
+    // MARK: Whether it is enough
+
+    /// Whether everything up to the cursor has come.
+    public var isCurrent: Bool { isLive.allSatisfy { $0 } }
+
+    private var hasNews: Bool { isReset || !places.isEmpty }
+
+    /// Whether there is nothing to wait for.
+    public var isAnswered: Bool {
+        refusal != nil || isEnded || (isCurrent && (request.from == nil || isReset || request.wait == 0))
+    }
+
+    /// Whether the answer is given at a whole second. Readers at different cursors are then at one cursor, however
+    /// often rows change.
+    ///
+    /// - Parameter isLate: Whether the time to wait is over.
+    public func isAnswered(isLate: Bool) -> Bool { isAnswered || (isCurrent && (hasNews || isLate)) }
+
+    // MARK: Events
+
+    /// Takes whole events in the format ``StreamEncoder/Format/lines``.
+    public mutating func take(_ events: [UInt8]) {
+        // A copy of each, so that a small row does not keep the bytes that it came with.
+        for line in events.split(separator: 0x0A) where refusal == nil { take(line: Array(line)[...]) }
+    }
+
+    private mutating func take(line: ArraySlice<UInt8>) {
+        guard let (name, afterName) = Self.text(after: "{\"event\":\"", in: line) else { return }
+        var rest = afterName
+        if let (id, afterID) = Self.text(after: ",\"id\":\"", in: rest) {
+            cursor = id
+            rest = afterID
+        }
+        let data = rest.dropFirst()
+        switch String(decoding: name, as: UTF8.self) {
+        case "row": keep(data, .row)
+        case "gone": keep(data, .gone)
+        case "reset": reset(data)
+        case "live":
+            if let subscription = subscription(data) { isLive[subscription - 1] = true }
+        case "bye":
+            isEnded = true
+            guard !isCurrent else { return }
+            let code = Self.text(after: "\"code\":\"", in: data)?.text ?? []
+            refusal = Problem(
+                String(decoding: code, as: UTF8.self), "the daemon ended the connection before everything had come")
+        default: return
+        }
+    }
+
+    private mutating func keep(_ data: ArraySlice<UInt8>, _ part: Part) {
+        guard let subscription = subscription(data), let colon = data.firstIndex(of: UInt8(ascii: ",")),
+            let (key, _) = Self.text(after: ",\"key\":\"", in: data[colon...])
+        else { return }
+        let name = data[data.startIndex..<key.endIndex]
+        if let place = places[name] {
+            byteCount -= pieces[place]?.bytes.count ?? 0
+            pieces[place] = nil
+        }
+        places[name] = pieces.count
+        append(Piece(part: part, subscription: subscription, bytes: data))
+    }
+
+    /// What came before belongs to another history.
+    private mutating func reset(_ data: ArraySlice<UInt8>) {
+        guard let subscription = subscription(data) else { return }
+        isReset = true
+        isLive[subscription - 1] = false
+        for (name, place) in places where pieces[place]?.subscription == subscription {
+            byteCount -= pieces[place]?.bytes.count ?? 0
+            pieces[place] = nil
+            places[name] = nil
+        }
+        if let place = pieces.firstIndex(where: { $0?.part == .reset && $0?.subscription == subscription }) {
+            pieces[place] = nil
+        }
+        append(Piece(part: .reset, subscription: subscription, bytes: data))
+    }
+
+    private mutating func append(_ piece: Piece) {
+        pieces.append(piece)
+        byteCount += piece.bytes.count
+        guard byteCount > Self.byteLimit else { return }
+        refusal = Problem(
+            "too_large",
+            "the rows of this sub= have more than \(Self.byteLimit) bytes; ask for a narrower pattern, or follow /v1/stream"
+        )
+    }
+
+    /// The number at the beginning of an event's data, from 1.
+    private func subscription(_ data: ArraySlice<UInt8>) -> Int? {
+        let name = "\"sub\":".utf8
+        guard data.starts(with: name) else { return nil }
+        let digits = data.dropFirst(name.count).prefix { (0x30...0x39).contains($0) }
+        guard let number = Int(String(decoding: digits, as: UTF8.self)), (1...isLive.count).contains(number) else {
+            return nil
+        }
+        return number
+    }
+
+    /// The text up to the next quote, and what follows that; `nil` if the bytes do not begin so.
+    private static func text(
+        after beginning: String, in bytes: ArraySlice<UInt8>
+    ) -> (text: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)? {
+        guard bytes.starts(with: beginning.utf8) else { return nil }
+        let text = bytes.dropFirst(beginning.utf8.count).prefix { $0 != UInt8(ascii: "\"") }
+        return (text, bytes[text.endIndex...].dropFirst())
+    }
+
+    // MARK: The answer
+
+    /// `{"cursor":…,"rows":[…],"gone":[…]}`, with `reset` where the cursor could not be resumed.
+    ///
+    /// - Parameter time: In seconds. It makes the cursor another one where nothing changed: the next read has another
+    ///   URL then, whose answer no cache has yet.
+    /// - Throws: The daemon's refusal, `too_large`, or `daemon_unreachable` where not everything has come.
+    public func body(at time: Int64) throws(Problem) -> [UInt8] {
+        if let refusal { throw refusal }
+        guard isCurrent else {
+            throw Problem("daemon_unreachable", "the daemon does not tell everything; ask again later")
+        }
+        var body: [UInt8] = Array("{\"cursor\":\"".utf8) + cursor
+        if request.from != nil, !hasNews, cursor.elementsEqual(request.position.utf8) { body += ".\(time)".utf8 }
+        body += "\",\"rows\":".utf8
+        append(.row, to: &body)
+        body += ",\"gone\":".utf8
+        append(.gone, to: &body)
+        if isReset, request.from != nil {
+            body += ",\"reset\":".utf8
+            append(.reset, to: &body)
+        }
+        body.append(UInt8(ascii: "}"))
+        return body
+    }
+
+    private func append(_ part: Part, to body: inout [UInt8]) {
+        body.append(UInt8(ascii: "["))
+        var isFirst = true
+        for case let piece? in pieces where piece.part == part {
+            if !isFirst { body.append(UInt8(ascii: ",")) }
+            isFirst = false
+            body.append(UInt8(ascii: "{"))
+            body += piece.bytes
+        }
+        body.append(UInt8(ascii: "]"))
+    }
+}
