@@ -51,8 +51,10 @@ class Program:
         self.errors = open(pathlib.Path(folder) / f"errors-{time.monotonic_ns()}", "w+b")
         self.process = subprocess.Popen(
             arguments, stdout=subprocess.PIPE, stderr=self.errors, env=environment() | (extra or {}))
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        line = self.process.stdout.readline().decode() if ready else ""
+        # A test may have more files open than select takes.
+        poll = select.poll()
+        poll.register(self.process.stdout, select.POLLIN)
+        line = self.process.stdout.readline().decode() if poll.poll(PATIENCE * 1_000) else ""
         assert line.startswith("ready "), f"{arguments[0]} did not serve: {self.log()}"
         self.ready = dict(word.split("=", 1) for word in line.split()[1:])
 
