@@ -80,6 +80,36 @@ struct BoardCrowdTests {
         }
     }
 
+    @Test("W43: what goes before a resume reaches its place is told, although nothing is there any more")
+    func goneAhead() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.keysFilledAtOnce = 1
+        let house = try HubHarness(kinds: VisitTests.kinds, configuration: configuration)
+        let phone = house.connect(as: "alice")
+        for number in 0..<3 {
+            house.send("TILE @wrist/t\(number) do=add widget=sales/s0 family=accessoryRectangular", from: phone)
+        }
+        let second = house.time.milliseconds / 1_000
+        let content = #"{"content-state":{"from":\#(second),"to":\#(second + 600),"n":1}}"#
+        for id in ["a", "b"] { house.send("EVT coffee-order/\(id) type=start for=alice \(content)", from: phone) }
+        let (other, watch) = (try VisitTests.Watch(house), try VisitTests.Watch(house, as: nil))
+        let id = VisitTests.id("hint/b")
+        #expect(other.rows[id] != nil && watch.rows[id] != nil)
+        let cursor = try #require(watch.cursor)
+        house.disconnect(watch.client)
+        house.send("EVT coffee-order/a type=start for=alice eid=1 \(content)", from: phone)
+        let back = house.connect()
+        // The resume and the end are decided before any row is drawn.
+        house.post("SUB @wrist/* view=watch from=\(cursor)", from: back)
+        house.commit()
+        house.post("EVT coffee-order/b type=cancel", from: phone)
+        house.commit()
+        house.turn()
+        let lines = house.lines(of: back)
+        #expect(lines.contains { $0.hasPrefix("DEL") && $0.contains("@wrist/\(id)") }, "\(lines)")
+        #expect(try other.read().contains("-\(id)"))
+    }
+
     @Test("A board is found without a walk over all keys", arguments: [nil, "alice"])
     func noWalk(account: String?) throws {
         var configuration = HubConfiguration()

@@ -330,6 +330,12 @@ struct Subscription {
 
     /// The subscriber has the key's row, or will get one.
     func knows(_ entity: EntityIndex) -> Bool { shown(entity) != nil || isWaiting(for: entity) }
+
+    /// Whether a resume in progress has yet to reach a key, which its reader may hold. A reader of an account has no such resume.
+    func resumes(over entity: EntityIndex) -> Bool {
+        guard let scan = backlog?.scan, case .resume = scan.purpose else { return false }
+        return scan.covers(entity)
+    }
 }
 
 extension OptionSet where Element == Self {

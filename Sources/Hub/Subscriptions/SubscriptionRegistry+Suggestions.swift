@@ -90,24 +90,33 @@ extension SubscriptionRegistry {
         }
         for entity in gone {
             renderer.invalidate(entity)
-            var followers = takeFollowers(of: entity, kind: number, isWidget: true)
-            for index in followers {
-                guard let subscription = self[index] else { continue }
-                if subscription.knows(entity) {
-                    oweSurroundings(of: entity, to: index, since: commit, &store)
-                    sessions.makeReady(slot: subscription.session)
-                } else {
-                    // Another key may get the index, so nothing may stay scheduled for this one.
-                    forgetSent(entity, by: index)
-                }
-            }
-            giveBack(&followers)
+            oweDeletion(ofSuggestion: entity, onBoard: number, commit: commit, &store, to: &sessions)
         }
         store.free(suggestions: gone)
         // The suggestions also affect the turns of the placed tiles.
         publishToNeighbours(
             of: store.itemsOfSuggestingStacks(onBoard: number), onBoard: number, commit: commit, &store, renderer,
             to: &sessions)
+    }
+
+    /// Marks a withdrawn suggestion as pending for those who hold it, or may hold it: a resume that has not reached its place in
+    /// the table would find nothing there.
+    private mutating func oweDeletion(
+        ofSuggestion entity: EntityIndex, onBoard number: Int32, commit: Int64, _ store: inout EntityStore,
+        to sessions: inout SessionTable
+    ) {
+        var followers = takeFollowers(of: entity, kind: number, isWidget: true)
+        for index in followers {
+            guard let subscription = self[index] else { continue }
+            if subscription.knows(entity) || subscription.resumes(over: entity) {
+                oweSurroundings(of: entity, to: index, since: commit, &store)
+                sessions.makeReady(slot: subscription.session)
+            } else {
+                // Another key may get the index, so nothing may stay scheduled for this one.
+                forgetSent(entity, by: index)
+            }
+        }
+        giveBack(&followers)
     }
 
     func drop(_ number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer) {
