@@ -105,11 +105,10 @@ struct ConvergenceCheck {
                 for (index, announcement) in told.enumerated() where isDue(announcement) {
                     let place = announcement.place
                     if screen.feed.milestones.contains(place) || screen.feed.missedKeys.contains(place.key) { continue }
-                    // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. A device of an
-                    // account is not sent the deletion of a key that it never had.
+                    // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. A key that a
+                    // device never had goes without a deletion: of another account's, or behind a snapshot's back.
                     let hasGone =
-                        screen.feed.foldedDeletions.contains(place.key)
-                        || screen.account != nil && screen.table[place.key] == nil
+                        screen.feed.foldedDeletions.contains(place.key) || screen.table[place.key] == nil
                     if hasGone, told.count - index > 64 { continue }
                     return world.violated(
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
@@ -118,10 +117,10 @@ struct ConvergenceCheck {
             // An activity that a view leaves out does not alert there.
             let leavesOut = screen.account != nil && world.activitiesPerView < Limits().activitiesPerView
             if screen.drawsEveryAlert, !leavesOut {
-                let due = told(world.records.alerts).filter(isDue).map(\.place)
-                // At most 64 alerts wait for a blocked reader; the oldest are dropped.
-                let kept = screen.link?.wasBlocked == true ? Array(due.suffix(64)) : due
-                for place in kept where !screen.feed.alerts.contains(place) {
+                let told = told(world.records.alerts)
+                // At most 64 alerts wait for a reader; the oldest are dropped. Those that are not due any more waited too.
+                let kept = screen.link.map { world.mayWait(on: $0) } == true ? told.suffix(64) : told[...]
+                for place in kept.filter(isDue).map(\.place) where !screen.feed.alerts.contains(place) {
                     return world.violated(
                         "alerts", "\(screen.name) was not told the alert of \(place.key) at \(place.rev)")
                 }

@@ -472,11 +472,12 @@ final class World: StagedWorld {
         return link.unsent.isEmpty
     }
 
+    /// Whether more may wait for a device than it was sent at once: it did not take all, or a walk in small steps is ahead.
+    func mayWait(on link: Link) -> Bool { link.wasBlocked || hasSmallSteps }
+
     /// Looks at what leaves for a device that has a budget.
     func checkBudget(_ bytes: [UInt8], of unit: String, _ name: String, on link: Link) {
-        // Where a walk goes in small steps, what waits comes behind it.
-        let isSlow = link.wasBlocked || hasSmallSteps
-        let fault = budgets.fault(in: bytes, unit: unit, on: link, isSlow: isSlow, at: now)
+        let fault = budgets.fault(in: bytes, unit: unit, on: link, isSlow: mayWait(on: link), at: now)
         if let fault { violated("widgets", "\(name) \(fault)") }
     }
 
