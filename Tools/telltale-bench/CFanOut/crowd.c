@@ -68,13 +68,22 @@ struct greed {
     unsigned subscriptions;
 };
 
+// Every second subscription is a watch of another person, for which activities compete.
+static void follow_everything(char *line, size_t size, unsigned number) {
+    if (number % 2) snprintf(line, size, "SUB * view=watch for=z%u\n", number);
+    else snprintf(line, size, "SUB *\n");
+}
+
 static void write_greed(struct greed *greed, int kind) {
     size_t length = 0;
     for (int i = 0; i < 256; i++) {
-        char line[64] = "STATS\n";
-        if (kind == FANOUT_SUBSCRIBES)
-            snprintf(line, sizeof line, "SUB *\nUNSUB sub=%u\n", ++greed->subscriptions);
-        else if (kind == FANOUT_FLIPS)
+        char line[96] = "STATS\n";
+        if (kind == FANOUT_SUBSCRIBES) {
+            follow_everything(line, sizeof line, ++greed->subscriptions);
+            size_t end = strlen(line);
+            snprintf(line + end, sizeof line - end, "UNSUB sub=%u\n", greed->subscriptions);
+        }
+        if (kind == FANOUT_FLIPS)
             strcpy(line, "TRAIT locked=yes\nTRAIT locked=no\n");
         length += (size_t)snprintf(greed->text + length, sizeof greed->text - length, "%s", line);
     }
@@ -85,7 +94,11 @@ static void be_greedy(int fd, int kind) {
     static struct greed greed;
     static char input[1 << 20];
     char opening[256 * 32] = "";
-    if (kind == FANOUT_OWES) for (int i = 0; i < 256; i++) strcat(opening, "SUB *\n");
+    if (kind == FANOUT_OWES)
+        for (unsigned i = 0; i < 256; i++) {
+            size_t end = strlen(opening);
+            follow_everything(opening + end, sizeof opening - end, i);
+        }
     if (kind == FANOUT_FLIPS) for (int i = 0; i < 50; i++) strcat(opening, "SUB * view=watch\n");
     say(fd, opening);
     size_t sent = 0, length = 0;
