@@ -32,8 +32,10 @@ export class Gateway {
     #askToken;
     #token = null;
     #renewing = null;
+    #fetch;
 
-    constructor(addresses, { token, timing } = {}) {
+    constructor(addresses, { token, timing, fetch } = {}) {
+        this.#fetch = fetch;
         this.#addresses = addresses.map(address => String(address).replace(/\/$/, ""));
         this.#askToken = typeof token === "string" ? () => token : token;
         this.timing = { ...TIMING, ...timing };
@@ -52,7 +54,7 @@ export class Gateway {
             const fields = { ...headers, Accept: accept, ...(token !== null && { Authorization: `Bearer ${token}` }) };
             let answer;
             try {
-                answer = await fetch(this.address + path, { method, headers: fields, body, signal });
+                answer = await (0, this.#fetch ?? fetch)(this.address + path, { method, headers: fields, body, signal });
             } catch (cause) {
                 signal?.throwIfAborted();
                 const fault = new TelltaleError("unreachable", `${this.address} does not answer`, { cause });

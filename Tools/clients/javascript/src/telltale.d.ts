@@ -26,6 +26,8 @@ export interface Options extends Situation {
      */
     tabs?: string | false;
     timing?: Partial<Timing>;
+    /** Sends the requests in place of the platform's `fetch`: `sharedReads()` of `shared.js`, for example. */
+    fetch?: typeof fetch;
 }
 
 /** In milliseconds. */

@@ -17,7 +17,7 @@ test("the examples print what stands below them", { timeout: 120_000 }, async t 
     await device.close();
     const text = await page("Tools/clients/javascript/README.md");
     const examples = [...text.matchAll(/```js\n([^`]*)```\n\n((?: {4}[^\n]*\n)+)/g)];
-    assert.equal(examples.length, 3);
+    assert.equal(examples.length, 4);
     for (const [index, [, program, output]] of examples.entries()) {
         const file = `${folder}example-${process.pid}-${index}.mjs`;
         t.after(() => rm(file));

@@ -2,6 +2,10 @@
 
 // @ts-types="../src/telltale.d.ts"
 import { connect, entryAt, TelltaleError } from "../src/telltale.js";
+// @ts-types="../src/shared.d.ts"
+import { sharedReads } from "../src/shared.js";
+
+connect("https://gateway.example.com", { fetch: sharedReads() });
 
 const telltale = connect("https://gateway.example.com", { account: "alice", token: async () => "tt_1", timing: { hidden: 1000 } });
 

@@ -152,6 +152,9 @@ static const unsigned char gateway_js[] = {
 static const unsigned char servertime_js[] = {
 #embed "../../../clients/javascript/src/servertime.js"
 };
+static const unsigned char shared_js[] = {
+#embed "../../../clients/javascript/src/shared.js"
+};
 static const unsigned char sse_js[] = {
 #embed "../../../clients/javascript/src/sse.js"
 };
@@ -250,6 +253,7 @@ static const struct telltale_gateway_file files[] = {
     FILE_OF("follow.js", follow_js),
     FILE_OF("gateway.js", gateway_js),
     FILE_OF("servertime.js", servertime_js),
+    FILE_OF("shared.js", shared_js),
     FILE_OF("sse.js", sse_js),
     FILE_OF("stream.js", stream_js),
     FILE_OF("tabs.js", tabs_js),
