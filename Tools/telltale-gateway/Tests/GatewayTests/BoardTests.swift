@@ -26,7 +26,7 @@ struct BoardTests {
                 #expect(files.updateValue(here.appending(path: "\(folder)/\(name)"), forKey: name) == nil, "\(name)")
             }
         }
-        for name in ["page.html", "showcase.html", "telltale.d.ts"] { files[name] = nil }
+        for name in ["page.html", "showcase.html", "telltale.d.ts", "shared.d.ts"] { files[name] = nil }
         #expect(Set(files.keys) == Set(Board.files.keys.filter { !$0.hasSuffix(".json") }))
         for (name, file) in files {
             #expect(try Data(contentsOf: file) == Data(Board.files[name]?.bytes ?? []), "\(name)")
