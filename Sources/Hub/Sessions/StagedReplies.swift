@@ -18,19 +18,14 @@ struct StagedReplies: Sendable {
     /// How much of ``lines`` has been moved out. The rest is not shifted: with events among a thousand pings, it would be copied
     /// five hundred times.
     private var movedLength = 0
-    /// Asked for each line of a device that changes its situation without a pause, so not counted each time.
-    private var readCount = 0
 
     var isEmpty: Bool { replies.isEmpty }
     var count: Int { replies.count }
-    var hasReads: Bool { readCount > 0 }
+    var hasReads: Bool { replies.contains { if case .read = $0 { true } else { false } } }
 
     mutating func append(_ bytes: [UInt8]) { replies.append(.bytes(bytes)) }
 
-    mutating func append(read request: Request) {
-        replies.append(.read(request))
-        readCount += 1
-    }
+    mutating func append(read request: Request) { replies.append(.read(request)) }
 
     /// Takes the content of `writer`: the reply to a request that makes a record, if it is accepted.
     mutating func append(committed writer: inout LineWriter, requestID: String?) {
@@ -41,9 +36,7 @@ struct StagedReplies: Sendable {
     /// The read to run next; `nil` if a reply precedes it.
     var firstRead: Request? { if case .read(let request)? = replies.first { request } else { nil } }
 
-    mutating func removeFirst() {
-        if case .read = replies.removeFirst() { readCount -= 1 }
-    }
+    mutating func removeFirst() { replies.removeFirst() }
 
     /// Moves the replies before the next read.
     ///
