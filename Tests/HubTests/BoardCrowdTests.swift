@@ -80,7 +80,7 @@ struct BoardCrowdTests {
         }
     }
 
-    @Test("W43: what goes before a resume reaches its place is told, although nothing is there any more")
+    @Test("W43: a resume deletes a widget that ends before the scan reaches its place")
     func goneAhead() throws {
         var configuration = HubConfiguration()
         configuration.limits.keysFilledAtOnce = 1

@@ -144,7 +144,7 @@ extension SuggestionTests {
         #expect(revs[1] >= revs[0])
     }
 
-    @Test("W42: StandBy, which shows tops, is told when a suggestion leaves the top for good")
+    @Test("W42: StandBy gets the deletion of a suggestion that leaves the top for good")
     func standBy() throws {
         stack(1)
         post("sales/s0", [(0, nil), (120, 5)])

@@ -52,6 +52,8 @@ struct ScreenFeed {
     private(set) var alerts: Set<ObservationLog.KeyRev> = []
     /// Keys that were deleted while commits of theirs waited. A deletion does not name the milestones that were dropped.
     private(set) var foldedDeletions: Set<String> = []
+    /// Keys of which it got a row since the last snapshot began.
+    private(set) var seenKeys: Set<String> = []
     private let controlKinds: [[UInt8]]
 
     /// A cursor whose epoch is that of no journal.
@@ -118,6 +120,7 @@ struct ScreenFeed {
     private mutating func fill() {
         phase = .filling
         snapshot = [:]
+        seenKeys = []
         cursorSequence = 0
     }
 
@@ -248,6 +251,7 @@ struct ScreenFeed {
             countOperation(body)
         }
         if phase == .filling { snapshot[key] = row } else { table[key] = row }
+        seenKeys.insert(key)
         take(line["cur"])
         return true
     }

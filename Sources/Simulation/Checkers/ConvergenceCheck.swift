@@ -105,10 +105,13 @@ struct ConvergenceCheck {
                 for (index, announcement) in told.enumerated() where isDue(announcement) {
                     let place = announcement.place
                     if screen.feed.milestones.contains(place) || screen.feed.missedKeys.contains(place.key) { continue }
-                    // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. A key that a
-                    // device never had goes without a deletion: of another account's, or behind a snapshot's back.
+                    // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. The server
+                    // sends no deletion of a key that the device never had: it was another account's, or it ended before the
+                    // snapshot reached it.
                     let hasGone =
-                        screen.feed.foldedDeletions.contains(place.key) || screen.table[place.key] == nil
+                        screen.feed.foldedDeletions.contains(place.key)
+                        || screen.account != nil && screen.table[place.key] == nil
+                        || !screen.feed.seenKeys.contains(place.key)
                     if hasGone, told.count - index > 64 { continue }
                     return world.violated(
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
@@ -117,10 +120,10 @@ struct ConvergenceCheck {
             // An activity that a view leaves out does not alert there.
             let leavesOut = screen.account != nil && world.activitiesPerView < Limits().activitiesPerView
             if screen.drawsEveryAlert, !leavesOut {
-                let told = told(world.records.alerts)
-                // At most 64 alerts wait for a reader; the oldest are dropped. Those that are not due any more waited too.
-                let kept = screen.link.map { world.mayWait(on: $0) } == true ? told.suffix(64) : told[...]
-                for place in kept.filter(isDue).map(\.place) where !screen.feed.alerts.contains(place) {
+                var alerts = told(world.records.alerts)
+                // At most 64 alerts wait for a reader; the server drops the oldest. Those that are not due now waited too.
+                if let link = screen.link, world.mayWait(on: link) { alerts = alerts.suffix(64) }
+                for place in alerts.filter(isDue).map(\.place) where !screen.feed.alerts.contains(place) {
                     return world.violated(
                         "alerts", "\(screen.name) was not told the alert of \(place.key) at \(place.rev)")
                 }

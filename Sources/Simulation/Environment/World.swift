@@ -472,7 +472,7 @@ final class World: StagedWorld {
         return link.unsent.isEmpty
     }
 
-    /// Whether more may wait for a device than it was sent at once: it did not take all, or a walk in small steps is ahead.
+    /// Whether rows may have waited for a device: its socket was full, or the daemon scans in small steps.
     func mayWait(on link: Link) -> Bool { link.wasBlocked || hasSmallSteps }
 
     /// Looks at what leaves for a device that has a budget.

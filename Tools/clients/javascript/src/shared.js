@@ -1,12 +1,12 @@
-// Reads whose answers caches share, in place of a stream for each page. A page that needs them imports this module too.
+// Reads whose answers caches share, instead of a stream for each page. Only a page that wants them imports this module.
 
-/** In the order and spelling of the gateway's own URLs, by which caches know a question. */
+/** The gateway redirects every other order and spelling, which costs a request. */
 const PARAMETERS = ["sub", "account", "surface", "trait", "caps"];
 const encode = value => encodeURIComponent(value).replace(/[!'()]/g, mark => `%${mark.charCodeAt(0).toString(16)}`).replace(/%(2F|2C|3A|40)/g, decodeURIComponent);
 
 /**
- * A `fetch` for `connect(url, { fetch: sharedReads() })`. It answers a stream's request with events made of reads of `/v1/rows`. All
- * other requests are sent as they are. Milestones and alerts are in no read.
+ * A `fetch` for `connect(url, { fetch: sharedReads() })`. It answers the request for a stream with events that it makes of reads of
+ * `/v1/rows`, and sends all other requests unchanged. These reads have no milestones and no alerts.
  *
  * @param {{fetch?: typeof fetch}} [options] Sends the reads and the other requests.
  * @returns {typeof fetch}
@@ -16,7 +16,7 @@ export function sharedReads({ fetch = globalThis.fetch.bind(globalThis) } = {}) 
         const url = new URL(address);
         if (!url.pathname.endsWith("/v1/stream")) return fetch(address, init);
         const reads = new Reads(url, { ...init, headers: { ...init.headers, Accept: "application/json" } }, fetch);
-        // A refusal is that of the stream.
+        // The caller gets a refusal as if the stream had been refused.
         const first = await reads.next();
         if (!first.ok) return first;
         const text = new TextEncoder();
@@ -32,14 +32,14 @@ export function sharedReads({ fetch = globalThis.fetch.bind(globalThis) } = {}) 
     };
 }
 
-/** The reads that stand for one stream. */
+/** Makes the events of one stream from repeated reads. */
 class Reads {
     #address;
     #init;
     #fetch;
     /** The cursor of the newest answer, as the gateway wrote it. */
     #position;
-    /** The places that were told. */
+    /** The cursor of each subscription that the events so far have reached; "-" = none. */
     #places;
     #answer;
     #date;
@@ -61,9 +61,9 @@ class Reads {
         this.#fetch = fetch;
     }
 
-    /** Reads what has changed. A daemon that is away is a refusal. */
+    /** Reads what has changed. If the gateway has lost the daemon, returns a response of 503. */
     async next() {
-        // What is drawn as old is told at once whether it is.
+        // A reader that resumes draws its rows as old until the first answer, so that one does not wait.
         const more = this.#position ? `&from=${encode(this.#position)}${this.#isLive ? "" : "&wait=0"}` : "";
         const response = await this.#fetch(this.#address + more, this.#init);
         if (!response.ok) return response;
@@ -78,21 +78,20 @@ class Reads {
         const isWhole = !this.#isLive;
         this.#isLive = true;
         this.#position = cursor;
-        // Behind the dot is the second of an answer without a change.
+        // An answer without a change has the second of the answer after a dot.
         const places = cursor.split(".")[0].split("~");
         const texts = [event("hello", { epoch: places[0].split(":")[0], ...(this.#date && { now: this.#date }) })];
         for (let sub = 1; sub <= places.length; sub++) {
-            const told = [["reset", reset], ["row", rows], ["gone", gone]].flatMap(([name, all]) => all.filter(one => one.sub === sub).map(one => [name, one]));
-            if (isWhole || told[0]?.[0] === "reset") told.push(["live", { sub }]);
-            if (!told.length) continue;
-            const last = told.pop();
+            const of = (name, all) => all.filter(one => one.sub === sub).map(one => [name, one]);
+            const resets = of("reset", reset);
+            const events = [...resets, ...of("row", rows), ...of("gone", gone)];
+            if (isWhole || resets.length) events.push(["live", { sub }]);
             this.#places = this.#places.map((place, index) => (index === sub - 1 ? places[index] : place));
-            texts.push(...told.map(one => event(...one)), event(...last, this.#places));
+            texts.push(...events.map(([name, data], index) => event(name, data, index === events.length - 1 && this.#places)));
         }
-        this.#places = places;
         return texts.join("") + event("read", {}, places);
     }
 }
 
-/** The places stand behind all that they cover: one for each subscription, as in a stream. */
+/** Writes one event. The id has the cursor of each subscription; the last event of a subscription brings its new one. */
 const event = (name, data, places) => `event: ${name}\ndata: ${JSON.stringify(data)}\n${places ? `id: ${places.join("~")}\n` : ""}\n`;

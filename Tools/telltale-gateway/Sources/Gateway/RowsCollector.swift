@@ -2,32 +2,29 @@ internal import TelltaleModel
 
 /// Collects the events of a stream into one answer: each key once, as it was last.
 public struct RowsCollector: Sendable {
-    private enum Part: Hashable {
-        case row
-        case gone
-        case reset
-    }
-
+    /// The last change of a key.
     private struct Piece {
-        var part: Part
+        var number: Int
         var subscription: Int
+        var isGone: Bool
         var bytes: ArraySlice<UInt8>
     }
 
     public let request: RowsRequest
-    /// In the order of their last change; `nil` for one that a later change replaced.
-    private var pieces: [Piece?] = []
-    /// The place of each key of each subscription.
-    private var places: [ArraySlice<UInt8>: Int] = [:]
+    /// By the subscription and the key, as a copy: a dictionary keeps its first key, and that would keep the first row.
+    private var pieces: [[UInt8]: Piece] = [:]
+    private var changeCount = 0
+    /// By the subscription.
+    private var resets: [Int: ArraySlice<UInt8>] = [:]
     private var isLive: [Bool]
     private var cursor: ArraySlice<UInt8>
     private var byteCount = 0
-    private var isReset = false
     private var isEnded = false
     private var refusal: Problem?
 
     /// As many bytes as a stream holds for its reader.
     static let byteLimit = 1 << 20
+
     public init(_ request: RowsRequest) {
         self.request = request
         isLive = request.stream.selections.map { _ in false }
@@ -39,11 +36,11 @@ public struct RowsCollector: Sendable {
     /// Whether everything up to the cursor has come.
     public var isCurrent: Bool { isLive.allSatisfy { $0 } }
 
-    private var hasNews: Bool { isReset || !places.isEmpty }
+    private var hasNews: Bool { !resets.isEmpty || !pieces.isEmpty }
 
     /// Whether there is nothing to wait for.
     public var isAnswered: Bool {
-        refusal != nil || isEnded || (isCurrent && (request.from == nil || isReset || request.wait == 0))
+        refusal != nil || isEnded || (isCurrent && (request.from == nil || !resets.isEmpty || request.wait == 0))
     }
 
     /// Whether the answer is given at a whole second. Readers at different cursors are then at one cursor, however
@@ -69,8 +66,8 @@ public struct RowsCollector: Sendable {
         }
         let data = rest.dropFirst()
         switch String(decoding: name, as: UTF8.self) {
-        case "row": keep(data, .row)
-        case "gone": keep(data, .gone)
+        case "row": keep(data, isGone: false)
+        case "gone": keep(data, isGone: true)
         case "reset": reset(data)
         case "live":
             if let subscription = subscription(data) { isLive[subscription - 1] = true }
@@ -84,43 +81,28 @@ public struct RowsCollector: Sendable {
         }
     }
 
-    private mutating func keep(_ data: ArraySlice<UInt8>, _ part: Part) {
+    private mutating func keep(_ data: ArraySlice<UInt8>, isGone: Bool) {
         guard let subscription = subscription(data), let colon = data.firstIndex(of: UInt8(ascii: ",")),
             let (key, _) = Self.text(after: ",\"key\":\"", in: data[colon...])
         else { return }
-        let name = data[data.startIndex..<key.endIndex]
-        if let place = places[name] {
-            byteCount -= pieces[place]?.bytes.count ?? 0
-            pieces[place] = nil
-        }
-        places[name] = pieces.count
-        append(Piece(part: part, subscription: subscription, bytes: data))
-    }
-
-    /// What came before belongs to another history.
-    private mutating func reset(_ data: ArraySlice<UInt8>) {
-        guard let subscription = subscription(data) else { return }
-        isReset = true
-        isLive[subscription - 1] = false
-        for (name, place) in places where pieces[place]?.subscription == subscription {
-            byteCount -= pieces[place]?.bytes.count ?? 0
-            pieces[place] = nil
-            places[name] = nil
-        }
-        if let place = pieces.firstIndex(where: { $0?.part == .reset && $0?.subscription == subscription }) {
-            pieces[place] = nil
-        }
-        append(Piece(part: .reset, subscription: subscription, bytes: data))
-    }
-
-    private mutating func append(_ piece: Piece) {
-        pieces.append(piece)
-        byteCount += piece.bytes.count
+        changeCount += 1
+        let piece = Piece(number: changeCount, subscription: subscription, isGone: isGone, bytes: data)
+        let former = pieces.updateValue(piece, forKey: Array(data[data.startIndex..<key.endIndex]))
+        byteCount += data.count - (former?.bytes.count ?? 0)
         guard byteCount > Self.byteLimit else { return }
         refusal = Problem(
             "too_large",
             "the rows of this sub= have more than \(Self.byteLimit) bytes; ask for a narrower pattern, or follow /v1/stream"
         )
+    }
+
+    /// What came before belongs to another history.
+    private mutating func reset(_ data: ArraySlice<UInt8>) {
+        guard let subscription = subscription(data) else { return }
+        isLive[subscription - 1] = false
+        pieces = pieces.filter { $0.value.subscription != subscription }
+        byteCount = pieces.values.reduce(0) { $0 + $1.bytes.count }
+        resets[subscription] = data
     }
 
     /// The number at the beginning of an event's data, from 1.
@@ -157,27 +139,22 @@ public struct RowsCollector: Sendable {
         }
         var body: [UInt8] = Array("{\"cursor\":\"".utf8) + cursor
         if request.from != nil, !hasNews, cursor.elementsEqual(request.position.utf8) { body += ".\(time)".utf8 }
+        let changes = pieces.values.sorted { $0.number < $1.number }
         body += "\",\"rows\":".utf8
-        append(.row, to: &body)
+        Self.write(changes.filter { !$0.isGone }.map(\.bytes), to: &body)
         body += ",\"gone\":".utf8
-        append(.gone, to: &body)
-        if isReset, request.from != nil {
+        Self.write(changes.filter(\.isGone).map(\.bytes), to: &body)
+        if !resets.isEmpty, request.from != nil {
             body += ",\"reset\":".utf8
-            append(.reset, to: &body)
+            Self.write(resets.sorted { $0.key < $1.key }.map(\.value), to: &body)
         }
         body.append(UInt8(ascii: "}"))
         return body
     }
 
-    private func append(_ part: Part, to body: inout [UInt8]) {
+    private static func write(_ objects: [ArraySlice<UInt8>], to body: inout [UInt8]) {
         body.append(UInt8(ascii: "["))
-        var isFirst = true
-        for case let piece? in pieces where piece.part == part {
-            if !isFirst { body.append(UInt8(ascii: ",")) }
-            isFirst = false
-            body.append(UInt8(ascii: "{"))
-            body += piece.bytes
-        }
+        for (index, object) in objects.enumerated() { body += (index == 0 ? "{" : ",{").utf8 + object }
         body.append(UInt8(ascii: "]"))
     }
 }
