@@ -33,7 +33,9 @@ def later():
 
 
 def waiting(gateway, number=1):
-    eventually("the read waits", lambda: gateway.metrics()["telltale_gateway_streams"] == str(number))
+    """Returns when the daemon has the subscription of each waiting read, so that its `LIVE` comes before anything that happens next."""
+    eventually("the read waits", lambda: gateway.metrics()["telltale_gateway_streams"] == str(number)
+               and gateway.get("/v1/stats").json["subscriptions"] == number)
 
 
 def test_a_picture_has_the_rows_of_the_list_and_a_cursor(gateway):
