@@ -5,13 +5,14 @@ import http.server
 import os
 import re
 import threading
+import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from lives import live, post
 from previews import SAID, open_wall, row, texts
-from support import REPOSITORY, Line, Provider
+from support import REPOSITORY, Line, Provider, eventually
 from test_home import answer
 from test_safety import HOSTILE
 
@@ -311,3 +312,32 @@ def test_200_cards_and_1000_changes_a_second(page, gateway, daemon):
     line.close()
     if os.getloadavg()[0] <= os.cpu_count() / 2:
         assert tasks == []
+
+
+def test_a_page_that_was_hidden_for_an_hour_is_current_by_one_request(page, gateway, daemon):
+    """The page's clock is the test's, so that the hour takes no time. The figure is printed."""
+    line = Line(daemon.port)
+    keys = [f"parcel/hour-{index:03}" for index in range(200)]
+    for key in keys:
+        assert line.ask(f"EVT {key} type=purchased").startswith("OK")
+    page.clock.install()
+    open_shop(page, gateway, *(f'telltale-card key="{key}"' for key in keys), path="hour")
+    page.wait_for_function("() => [...document.querySelectorAll('telltale-card')].every(card => card.shadowRoot.querySelector('.view'))")
+    turn = """state => { Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange")); }"""
+    page.evaluate(turn, "hidden")
+    page.clock.fast_forward("01:00")
+    eventually("the stream is let go", lambda: gateway.metrics()["telltale_gateway_streams"] == "0", pause=lambda seconds: page.wait_for_timeout(1_000 * seconds))
+    for key in keys:
+        assert line.ask(f'EVT {key} type=update {{"content-state":{{"count":7}}}}').startswith("OK")
+    line.close()
+    last = gateway.get(f"/v1/entities/{keys[-1]}").json["rev"]
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward("01:00:00")
+    assert asked == []
+    start = time.monotonic()
+    page.evaluate(turn, "visible")
+    page.wait_for_function(f"() => document.querySelectorAll('telltale-card')[199].shadowRoot.querySelector('.view').dataset.rev >= {last}")
+    print(f"200 cards are current {1_000 * (time.monotonic() - start):.0f} ms after an hour out of sight, by {len(asked)} request")
+    assert len(asked) == 1
