@@ -67,12 +67,12 @@ export type Change =
     | { readonly type: "live" }
     /** The connection is lost: the rows are old, until `live`. */
     | { readonly type: "lost" }
-    /** A new picture follows. What it does not bring is told as gone before `live`. */
+    /** A new picture follows. A key that it does not bring is reported as gone before `live`. */
     | { readonly type: "reset"; readonly why: string }
     | { readonly type: "alert"; readonly key: string; readonly rev: number; readonly title?: string; readonly body?: string; readonly [member: string]: unknown }
     | { readonly type: "milestone"; readonly key: string; readonly rev: number; readonly state: string; readonly at: number };
 
-/** The last change that a callback is told. An iteration throws the error instead. */
+/** The last change that a callback receives. An iteration throws the error instead. */
 export interface End {
     readonly type: "end";
     readonly error: TelltaleError;
