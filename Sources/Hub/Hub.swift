@@ -128,6 +128,7 @@ public struct Hub: ~Copyable {
         sessions.putBack(batch.held)
         if batch.recordCount > 0 { statistics.commits += 1 }
         let undo = store.commitBatch(hasRecords: batch.recordCount > 0)
+        reprojectSessions(of: batch)
         sessions.beginReading()
         subscriptions.publish(batch.changes, &store, &renderer, to: &sessions)
         if budgets.hasTaps || !batch.taps.isEmpty { noteTaps(batch.taps, changes: batch.changes) }
@@ -162,6 +163,7 @@ public struct Hub: ~Copyable {
         let batch = commit.refused(at: now.monotonic)
         sessions.putBack(batch.held)
         for step in batch.sessionUndo.reversed() { takeBack(step, error) }
+        reprojectSessions(of: batch)
         store.rollBack(to: commit.durableSequence)
         providers.unalignAll()
         // Durable changes are published, however long the disk is full.

@@ -49,6 +49,32 @@ struct WideSubscriptionTests {
         #expect(Set(lines.compactMap { HubHarness.attribute("key", of: $0) }).count == 10)
     }
 
+    private func projections(of house: HubHarness) -> Int {
+        var count = 0
+        house.hub.subscriptions.forEach { if $0.needsProjection { count += 1 } }
+        return count
+    }
+
+    @Test
+    func
+        `a thousand changes of a trait in one batch concern its subscriptions once, and none if they end as they began`()
+        throws
+    {
+        let house = try house(3)
+        let screen = house.connect()
+        for _ in 0..<50 { house.send("SUB * view=watch", from: screen) }
+        for lines in [1_000, 999] {
+            for line in 0..<lines { house.post("TRAIT locked=\(line % 2 == 0 ? "yes" : "no")", from: screen) }
+            _ = house.hub.decide(at: house.now)
+            // No line costs in proportion to the subscriptions.
+            #expect(projections(of: house) == 0)
+            house.hub.committed(at: house.now)
+            #expect(projections(of: house) == (lines % 2 == 0 ? 0 : 50))
+            house.turn()
+            #expect(house.lines(of: screen).count { $0 == "OK" } == lines)
+        }
+    }
+
     @Test("A tile whose widget changes ahead of the walk is told once", arguments: [true, false])
     func widgetOfTile(isResume: Bool) throws {
         let house = try HubHarness(kinds: TileTests.kinds, configuration: Self.smallSteps)

@@ -2,6 +2,7 @@ internal import FanOut
 internal import Journal
 internal import Kinds
 internal import Machines
+internal import Surfaces
 internal import TelltaleModel
 
 /// The decisions of one turn, until they are durable.
@@ -37,6 +38,8 @@ struct Batch: ~Copyable, Sendable {
     var held: [SessionID] = []
     /// Sessions that have replies in it, in the order of their first reply.
     var sessions: [SessionID] = []
+    /// The traits that sessions had before it, of those whose traits were set.
+    private(set) var formerTraits: [SessionID: Traits] = [:]
     /// How to undo its effects on sessions and providers.
     var sessionUndo: [SessionUndo] = []
     /// The store's undo log after the batch is settled, kept only to be freed with it.
@@ -102,6 +105,11 @@ struct Batch: ~Copyable, Sendable {
 
     mutating func append(_ call: (key: Key, ProviderCall)) { calls.append(call) }
     mutating func append(_ tap: DecidedTap) { taps.append(tap) }
+
+    /// Records the traits of a session before they are set. Only the first in the batch counts.
+    mutating func note(_ former: Traits, of session: SessionID) {
+        if formerTraits[session] == nil { formerTraits[session] = former }
+    }
 
     /// Counts the records so far as the hub's own.
     mutating func noteOwnRecords() { (ownRecordCount, ownByteCount) = (recordCount, byteCount) }

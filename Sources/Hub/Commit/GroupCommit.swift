@@ -2,6 +2,7 @@ internal import FanOut
 internal import Journal
 internal import Kinds
 internal import Machines
+internal import Surfaces
 internal import TelltaleModel
 
 /// The current batch, and what waits for the next one. Many requests share one disk sync.
@@ -113,6 +114,7 @@ struct GroupCommit: ~Copyable {
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
     mutating func append(_ tap: DecidedTap) { batch.append(tap) }
+    mutating func note(_ former: Traits, of session: SessionID) { batch.note(former, of: session) }
     mutating func recordUndo(_ undo: SessionUndo) { batch.sessionUndo.append(undo) }
 
     /// Appends what was applied as the next record.

@@ -67,7 +67,7 @@ extension Hub {
         writer.ignored(request.ignored + (admission == nil && hello.token != nil ? ["token"] : []))
         writer.end()
         stage(for: session) { $0.append(writer.bytes) }
-        if session.traits != traits { reproject(session, locked: false) }
+        if session.traits != traits { commit.note(traits, of: session.id) }
     }
 
     mutating func decideTraits(_ attributes: [Attribute], _ request: Request, of session: Session) {
@@ -80,17 +80,25 @@ extension Hub {
             traits = session.traits
             writer.error(WireError(.badAttribute, error.description), id: request.id)
         }
-        let old = session.traits
-        if traits != old {
+        if traits != session.traits {
+            commit.note(session.traits, of: session.id)
             session.traits = traits
-            reproject(session, locked: traits.isLocked != old.isLocked)
         }
         stage(for: session) { $0.append(writer.bytes) }
     }
 
-    private mutating func reproject(_ session: Session, locked: Bool) {
-        subscriptions.reproject(session, locked: locked)
-        sessions.makeReady(session)
+    /// Makes projections due for the sessions whose traits differ from those before the batch. Once for each session, however many
+    /// lines set them: a projection concerns every subscription.
+    ///
+    /// - Precondition: None of the batch's replies has been sent. They make the sessions ready.
+    mutating func reprojectSessions(of batch: borrowing Batch) {
+        guard !batch.formerTraits.isEmpty else { return }
+        for id in batch.sessions {
+            guard let former = batch.formerTraits[id], let session = sessions[id], session.traits != former else {
+                continue
+            }
+            subscriptions.reproject(session, locked: session.traits.isLocked != former.isLocked)
+        }
     }
 
     /// The memory of connections and subscriptions. If counting takes time it is repeated at most once a second, because `STATS`

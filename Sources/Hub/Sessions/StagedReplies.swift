@@ -17,15 +17,21 @@ struct StagedReplies: Sendable {
     private var lines: [UInt8] = []
     /// How much of ``lines`` has been moved out. The rest is not shifted: with events among a thousand pings, it would be copied
     /// five hundred times.
-    private var movedLength = 0
+    private var movedLength: Int32 = 0
+    /// How many of ``replies`` are reads. Counted, because each `TRAIT` asks; with ``movedLength`` it takes one word, because idle
+    /// sessions are many.
+    private var readCount: Int32 = 0
 
     var isEmpty: Bool { replies.isEmpty }
     var count: Int { replies.count }
-    var hasReads: Bool { replies.contains { if case .read = $0 { true } else { false } } }
+    var hasReads: Bool { readCount > 0 }
 
     mutating func append(_ bytes: [UInt8]) { replies.append(.bytes(bytes)) }
 
-    mutating func append(read request: Request) { replies.append(.read(request)) }
+    mutating func append(read request: Request) {
+        replies.append(.read(request))
+        readCount += 1
+    }
 
     /// Takes the content of `writer`: the reply to a request that makes a record, if it is accepted.
     mutating func append(committed writer: inout LineWriter, requestID: String?) {
@@ -36,7 +42,9 @@ struct StagedReplies: Sendable {
     /// The read to run next; `nil` if a reply precedes it.
     var firstRead: Request? { if case .read(let request)? = replies.first { request } else { nil } }
 
-    mutating func removeFirst() { replies.removeFirst() }
+    mutating func removeFirst() {
+        if case .read = replies.removeFirst() { readCount -= 1 }
+    }
 
     /// Moves the replies before the next read.
     ///
@@ -44,7 +52,7 @@ struct StagedReplies: Sendable {
     ///   one by one.
     mutating func moveReplies(to outbox: inout Deque<OutboundItem>, pieceLength: Int) {
         var (movedCount, pieceCount) = (0, 0)
-        var (start, end) = (movedLength, movedLength)
+        var (start, end) = (Int(movedLength), Int(movedLength))
         func endPiece() {
             if end > start {
                 // Usually all of them, so that no copy is needed.
@@ -68,8 +76,8 @@ struct StagedReplies: Sendable {
         }
         endPiece()
         replies.removeFirst(movedCount)
-        movedLength = end
-        if movedLength == lines.count { forgetLines() }
+        movedLength = Int32(end)
+        if end == lines.count { forgetLines() }
     }
 
     private mutating func forgetLines() {
