@@ -11,6 +11,30 @@ struct RowCacheTests {
             view: .full, isUsual: true)
     }
 
+    @Test func `no call frees a large part of the bodies: the cache is emptied in shards`() {
+        var cache = RowCache()
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 128)
+        let limit = (16 << 20) / 256
+        var (freedAtOnce, mostKept) = (0, 0)
+        func keep(_ count: Int) {
+            for number in 0..<count {
+                let before = cache.count + cache.retiredCount
+                cache.keep(body, of: EntityIndex(Int32(mostKept + number)), .full)
+                freedAtOnce = max(freedAtOnce, before + 1 - cache.count - cache.retiredCount)
+            }
+            mostKept += count
+        }
+        keep(2 * limit)
+        #expect((limit / 2...limit + 1).contains(cache.count))
+        #expect(cache.body(of: EntityIndex(Int32(mostKept - 1)), .full) == body)
+        cache.removeBodies()
+        #expect(cache.count == 0 && cache.retiredCount > limit / 2)
+        #expect(cache.body(of: EntityIndex(Int32(mostKept - 1)), .full) == nil)
+        keep(100)
+        #expect(cache.retiredCount == 0 && cache.count == 100)
+        #expect(freedAtOnce < limit / 16)
+    }
+
     @Test func `rows of one commit are kept up to 8 MB, and those of the next take their room`() throws {
         var cache = RowCache()
         let row = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)

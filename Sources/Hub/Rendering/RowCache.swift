@@ -5,8 +5,18 @@ internal import TelltaleWire
 
 /// Encoded rows of each key's newest state, so that a row is encoded once for all its followers.
 struct RowCache: Sendable {
-    private var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
+    private struct Shard {
+        var bodies: [Int32: [(form: RowForm, body: [UInt8])]] = [:]
+        var byteCount = 0
+    }
+
+    /// The bodies, by key. One shard is freed at a time, because freeing a full cache takes 20 ms.
+    private var shards = Self.emptyShards
     private var byteCount = 0
+    /// The shard that is emptied when the cache is full.
+    private var oldestShard = 0
+    /// Shards without use, which are freed one by one.
+    private var retired: [Shard] = []
     private var writes: [SharedWrite] = []
     /// The update that each cached row is for, and the position of the row in `changeBytes`. The search starts at
     /// ``firstPlace(of:)``.
@@ -21,44 +31,70 @@ struct RowCache: Sendable {
 
     /// A larger cache is not worthwhile: the next turn encodes what it needs.
     private static let byteLimit = 16 << 20
+    private static let emptyShards = Array(repeating: Shard(), count: 64)
+    /// The memory of a body besides its bytes.
+    private static let overhead = 128
 
     /// Surfaces and subscription numbers vary little. With more entries only the search gets longer.
     private static let writeLimit = 64
 
     /// The number of keys with cached rows.
-    var count: Int { bodies.count }
+    var count: Int { shards.reduce(0) { $0 + $1.bodies.count } }
+    /// How many keys have bodies that are no longer cached and not freed yet.
+    var retiredCount: Int { retired.reduce(0) { $0 + $1.bodies.count } }
 
     /// The bytes to which every ``Run`` since the newest commit refers.
     var shared: [UInt8] { changeBytes }
 
     func body(of entity: EntityIndex, _ form: RowForm) -> [UInt8]? {
-        bodies[entity.rawValue]?.first { $0.form == form }?.body
+        shards[Self.shard(of: entity)].bodies[entity.rawValue]?.first { $0.form == form }?.body
+    }
+
+    private static func shard(of entity: EntityIndex) -> Int {
+        Int(UInt32(bitPattern: entity.rawValue)) % emptyShards.count
     }
 
     mutating func keep(_ body: [UInt8], of entity: EntityIndex, _ form: RowForm) {
+        freeRetired()
         if byteCount > Self.byteLimit {
-            bodies = [:]
-            byteCount = 0
+            byteCount -= shards[oldestShard].byteCount
+            shards[oldestShard] = Shard()
+            oldestShard = (oldestShard + 1) % shards.count
         }
-        byteCount += body.count
-        bodies[entity.rawValue, default: []].append((form, body))
+        let (shard, count) = (Self.shard(of: entity), body.count + Self.overhead)
+        byteCount += count
+        shards[shard].byteCount += count
+        shards[shard].bodies[entity.rawValue, default: []].append((form, body))
     }
 
     mutating func forget(_ entity: EntityIndex) {
         if !writes.isEmpty { writes.removeAll(keepingCapacity: true) }
-        guard !bodies.isEmpty, let old = bodies.removeValue(forKey: entity.rawValue) else { return }
-        for (_, body) in old { byteCount -= body.count }
+        let shard = Self.shard(of: entity)
+        guard byteCount > 0, let old = shards[shard].bodies.removeValue(forKey: entity.rawValue) else { return }
+        let count = old.reduce(0) { $0 + $1.body.count + Self.overhead }
+        byteCount -= count
+        shards[shard].byteCount -= count
     }
 
     /// Empties the cache at `time` if `interval` has passed; otherwise rows that were requested once would stay forever.
     mutating func refresh(after interval: Milliseconds, at time: MonotonicTime) {
+        freeRetired()
         guard time >= begun + interval else { return }
         begun = time
-        (bodies, byteCount, writes, changes, changeBytes) = ([:], 0, [], [], [])
+        removeBodies()
+        (writes, changes, changeBytes) = ([], [], [])
     }
 
     /// Drops the encoded bodies. Rows of single changes stay: they may be about to be sent.
-    mutating func removeBodies() { (bodies, byteCount) = ([:], 0) }
+    mutating func removeBodies() {
+        guard byteCount > 0 else { return }
+        retired += shards.filter { !$0.bodies.isEmpty }
+        (shards, byteCount) = (Self.emptyShards, 0)
+    }
+
+    private mutating func freeRetired() {
+        if !retired.isEmpty { retired.removeLast() }
+    }
 
     // MARK: Rows of single changes
 
