@@ -31,6 +31,7 @@ public struct Server: ~Copyable {
     private var actions: Deque<Action> = []
     private var step = TurnStep.idle
     private var decisionsLeft = 0
+    private var turnStart = MonotonicTime(nanoseconds: 0)
     private var decision = Decision()
     private var flush = Flush()
     /// The journal failed: the process ends after the batch in progress.
@@ -39,6 +40,8 @@ public struct Server: ~Copyable {
     private var exitStatus: Int32?
 
     private static let decisionsPerTurn = 4
+    /// A turn that has taken this long begins no further batch: what others sent meanwhile is read first.
+    private static let turnSpan = Milliseconds(4)
     /// A clock that is set back must not let a deadline sleep for ever.
     private static let longestSleep = Milliseconds.minutes(1)
 
@@ -68,6 +71,7 @@ public struct Server: ~Copyable {
         if hub.beginTurn() { resumeReading() }
         hub.sessionDeadlineReached(at: now)
         decisionsLeft = Self.decisionsPerTurn
+        turnStart = now.monotonic
         step = .deciding
     }
 
@@ -111,7 +115,8 @@ public struct Server: ~Copyable {
     }
 
     private func mayBeginDecision(at now: HubTime) -> Bool {
-        decisionsLeft > 0 && !hub.isCommitting && shutdown.mayDecide(at: now.monotonic) && hub.hasWork(at: now)
+        decisionsLeft > 0 && (decisionsLeft == Self.decisionsPerTurn || now.monotonic < turnStart + Self.turnSpan)
+            && !hub.isCommitting && shutdown.mayDecide(at: now.monotonic) && hub.hasWork(at: now)
             && isFlushDue(at: now)
     }
 

@@ -274,6 +274,17 @@ struct ServerTests {
         #expect(performer.appended.suffix(2).count == 2)
     }
 
+    @Test func `a turn that takes long leaves further batches to the next, so that others are read from`() throws {
+        for (writeTime, batches) in [(Int64(1), 4), (5, 1)] {
+            let performer = try Performer(limit: 1)
+            let client = performer.connect()
+            performer.writeTime = writeTime
+            for _ in 0..<5 { performer.say("PING", from: client) }
+            #expect(performer.turn().count { $0 == "flush" } == batches)
+            #expect(performer.turn().first == "flush")
+        }
+    }
+
     @Test func `connections are read from again in the order of their ages`() throws {
         let performer = try Performer(limit: 2)
         let shops = (0..<40).map { _ in performer.connect() }
