@@ -29,11 +29,22 @@ public struct KindSet: Sendable {
     public static func load(
         files: [(name: String, bytes: [UInt8])]
     ) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
+        var former = KindReadings()
+        return load(files: files, former: &former)
+    }
+
+    /// As ``load(files:)``. A file whose content is that of a former reading gives the same kind and is not compiled again.
+    ///
+    /// - Parameter former: What was read before; what was read now is put in its place.
+    public static func load(
+        files: [(name: String, bytes: [UInt8])], former: inout KindReadings
+    ) -> (kinds: KindSet?, diagnostics: [Diagnostic]) {
         var diagnostics: [Diagnostic] = []
         var kinds: [(kind: Kind, file: String)] = []
+        var readings = KindReadings()
         let parser = JSONParser()
         for file in files.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
-            let (kind, faults) = read(file.bytes, file: file.name, parser: parser)
+            let (kind, faults) = readings.read(file.bytes, file: file.name, parser: parser, former)
             diagnostics += faults
             guard let kind else { continue }
             if let other = kinds.first(where: { $0.kind.name == kind.name }) {
@@ -51,6 +62,7 @@ public struct KindSet: Sendable {
         for (kind, file) in kinds {
             diagnostics += lintAcross(kind, file: file, all: kinds.map(\.kind), isWhole: isWhole)
         }
+        former = readings
         let sorted = Diagnostic.sorted(diagnostics)
         let isGood = !sorted.contains { $0.severity == .error }
         return (isGood ? KindSet(kinds.map(\.kind)) : nil, sorted)
@@ -58,22 +70,11 @@ public struct KindSet: Sendable {
 
     /// Reads and checks one file from its bytes.
     public static func read(_ bytes: [UInt8], file: String) -> (kind: Kind?, diagnostics: [Diagnostic]) {
-        read(bytes, file: file, parser: JSONParser())
+        var readings = KindReadings()
+        return readings.read(bytes, file: file, parser: JSONParser(), KindReadings())
     }
 
-    private static func read(
-        _ bytes: [UInt8], file: String, parser: JSONParser
-    ) -> (kind: Kind?, diagnostics: [Diagnostic]) {
-        let source: JSON
-        do throws(JSONError) {
-            source = try parser.parse(bytes.span)
-        } catch {
-            return (nil, [diagnostic(of: error, in: bytes, file: file)])
-        }
-        return Kind.read(source, file: file)
-    }
-
-    private static func diagnostic(of error: JSONError, in bytes: [UInt8], file: String) -> Diagnostic {
+    fileprivate static func diagnostic(of error: JSONError, in bytes: [UInt8], file: String) -> Diagnostic {
         guard let fault = JSONFault.first(in: bytes) else {
             return Diagnostic(
                 shortening: .error, file: file, path: "", error.description, advice: "mend the file's JSON")
@@ -82,6 +83,38 @@ public struct KindSet: Sendable {
             shortening: .error, file: "\(file):\(fault.line):\(fault.column)", path: fault.path, fault.message,
             advice: fault.advice
         )
+    }
+}
+
+/// What was read from the files of a folder.
+public struct KindReadings: Sendable {
+    private struct Reading {
+        let source: JSON
+        let kind: Kind?
+        let diagnostics: [Diagnostic]
+    }
+
+    /// By the names of the files. Files that are no JSON are left out.
+    private var readings: [String: Reading] = [:]
+
+    public init() {}
+
+    fileprivate mutating func read(
+        _ bytes: [UInt8], file: String, parser: JSONParser, _ former: KindReadings
+    ) -> (kind: Kind?, diagnostics: [Diagnostic]) {
+        let source: JSON
+        do throws(JSONError) {
+            source = try parser.parse(bytes.span)
+        } catch {
+            return (nil, [KindSet.diagnostic(of: error, in: bytes, file: file)])
+        }
+        if let known = former.readings[file], known.source == source {
+            readings[file] = known
+            return (known.kind, known.diagnostics)
+        }
+        let (kind, diagnostics) = Kind.read(source, file: file)
+        readings[file] = Reading(source: source, kind: kind, diagnostics: diagnostics)
+        return (kind, diagnostics)
     }
 }
 

@@ -79,23 +79,29 @@ extension Daemon {
     }
 
     private func readKinds() {
-        let (folder, sender) = (KindFolder(path: configuration.kinds), mailbox.sender)
+        let (sender, logger, former) = (mailbox.sender, logger, kindFolder)
         startThread(isBackground: true) {
-            _ = sender.post(.kindsRead(Result { () throws(KindFolder.Unreadable) in try folder.load() }))
+            var folder = former
+            let kinds = Result { () throws(KindFolder.Unreadable) in
+                let (kinds, diagnostics) = try folder.load()
+                // Some hundred lines would keep the loop for milliseconds.
+                for diagnostic in diagnostics { logger.tell(diagnostic) }
+                return kinds
+            }
+            _ = sender.post(.kindsRead(folder, kinds))
         }
     }
 
-    func kindsRead(_ result: Result<KindFolder.Content, KindFolder.Unreadable>) {
+    func kindsRead(_ folder: KindFolder, _ result: Result<KindSet?, KindFolder.Unreadable>) {
+        kindFolder = folder
         guard !server.isStopping else { return }
         adopt(result)
         if reloads.ended() { readKinds() } else { manager.reloaded() }
     }
 
-    private func adopt(_ result: Result<KindFolder.Content, KindFolder.Unreadable>) {
+    private func adopt(_ result: Result<KindSet?, KindFolder.Unreadable>) {
         do {
-            let (kinds, diagnostics) = try result.get()
-            for diagnostic in diagnostics { logger.tell(diagnostic) }
-            guard let kinds else {
+            guard let kinds = try result.get() else {
                 logger.error("the kinds were not reloaded; the old ones stay in force")
                 return
             }

@@ -23,6 +23,8 @@ final class Daemon {
     /// The principals in force; `nil` = no connection needs a token.
     var directory: PrincipalDirectory?
     var certificate: Certificate?
+    /// As it was read last.
+    var kindFolder: KindFolder
     let logger: Logger
     let manager: ServiceManager
     let journal: JournalWriter
@@ -58,7 +60,8 @@ final class Daemon {
         case synced(Result<JournalReceipt, JournalError>)
         case history(HistoryRequest, Result<[JournalRecord], JournalError>)
         case snapshotWritten(Result<Void, JournalError>)
-        case kindsRead(Result<KindFolder.Content, KindFolder.Unreadable>)
+        /// What the folder holds; `nil` if a file has a fault, which was logged.
+        case kindsRead(KindFolder, Result<KindSet?, KindFolder.Unreadable>)
         /// The verdict on a signed token of a connection of that server.
         case tokenChecked(TokenVerdict, server: Int)
         case failed(JournalError)
@@ -74,15 +77,16 @@ final class Daemon {
     /// - Parameter exit: Called once with the exit status, when everything is done.
     init(
         loop: EventLoop, server: consuming Server, journal: sending any Journal, clock: Clock,
-        configuration: Configuration, principals: Principals?, certificate: Certificate?, logger: Logger,
-        manager: ServiceManager, exit: @escaping (Int32) -> Void
+        configuration: Configuration, files: Telltaled.NamedFiles, logger: Logger, manager: ServiceManager,
+        exit: @escaping (Int32) -> Void
     ) throws(UVError) {
         self.loop = loop
         self.server = server
         self.clock = clock
         self.configuration = configuration
-        self.principals = principals
-        self.certificate = certificate
+        principals = files.principals
+        certificate = files.certificate
+        kindFolder = files.folder
         self.logger = logger
         self.manager = manager
         self.exit = exit
@@ -90,7 +94,7 @@ final class Daemon {
         mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
-        directory = self.principals?.takeFirst()
+        directory = principals?.takeFirst()
         if let directory { self.server.principalsLoaded(directory) }
         if let certificate { self.server.certificateLoaded(expiry: certificate.expiry) }
         box.daemon = self
@@ -190,7 +194,7 @@ final class Daemon {
             if cluster == nil { server.journalFailed() } else { stopAtOnce() }
         case .history(let request, let result): server.historyRead(result, for: request)
         case .snapshotWritten(let result): snapshotEnded(result)
-        case .kindsRead(let result): kindsRead(result)
+        case .kindsRead(let folder, let result): kindsRead(folder, result)
         case .tokenChecked(let verdict, let server): tokenChecked(verdict, for: server)
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }

@@ -7,6 +7,8 @@ import TelltaleModel
 /// The folder of kind files.
 struct KindFolder {
     let path: String
+    /// What was read last, so that only files that changed are compiled again.
+    private var readings = KindReadings()
     typealias Content = (kinds: KindSet?, diagnostics: [Diagnostic])
 
     /// The largest file of a kind.
@@ -16,8 +18,10 @@ struct KindFolder {
         let description: String
     }
 
+    init(path: String) { self.path = path }
+
     /// Reads every kind file in the folder.
-    func load() throws(Unreadable) -> Content {
+    mutating func load() throws(Unreadable) -> Content {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -49,7 +53,7 @@ struct KindFolder {
             throw Unreadable(
                 description: "--kinds \(path): holds no .json file; copy some from Protocols/Kinds/examples")
         }
-        return KindSet.load(files: files)
+        return KindSet.load(files: files, former: &readings)
     }
 }
 

@@ -214,6 +214,7 @@ struct Telltaled: ParsableCommand {
     /// The contents of the files that the settings name, read at the start. Nothing is written or created.
     struct NamedFiles {
         var kinds = KindSet([])
+        var folder: KindFolder
         var principals: Principals?
         var certificate: Certificate?
 
@@ -223,7 +224,8 @@ struct Telltaled: ParsableCommand {
             func read(_ body: () throws -> Void) {
                 do { try body() } catch { isWhole = false }
             }
-            if !configuration.kinds.isEmpty { read { kinds = try loadKinds(of: configuration, logger: logger) } }
+            folder = KindFolder(path: configuration.kinds)
+            if !configuration.kinds.isEmpty { read { kinds = try loadKinds(&folder, logger: logger) } }
             read { principals = try loadPrincipals(configuration) }
             read { certificate = try loadCertificate(configuration) }
             read { try checkLog(configuration.cluster) }
@@ -231,9 +233,9 @@ struct Telltaled: ParsableCommand {
         }
     }
 
-    static func loadKinds(of configuration: Configuration, logger: Logger) throws -> KindSet {
+    static func loadKinds(_ folder: inout KindFolder, logger: Logger) throws -> KindSet {
         do {
-            let (loaded, diagnostics) = try KindFolder(path: configuration.kinds).load()
+            let (loaded, diagnostics) = try folder.load()
             for diagnostic in diagnostics {
                 if diagnostic.severity == .warning {
                     logger.warning("\(diagnostic.logged)")
@@ -282,7 +284,7 @@ struct Telltaled: ParsableCommand {
             var status: Int32 = 0
             let daemon = try Daemon(
                 loop: loop, server: server, journal: journal, clock: clock, configuration: configuration,
-                principals: files.principals, certificate: files.certificate, logger: logger, manager: manager
+                files: files, logger: logger, manager: manager
             ) { status = $0 }
             do {
                 try daemon.listen()

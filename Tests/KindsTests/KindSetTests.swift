@@ -16,6 +16,30 @@ struct KindSetTests {
         }
     }
 
+    @Test func `a file with the content of a former reading gives the same kind, with its diagnostics`() throws {
+        var former = KindReadings()
+        func load(_ kinds: [(name: String, bytes: [UInt8])]) throws -> (kinds: KindSet, diagnostics: [Diagnostic]) {
+            let (set, diagnostics) = KindSet.load(files: kinds, former: &former)
+            return (try #require(set), diagnostics)
+        }
+        func machine(_ set: KindSet) throws -> ObjectIdentifier {
+            guard case .activity(let activity)? = set["order"]?.body else { throw TestIssue() }
+            return ObjectIdentifier(activity)
+        }
+        var kind = goodKind
+        let first = try load([file("a.json", kind), file("b.json", goodToggle)])
+        let again = try load([file("a.json", kind)])
+        #expect(try machine(again.kinds) == machine(first.kinds))
+        #expect(again.diagnostics == KindSet.load(files: [file("a.json", kind)]).diagnostics)
+        // Another text, and the same text in another file.
+        kind = kind.merging(["version": 2])
+        let changed = try load([file("a.json", kind)])
+        #expect(try machine(changed.kinds) != machine(first.kinds))
+        #expect(try machine(load([file("c.json", kind)]).kinds) != machine(changed.kinds))
+    }
+
+    private struct TestIssue: Error {}
+
     @Test(
         "A folder's kind files are told by their names",
         arguments: [

@@ -1092,8 +1092,9 @@ struct EntityStore: ~Copyable {
         let types = Dictionary(kinds.map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
         // Most kinds stay, and then no key has to be examined: there may be a million.
         let areLeft = self.kinds.versions.allSatisfy { types[$0.name] == $0.typeName }
+        let examined = areLeft ? [] : Array(existing)
         var inUse: [String: Int] = [:]
-        for entity in existing where !areLeft && activity(at: entity) != nil && isListed(entity) {
+        for entity in examined where activity(at: entity) != nil && isListed(entity) {
             let name = self.kinds.versions[self[entity].kind].name
             if !names.contains(name) { inUse[name, default: 0] += 1 }
         }
@@ -1104,7 +1105,7 @@ struct EntityStore: ~Copyable {
                 known[kind.name]?.contains { $0.version == kind.version && $0.source != kind.source } == true
             if isChanged { throw .changedWithoutVersion(kind: kind.name, version: kind.version) }
         }
-        for entity in existing where !areLeft && boardItem(at: entity) == nil {
+        for entity in examined where boardItem(at: entity) == nil {
             let kind = self.kinds.versions[self[entity].kind]
             guard let type = types[kind.name], type != kind.typeName else { continue }
             throw .changedType(kind: kind.name, from: kind.typeName, to: type)

@@ -52,7 +52,7 @@ extension Telltaled {
             var status: Int32 = 0
             let daemon = try Daemon(
                 loop: loop, server: lobby, journal: journal, clock: clock, configuration: configuration,
-                principals: files.principals, certificate: files.certificate, logger: logger, manager: manager
+                files: files, logger: logger, manager: manager
             ) { status = $0 }
             let recovered = ContinuousClock.now - startedAt
             do {
