@@ -49,6 +49,15 @@ struct PrincipalFileTests {
             ),
             (#"{"version":1,"principals":[{"name":"a","scopes":[]}]}"#, "principals[0].scopes"),
             (#"{"version":1,"principals":[{"name":"a","scopes":["read:*"]}]}"#, "principals[0].account"),
+            // One spelling of two for Unicode: `==` of `String` does not tell them apart.
+            (
+                #"{"version":1,"principals":[{"name":"a","scopes":["read:*"],"account":"\u00e9"}]}"#,
+                "principals[0].account"
+            ),
+            (
+                #"{"version":1,"principals":[{"name":"a","scopes":["read:*"],"account":"e\u0301"}]}"#,
+                "principals[0].account"
+            ),
             (#"{"version":1,"principals":[{"name":"a","scopes":["stats"],"rate":0}]}"#, "principals[0].rate"),
             (
                 #"{"version":1,"principals":[{"name":"a","scopes":["stats"],"sources":["a b"]}]}"#,

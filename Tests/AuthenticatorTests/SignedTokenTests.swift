@@ -125,6 +125,8 @@ struct SignedTokenTests {
             Attack(name: "no account", reason: "no account", change: claim("account", nil)),
             Attack(name: "any account", reason: "account", change: claim("account", "*")),
             Attack(name: "two accounts", reason: "account", change: claim("account", "alice,bob")),
+            Attack(name: "account composed", reason: "account", change: claim("account", "\u{E9}")),
+            Attack(name: "account decomposed", reason: "account", change: claim("account", "e\u{301}")),
             Attack(name: "account is a number", reason: "account", change: claim("account", 7)),
             Attack(name: "jti is a number", reason: "jti", change: claim("jti", 7)),
         ]

@@ -246,6 +246,19 @@ struct SignedAccessTests {
         #expect(!good.isFinished)
     }
 
+    @Test func `good tokens for the account of another keep no connection open: the third one ends it`() throws {
+        let harness = try Self.harness()
+        harness.holdsChecks = true
+        let client = harness.connect()
+        for attempt in 1...3 {
+            harness.send("HELLO token=car.stats.600 account=bob", from: client)
+            for _ in 1...11 { harness.advance(by: .seconds(1)) }
+            #expect(!client.isFinished && harness.checkTokens() == 1)
+            let reply = harness.lines(of: client).last
+            #expect(reply?.hasPrefix("ERR code=forbidden") == true && client.isFinished == (attempt == 3))
+        }
+    }
+
     @Test func `a token that is refused in time does not prolong the ten seconds`() throws {
         let harness = try Self.harness(FakeIssuers(revoked: ["eve"]))
         let client = harness.connect()

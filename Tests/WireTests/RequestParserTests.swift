@@ -14,6 +14,9 @@ struct RequestParserTests {
         ("hello ID=1", "bad_attr"),
         ("HELLO surface=tv", "bad_attr"),
         ("HELLO account=a,b", "bad_attr"),
+        // One name for Unicode, and `==` of `String`, in two spellings.
+        ("HELLO account=\u{E9}", "bad_attr"),
+        ("SUB * for=e\u{301}", "bad_attr"),
         ("HELLO caps=a,,b", "bad_attr"),
         ("HELLO caps=a,a", "bad_attr"),
         ("HELLO hb=0", "bad_attr"),

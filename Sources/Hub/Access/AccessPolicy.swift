@@ -219,7 +219,10 @@ struct AccessPolicy: ~Copyable {
                 "this token has fewer rights than the one before, or another account; open another connection")
         }
         if let account = hello.account, !principal.may(use: account) {
-            throw WireError(.forbidden, "\(principal.name) has no account \(account)")
+            var error = WireError(.forbidden, "\(principal.name) has no account \(account)")
+            // Its check may have outlasted the connection's time, which begins again. So it is one of three attempts too.
+            if visitor.credential == nil { error.endsConnection = countFailure(of: id) }
+            throw error
         }
         if visitor.credential == nil { try take(principal, at: now.monotonic) }
         visitors[id]?.credential = credential
@@ -234,15 +237,20 @@ struct AccessPolicy: ~Copyable {
         _ refusal: PrincipalDirectory.Refusal, of id: SessionID, at now: MonotonicTime
     ) -> WireError {
         failureCount += 1
-        visitors[id]?.failureCount += 1
         if now >= noticesEnd { (noticeRoom, noticesEnd) = (Self.noticeLimit, now + Self.noticeSpan) }
         if noticeRoom > 0 {
             noticeRoom -= 1
             notices.append(Self.notice(of: refusal, from: id))
         }
         var error = WireError(.authenticationFailed, "this token is not accepted; ask for a new one")
-        error.endsConnection = (visitors[id]?.failureCount ?? 0) >= Self.attemptLimit
+        error.endsConnection = countFailure(of: id)
         return error
+    }
+
+    /// - Returns: Whether the connection has used up its attempts.
+    private mutating func countFailure(of id: SessionID) -> Bool {
+        visitors[id]?.failureCount += 1
+        return (visitors[id]?.failureCount ?? 0) >= Self.attemptLimit
     }
 
     private static func notice(of refusal: PrincipalDirectory.Refusal, from id: SessionID) -> String {
