@@ -182,13 +182,13 @@ extension SuggestionTests {
         stack(1)
         for number in 0..<20 { reply("TILE @b\(number)/left do=stack suggest=yes") }
         post("tip/main", [(0, 1)])
-        #expect(house.hub.store.boardsWithKeys.isEmpty)
+        #expect(house.hub.subscriptions.presence.boardNumbers.isEmpty)
         let car = try Car(house)
-        #expect(house.hub.store.boardsWithKeys.count == 1)
+        #expect(house.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = house.hub.store.keyCount
         house.disconnect(car.client)
         post("tip/main", [(0, 2)])
-        #expect(house.hub.store.boardsWithKeys.isEmpty && house.hub.store.keyCount == count - 2)
+        #expect(house.hub.subscriptions.presence.boardNumbers.isEmpty && house.hub.store.keyCount == count - 2)
     }
 
     @Test("SUB * of an account has the suggestions of its boards; without one those of boards that are everybody's")

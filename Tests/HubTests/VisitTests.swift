@@ -277,15 +277,19 @@ struct VisitTests {
         begin("a", 0, 600)
         for number in 0..<20 { reply("TILE @b\(number)/t0 do=add widget=sales/s0 family=accessoryRectangular") }
         let watch = try Watch(house)
-        #expect(house.hub.store.boardsWithKeys.count == 1)
+        #expect(house.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = house.hub.store.keyCount
         house.disconnect(watch.client)
         reply(#"EVT coffee-order/a type=end"#)
-        #expect(house.hub.store.boardsWithKeys.isEmpty && house.hub.store.keyCount == count - 2)
-        // Boards that requests read alone are given up too.
-        for number in 0..<20 { reply("LIST @b\(number)/* view=watch") }
-        for _ in 0..<5 { for number in 0..<20 { reply("LIST @b\(number)/* view=watch") } }
-        #expect(house.hub.store.boardsWithKeys.count <= 20)
+        #expect(house.hub.subscriptions.presence.isEmpty && house.hub.store.keyCount == count - 2)
+        // Requests give no keys.
+        begin("b", 0, 600)
+        let former = house.hub.store.keyCount
+        for number in 0..<20 {
+            #expect(house.send("LIST @b\(number)/* view=watch", from: house.connect(as: "alice")).count == 3)
+            #expect(reply("GET @b\(number)/\(Self.id("hint/b")) view=watch").hasPrefix("OK key=@b\(number)/~"))
+        }
+        #expect(house.hub.subscriptions.presence.isEmpty && house.hub.store.keyCount == former)
     }
 
     @Test("Of many that are everybody's a board looks at the newest; the others come as these go")
@@ -295,7 +299,8 @@ struct VisitTests {
             house.advance(by: .seconds(1))
         }
         let watch = try Watch(house)
-        #expect(house.hub.store.visitKeys(onBoard: house.hub.store.boardNumbers[0]).count == Visitors.limit)
+        let number = house.hub.store.boardNumbers[0]
+        #expect(house.hub.subscriptions.presence.members(onBoard: number).count == Visitors.limit)
         // Each order has two of them, and one of these needs another situation.
         #expect(watch.drawn(at: house.time) == (68..<78).map { "hint/o\($0)" })
         for number in (10..<100).reversed() { reply("EVT coffee-order/o\(number) type=end") }

@@ -35,12 +35,12 @@ struct VisitWalkTests {
         house.commit()
     }
 
-    private var isUnderWay: Bool { house.hub.subscriptions.boardWalk.isUnderWay }
+    private var isUnderWay: Bool { house.hub.subscriptions.presence.walk.isUnderWay }
 
     /// How many boards have been looked at since the newest record.
     private var lookedAtCount: Int {
-        let sequence = house.hub.store.sequence
-        return house.hub.store.boardsWithKeys.count { house.hub.store.keysSequence(onBoard: $0) == sequence }
+        let (sequence, numbers) = (house.hub.store.sequence, house.hub.subscriptions.presence.boardNumbers)
+        return numbers.count { house.hub.subscriptions.presence.sequence(onBoard: $0) == sequence }
     }
 
     @Test("A batch looks at no more boards than its share, and all of them are told in the end")
@@ -83,7 +83,7 @@ struct VisitWalkTests {
         holds(!house.hub.hasWork(at: house.now) && lookedAtCount == Self.boardCount)
     }
 
-    @Test("Whoever reads or follows a board that waits is told what is there now, and so are its other watches")
+    @Test("Whoever reads or follows a board that waits is sent what is there now; once followed, it waits no more")
     func outOfTurn() throws {
         let watches = try watches()
         post("start")
@@ -96,8 +96,12 @@ struct VisitWalkTests {
         let lines = house.lines(of: shop)
         for number in [last, last - 1, last - 2] {
             #expect(lines.contains { $0.contains("key=@b\(number)/\(VisitTests.id("hint/a")) ") }, "\(number)")
-            #expect(try watches[number].read().contains(VisitTests.id("hint/a")))
         }
+        #expect(try watches[last].read().contains(VisitTests.id("hint/a")))
+        // Reads change nothing.
+        #expect(try watches[last - 1].read() == [] && watches[last - 2].read() == [])
+        house.turn()
+        for watch in watches[(last - 2)..<last] { #expect(try watch.read().contains(VisitTests.id("hint/a"))) }
     }
 
     @Test("A cursor that is told while boards wait lacks nothing of them", arguments: [false, true])

@@ -99,7 +99,6 @@ enum Decisions {
         }
         if store.attachment(of: entity) != nil { store.setAttachment(nil, of: entity) }
         store.raiseResumeFloor(to: rev)
-        if store.hasBoards { store.noteForgotten(entity) }
         let wasShown = store.activity(at: entity) != nil && store.areShownByWidgets(version: store[entity].kind)
         store.mutate(entity) { place in
             place.state = .none

@@ -5,8 +5,8 @@ internal import Machines
 internal import TelltaleModel
 internal import TelltaleWire
 
-/// Everything that a replay of the journal recomputes: kinds, settings, activities, controls, ids, deadlines. Besides, it holds
-/// ``suggestions``, which are not replayed: the keys of widgets that boards show without a tile.
+/// Everything that a replay of the journal recomputes: kinds, settings, activities, controls, ids, deadlines. The table also has
+/// keys without state, which subscriptions follow or hold.
 ///
 /// Every function that changes replayable state records in the undo log how to undo the change. So a batch that the journal
 /// refuses leaves no trace, however many keys it touched.
@@ -17,8 +17,7 @@ internal import TelltaleWire
 /// - ``time`` and ``wall`` never decrease.
 /// - A key is listed, counted and armed exactly as its state says.
 ///
-/// It has no notion of connections: it names no session and no subscription. It knows which boards are read, because
-/// suggestions have keys only then.
+/// It has no notion of connections: it names no session and no subscription.
 struct EntityStore: ~Copyable {
     private let addressOnly = AddressOnly()
     private var clock: HistoryClock
@@ -36,7 +35,7 @@ struct EntityStore: ~Copyable {
     private var retention = Retention()
     private var aggregates = Aggregates()
     private var boards = Boards()
-    private var suggestions = Suggestions()
+    private var visitors = Visitors()
     private var log = DecisionLog()
 
     init(epoch: UInt64, activitiesPerView: Int = Limits().activitiesPerView, hidesStaleFromStart: Bool = true) {
@@ -152,14 +151,11 @@ struct EntityStore: ~Copyable {
 
     /// Changes the content of a key, and what follows from it, without undo.
     @inline(__always)
-    mutating func replace(_ entity: EntityIndex, _ body: (inout Entity) -> Void) {
+    private mutating func replace(_ entity: EntityIndex, _ body: (inout Entity) -> Void) {
         withdraw(entity)
         entities.update(entity, body)
         enter(entity)
     }
-
-    /// Sets the `rev` of a key without content, for a deletion.
-    mutating func setRev(_ rev: Int64, ofAbsent entity: EntityIndex) { entities[entity].rev = rev }
 
     @inline(__always)
     private mutating func withdraw(_ entity: EntityIndex) {
@@ -228,8 +224,7 @@ struct EntityStore: ~Copyable {
     /// Adds what is at `entity` to the boards or removes it, including a relevant widget.
     private mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
         noteVisitor(at: entity, isThere: isThere)
-        guard case .tile(let item) = entities[entity].state, !item.isGone, item.tile?.isSuggested != true
-        else { return }
+        guard case .tile(let item) = entities[entity].state, !item.isGone else { return }
         let number = entities[entity].kindName
         if isThere {
             boards.insert(entity, item, onBoard: number)
@@ -241,14 +236,14 @@ struct EntityStore: ~Copyable {
     /// Records a relevant widget, or that it no longer exists.
     private mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
         guard isThere else {
-            if !visitors.isEmpty { suggestions.visitors.remove(entity) }
+            if !visitors.isEmpty { visitors.remove(entity) }
             return
         }
         guard !kinds.everVisiting.isEmpty, let widget = widget(at: entity), !widget.isGone,
             let kind = widgetKind(at: entity), kind.isVisiting, let key = entities[entity].key
         else { return }
         let member = Visitors.Member(createdAt: widget.createdAt, key: key, entity: entity)
-        suggestions.visitors.insert(member, accounts: widget.accounts)
+        visitors.insert(member, accounts: widget.accounts)
     }
 
     /// Records the operation in progress of a control or a widget, so that the provider's answer finds it.
@@ -741,7 +736,8 @@ struct EntityStore: ~Copyable {
         let candidates: [EntityIndex]
         switch (selector, account) {
         case (.key(let entity), _): candidates = [entity]
-        case (.kind(let number), _) where entities.kindNumbers.isBoard(number): candidates = tiles(onBoard: number)
+        case (.kind(let number), _) where entities.kindNumbers.isBoard(number):
+            candidates = boards.items(onBoard: number)
         case (.all, let account?), (.allWithWidgets, let account?):
             candidates = accounts.visible(to: account, kind: nil)
         case (.kind(let kind), let account?): candidates = accounts.visible(to: account, kind: kind)
@@ -759,7 +755,7 @@ struct EntityStore: ~Copyable {
         let candidates: [EntityIndex]
         switch selector {
         case .key(let entity): candidates = activity(at: entity) == nil ? [entity] : []
-        case .kind(let number) where entities.kindNumbers.isBoard(number): candidates = tiles(onBoard: number)
+        case .kind(let number) where entities.kindNumbers.isBoard(number): candidates = boards.items(onBoard: number)
         case .kind(let kind): candidates = accounts.others(visibleTo: account, kind: kind)
         case .all, .allWithWidgets: candidates = accounts.others(visibleTo: account, kind: nil)
         }
@@ -773,7 +769,7 @@ struct EntityStore: ~Copyable {
         switch selector {
         case .key: 1
         case .kind(let number) where entities.kindNumbers.isBoard(number):
-            boards.items(onBoard: number).count + suggestions.keys(onBoard: number).count
+            boards.items(onBoard: number).count
         case .kind(let kind): accounts.otherCount(visibleTo: account, kind: kind)
         case .all, .allWithWidgets: accounts.otherCount(visibleTo: account, kind: nil)
         }
@@ -823,18 +819,12 @@ struct EntityStore: ~Copyable {
         }
     }
 
-    /// All tiles of a board, including relevant widgets that nobody placed, in the order of the table. They are few, however many
-    /// keys there are.
-    private func tiles(onBoard number: Int32) -> [EntityIndex] {
-        (boards.items(onBoard: number) + suggestions.keys(onBoard: number)).sorted()
-    }
-
     /// The number of keys that ``visible(to:followedBy:)`` examines.
     func candidateCount(for account: String?, followedBy selector: PatternIndex.Selector) -> Int {
         switch (selector, account) {
         case (.key, _): 1
         case (.kind(let number), _) where entities.kindNumbers.isBoard(number):
-            boards.items(onBoard: number).count + suggestions.keys(onBoard: number).count
+            boards.items(onBoard: number).count
         case (.all, let account?), (.allWithWidgets, let account?): accounts.visibleCount(to: account, kind: nil)
         case (.kind(let kind), let account?): accounts.visibleCount(to: account, kind: kind)
         case (.all, nil), (.allWithWidgets, nil), (.kind, nil): entities.indexCount
@@ -1753,6 +1743,9 @@ struct EntityStore: ~Copyable {
 
     /// The widget in the row of a tile; `nil` for every other key.
     func shownWidget(at entity: EntityIndex) -> EntityIndex? {
+        if case .none = self[entity].state {
+            return isWidget(entity) ? unplacedTile(at: entity).flatMap { index(of: $0.tile.widget) } : nil
+        }
         guard case .tile(let item) = self[entity].state, !item.isGone, let tile = item.tile else { return nil }
         return self.index(of: tile.widget)
     }
@@ -1771,21 +1764,31 @@ struct EntityStore: ~Copyable {
     ///
     /// - Complexity: O(the tiles of its board).
     func neighbours(ofTile entity: EntityIndex) -> [EntityIndex] {
-        neighbours(ofTiles: [entity], onBoard: self[entity].kindName).filter { $0 != entity }
+        let number = self[entity].kindName
+        return tiles(inStacks: smartStacks(ofTiles: [entity], onBoard: number), onBoard: number)
+            .filter { $0 != entity }
     }
 
-    /// All tiles of the smart stacks that contain these tiles, including suggested ones.
-    ///
-    /// - Complexity: O(the tiles of the board).
-    func neighbours(ofTiles tiles: [EntityIndex], onBoard board: Int32) -> [EntityIndex] {
-        guard let name = tiles.first.flatMap({ self[$0].key?.kind }) else { return [] }
-        let stacks = Set(tiles.compactMap { boardItem(at: $0)?.tile?.stack }).filter { id in
-            let holder = Key(kind: name, id: id).flatMap { self.index(of: $0) }
-            return holder.flatMap { boardItem(at: $0)?.stack }?.isSmart == true
-        }
+    /// The ids of the smart stacks that contain any of these tiles of a board.
+    func smartStacks(ofTiles tiles: [EntityIndex], onBoard number: Int32) -> Set<String> {
+        smart(tiles.compactMap { boardItem(at: $0)?.tile?.stack }, onBoard: number)
+    }
+
+    /// Those of these stacks of a board that are smart.
+    func smart(_ stacks: [String], onBoard number: Int32) -> Set<String> {
+        guard let name = name(ofBoard: number)?.name else { return [] }
+        return Set(
+            stacks.filter { id in
+                let holder = Key(kind: name, id: id).flatMap { index(of: $0) }
+                return holder.flatMap { boardItem(at: $0)?.stack }?.isSmart == true
+            })
+    }
+
+    /// The placed tiles of these stacks of a board.
+    func tiles(inStacks stacks: Set<String>, onBoard board: Int32) -> [EntityIndex] {
         guard !stacks.isEmpty else { return [] }
-        return (boards.items(onBoard: board) + suggestions.keys(onBoard: board)).filter { tile in
-            boardItem(at: tile)?.tile?.stack.map { stacks.contains($0) } ?? false
+        return boards.items(onBoard: board).filter {
+            boardItem(at: $0)?.tile?.stack.map { stacks.contains($0) } ?? false
         }
     }
 
@@ -1813,7 +1816,7 @@ struct EntityStore: ~Copyable {
 
     /// Whether a relevant widget may appear on the board of a tile.
     private func hasVisits(besideTile entity: EntityIndex) -> Bool {
-        !kinds.visiting.isEmpty && visitors.count(for: boardItem(at: entity)?.account) > 0
+        !kinds.visiting.isEmpty && visitorCount(for: boardItem(at: entity)?.account) > 0
     }
 
     /// The tiles on boards on which a commit after `sequence` changed anything: on a watch, and in StandBy, each may have moved.
@@ -1867,132 +1870,102 @@ struct EntityStore: ~Copyable {
         return future.continuesAt != nil || future.turns.count >= Stack.turnLimit - 1
     }
 
-    // MARK: Suggestions
+    // MARK: Tiles that nobody placed: suggestions of stacks (W42), and relevant widgets on a watch (W43)
 
+    /// Increases when other kinds take effect.
+    var kindsGeneration: Int { kinds.generation }
     var suggestsWidgets: Bool { !kinds.suggested.isEmpty }
-    /// The number of a widget among those that stacks may suggest.
-    func suggestionNumber(of widget: Key) -> Int? { kinds.suggested.firstIndex { $0.widget == widget } }
-    /// The boards whose suggestions have keys.
-    var boardsWithKeys: [Int32] { suggestions.boardNumbers }
-    var hasOutdatedSuggestions: Bool { !suggestions.outdated.isEmpty }
-    func lacksKeys(onBoard number: Int32) -> Bool { suggestions.lacksKeys(onBoard: number) }
-    func suggestionKeys(onBoard number: Int32) -> [EntityIndex] { suggestions.keys(onBoard: number) }
-    func suggestionKeys(ofWidget number: Int) -> [(board: Int32, key: EntityIndex)] {
-        suggestions.keys(ofWidget: number)
-    }
-    /// The newest record when a board's keys were assigned.
-    func keysSequence(onBoard number: Int32) -> Int64 { suggestions.sequence(onBoard: number) }
+    var hasVisitingKinds: Bool { !kinds.visiting.isEmpty }
 
-    /// The relevance of a suggested widget when subscribers were last notified.
-    func toldRelevance(ofSuggestion number: Int) -> [Relevance]? { suggestions.relevance[number] }
-    mutating func setToldRelevance(_ relevance: [Relevance]?, ofSuggestion number: Int) {
-        suggestions.relevance[number] = relevance
+    /// Whether stacks may suggest a widget.
+    func maySuggest(_ widget: Key) -> Bool { kinds.suggested.contains { $0.widget == widget } }
+
+    /// The tile that nobody placed at a key of a board; `nil` = there is none at present.
+    func unplacedTile(at key: Key) -> BoardTile? {
+        guard key.mayBeUnplaced, !boards.isEmpty, let number = kindNumber(of: key.kind) else { return nil }
+        return unplacedTiles(onBoard: number).first { $0.key == key }
     }
 
-    /// Forgets what subscribers were told of relevance, if other kinds took effect since.
+    func unplacedTile(at entity: EntityIndex) -> BoardTile? { self[entity].key.flatMap { unplacedTile(at: $0) } }
+
+    /// The tiles of a board that nobody placed. They follow from the kinds, the board and the widgets, and are stored nowhere.
     ///
-    /// - Returns: Whether they did.
-    mutating func renewSuggestions() -> Bool { suggestions.renew(kinds.generation) }
+    /// - Parameter withVisits: Includes those that only a watch shows.
+    func unplacedTiles(onBoard number: Int32, withVisits: Bool = true) -> [BoardTile] {
+        let suggestions = boards.takesSuggestions(number) ? suggestions(of: board(numbered: number), number) : []
+        return withVisits ? suggestions + visits(onBoard: number) : suggestions
+    }
 
-    /// Whether the key is a tile that nobody placed.
-    func isSuggestion(_ entity: EntityIndex) -> Bool { boardItem(at: entity)?.tile?.isSuggested == true }
-
-    /// Assigns keys to the tiles that the stacks of a board may suggest, and withdraws the keys of those that no longer qualify.
+    /// The tiles that the stacks of a board may suggest, in the order of the stacks' ids, then of the widgets. Relevance decides
+    /// which of them are shown, and when.
     ///
-    /// - Returns: The current keys, and the withdrawn ones. Send their followers a deletion, then call ``free(suggestions:)``.
-    mutating func updateSuggestions(onBoard number: Int32) -> (keys: [EntityIndex], gone: [EntityIndex]) {
-        let known = suggestions.keys(onBoard: number)
-        guard !known.isEmpty || boards.takesSuggestions(number) || suggestions.isVisited(number) else {
-            return ([], [])
+    /// - Parameter stack: Limits the result to this stack.
+    func suggestions(of board: Board, _ number: Int32, inStack stack: String? = nil) -> [BoardTile] {
+        guard !kinds.suggested.isEmpty, let (name, account) = name(ofBoard: number) else { return [] }
+        return board.suggestions(from: kinds.suggested, ofStack: stack).compactMap { id, tile in
+            Key(kind: name, id: id).flatMap { unplaced(tile, at: $0, number, account) }
         }
-        var keys: [EntityIndex] = []
-        var widgets: [EntityIndex: Int] = [:]
-        if let (name, account) = name(ofBoard: number) {
-            let board = board(numbered: number)
-            for (id, tile) in board.suggestions(from: kinds.suggested) {
-                guard let key = Key(kind: name, id: id) else { continue }
-                // A kept tile of this id was removed. It is not suggested again until that is forgotten.
-                if let known = index(of: key), exists(known), !isSuggestion(known) { continue }
-                let rev = tile.stack.flatMap { Key(kind: name, id: $0) }.flatMap { index(of: $0) }
-                    .map { self[$0].rev }
-                let entity = suggest(BoardItem(suggested: tile, account: account), at: key, rev: rev ?? 0)
-                keys.append(entity)
-                widgets[entity] = kinds.suggested.firstIndex { $0.widget == tile.widget }
-            }
-        }
-        if suggestions.isVisited(number) { keys += updateVisits(onBoard: number) }
-        let gone = Set(known).subtracting(keys).filter { isSuggestion($0) }.sorted()
-        takeOff(gone)
-        suggestions.set(keys, widgets, onBoard: number, at: sequence)
-        return (keys, gone)
     }
 
-    /// Assigns keys to the relevant widgets of a board.
-    private mutating func updateVisits(onBoard number: Int32) -> [EntityIndex] {
-        let account = name(ofBoard: number)?.account
-        var keys: [EntityIndex: EntityIndex] = [:]
-        for visit in visits(onBoard: number) {
-            let item = BoardItem(suggested: visit.tile, account: account)
-            keys[visit.member] = suggest(item, at: visit.key, rev: self[visit.member].rev)
+    /// The tiles that a watch may show on a board: the newest relevant widgets of its account and of everybody, in the order in
+    /// which they began. Relevance decides which of them are shown, and when.
+    ///
+    /// - Complexity: O(``Visitors/limit``), however many there are.
+    func visits(onBoard number: Int32) -> [BoardTile] {
+        guard !kinds.visiting.isEmpty, !visitors.isEmpty, let (name, account) = name(ofBoard: number) else {
+            return []
         }
-        suggestions.setVisits(keys, of: account, onBoard: number)
-        return keys.values.sorted()
+        return visitors.newest(Visitors.limit, for: account).reversed().compactMap { member in
+            guard let family = kinds.visiting[member.key.kind], isVisible(member.entity, to: account),
+                let widget = widget(at: member.entity), let key = Key(kind: name, id: Board.visitID(of: member.key))
+            else { return nil }
+            let tile = Board.visit(of: member.key, configuration: widget.configuration, family: family)
+            return unplaced(tile, at: key, number, account)
+        }
     }
 
-    private mutating func suggest(_ item: BoardItem, at key: Key, rev: Int64) -> EntityIndex {
-        let entity = intern(key)
-        let kind = item.tile.flatMap { widgetVersion(named: $0.widget.kind) } ?? -1
-        replace(entity) { place in
-            place.state = .tile(item)
-            (place.kind, place.rev, place.isWidget) = (kind, rev, true)
-            place.dismissedAt = nil
+    private func unplaced(_ tile: Tile, at key: Key, _ board: Int32, _ account: String?) -> BoardTile? {
+        // A kept tile with this id that was removed is not suggested again until it is forgotten.
+        guard index(of: key).map({ !exists($0) }) ?? true,
+            let (version, definition) = widgetKind(inForce: tile.widget.kind)
+        else { return nil }
+        return BoardTile(
+            key: key, board: board, tile: tile, account: account, kind: kinds.versions[version], definition: definition)
+    }
+
+    /// The tile at a key, placed or not; `nil` for every other key.
+    func boardTile(at entity: EntityIndex) -> BoardTile? {
+        switch self[entity].state {
+        case .none: return isWidget(entity) ? unplacedTile(at: entity) : nil
+        case .tile(let item):
+            guard !item.isGone, let tile = item.tile, let key = self[entity].key, let kind = kind(at: entity),
+                case .widget(let definition) = kind.body
+            else { return nil }
+            return BoardTile(
+                key: key, board: self[entity].kindName, tile: tile, account: item.account, kind: kind,
+                definition: definition)
+        case .activity, .toggle, .button, .widget: return nil
+        }
+    }
+
+    /// The `rev` of the row of a tile that nobody placed: the newest change of its stack or its widget.
+    func rev(ofUnplaced tile: BoardTile) -> Int64 {
+        let stack = tile.tile.stack.flatMap { Key(kind: tile.key.kind, id: $0) }
+        return max(stack.map { rev(of: $0) } ?? 0, rev(of: tile.tile.widget))
+    }
+
+    private func rev(of key: Key) -> Int64 { index(of: key).map { self[$0].rev } ?? 0 }
+
+    /// The index of the key of a tile that nobody placed, or no longer does, for its rows and its deletion. The caller retains it.
+    ///
+    /// - Parameter rev: The `rev` of its next row or deletion, unless one sent before it is newer.
+    mutating func intern(unplaced key: Key, rev: Int64) -> EntityIndex {
+        let entity = entities.intern(key)
+        entities.update(entity) { place in
+            place.isWidget = true
+            place.rev = max(place.rev, rev)
         }
         return entity
-    }
-
-    /// Records that a key is being forgotten: if it was a kept tile, it may be suggested again.
-    mutating func noteForgotten(_ entity: EntityIndex) {
-        guard boardItem(at: entity)?.tile != nil, self[entity].key?.id.utf8.first == UInt8(ascii: "~") else {
-            return
-        }
-        let board = self[entity].kindName
-        suggestions.outdated.insert(board)
-    }
-
-    /// Returns the boards to re-examine because a tile was forgotten.
-    mutating func takeOutdatedSuggestions() -> [Int32] {
-        let boards = suggestions.outdated.sorted()
-        suggestions.outdated = []
-        return boards
-    }
-
-    private mutating func takeOff(_ gone: [EntityIndex]) {
-        for entity in gone {
-            // The deletion must not be older than the last row sent, whose `rev` may be the widget's. A relevant widget's tile is
-            // gone since the commit of its widget.
-            var rev = max(self[entity].rev, shownWidget(at: entity).map { self[$0].rev } ?? 0)
-            if boardItem(at: entity)?.tile?.isVisit == true { rev = max(rev, rowRev(of: entity)) }
-            replace(entity) { place in
-                (place.state, place.rev) = (.none, rev)
-            }
-        }
-    }
-
-    /// Frees the indices of withdrawn suggestions, unless a follower still waits for the deletion.
-    mutating func free(suggestions gone: [EntityIndex]) {
-        for entity in gone {
-            retain(entity)
-            release(entity)
-        }
-    }
-
-    /// Drops the keys of suggestions on a board that nobody follows any more.
-    mutating func dropSuggestions(onBoard number: Int32) -> [EntityIndex] {
-        let gone = suggestions.keys(onBoard: number).filter { isSuggestion($0) }
-        takeOff(gone)
-        suggestions.endVisit(number)
-        suggestions.set([], [:], onBoard: number, at: sequence)
-        return gone
     }
 
     /// The boards with suggestions that a selector follows.
@@ -2009,43 +1982,15 @@ struct EntityStore: ~Copyable {
         }
     }
 
-    /// Whether a subscription may be shown a suggestion, by what it follows.
-    func mayBeShown(suggestion item: BoardItem, to selector: PatternIndex.Selector, account: String?) -> Bool {
-        guard case .allWithWidgets = selector else { return true }
-        return item.tile?.isVisit != true && (item.account == nil || account != nil)
-    }
-
-    /// The suggested tile that a key of a board stands for at present; `nil` = none.
-    func suggestedTile(at key: Key) -> Tile? {
-        guard key.id.utf8.first == UInt8(ascii: "~"), !kinds.suggested.isEmpty,
-            index(of: key).map({ !exists($0) || isSuggestion($0) }) ?? true
-        else { return nil }
-        return board(named: key.kind).suggestions(from: kinds.suggested).first { $0.id == String(key.id) }?.tile
-    }
-
-    /// The tiles that a stack may suggest, with their keys, in the order of their widgets.
-    ///
-    /// - Parameter board: The board of this name.
-    func suggestions(ofStack id: String, on board: Board, named name: Substring) -> [(key: Key, tile: Tile)] {
-        // The stack is full, or takes no suggestions.
-        guard board.items[id]?.stack?.suggests == true, board.tiles(ofStack: id).count < TileStack.limit else {
-            return []
-        }
-        return board.suggestions(from: kinds.suggested, ofStack: id).compactMap { own, tile in
-            guard let key = Key(kind: name, id: own),
-                index(of: key).map({ !exists($0) || isSuggestion($0) }) ?? true
-            else { return nil }
-            return (key, tile)
-        }
-    }
-
     /// The keys that may have been suggestions since a commit and no longer are: of stacks that changed since, and of removed
     /// kinds.
-    mutating func formerSuggestions(
+    ///
+    /// - Returns: The `rev` of the deletion of each.
+    func formerSuggestions(
         since sequence: Int64, onBoards numbers: [Int32], followedBy selector: PatternIndex.Selector,
         by account: String?
-    ) -> [EntityIndex] {
-        guard !kinds.everSuggested.isEmpty else { return [] }
+    ) -> [Key: Int64] {
+        guard !kinds.everSuggested.isEmpty else { return [:] }
         var stacks = numbers.flatMap { boards.items(onBoard: $0) }.filter { boardItem(at: $0)?.stack?.suggests == true }
         stacks += changed(after: sequence, followedBy: selector).filter { boardItem(at: $0)?.stack != nil }
         stacks.removeAll { !mayHaveKnown($0, account: account, at: sequence) }
@@ -2057,16 +2002,11 @@ struct EntityStore: ~Copyable {
                     continue
                 }
                 // Not older than a row that was sent for the stack or the widget, which may have been forgotten since.
-                let shown = index(of: widget).map { self[$0].rev } ?? 0
+                let shown = rev(of: widget)
                 keys[own] = max(self[stack].rev, shown > 0 ? shown : resumeFloor)
             }
         }
-        return keys.sorted { $0.key < $1.key }.compactMap { key, rev in
-            if let known = index(of: key), exists(known) { return nil }
-            let entity = intern(key)
-            setRev(max(self[entity].rev, rev), ofAbsent: entity)
-            return entity
-        }
+        return keys
     }
 
     /// Whether a commit after `sequence` changed what the smart stack of a tile may suggest, which also affects its turns.
@@ -2090,72 +2030,12 @@ struct EntityStore: ~Copyable {
         return Key(kind: name, id: id).flatMap { index(of: $0) }.flatMap { boardItem(at: $0)?.stack }
     }
 
-    // MARK: Relevant widgets on the boards that a watch follows (W43)
-
-    var hasVisitingKinds: Bool { !kinds.visiting.isEmpty }
-    var hasVisitedBoards: Bool { suggestions.hasVisits }
-    func isVisited(_ board: Int32) -> Bool { suggestions.isVisited(board) }
-    func visitKeys(onBoard number: Int32) -> [EntityIndex] { suggestions.visits(onBoard: number) }
-    func visitKey(of member: EntityIndex, onBoard number: Int32) -> EntityIndex? {
-        suggestions.key(ofVisitor: member, onBoard: number)
-    }
-    func isHeld(_ member: EntityIndex, byMoreThan count: Int) -> Bool {
-        suggestions.isHeld(member, byMoreThan: count)
-    }
-    /// The boards that have a key for a widget, unless there are more than `limit`, or may have one by these accounts.
-    func boards(visitedBy member: EntityIndex, of accounts: [String], limit: Int) -> [Int32] {
-        suggestions.boards(visitedBy: member, of: accounts, limit: limit)
-    }
-
-    /// The relevance of a relevant widget when subscribers were last notified.
-    func toldRelevance(ofVisitor member: EntityIndex) -> [Relevance]? { suggestions.visitRelevance[member] }
-    mutating func setToldRelevance(_ relevance: [Relevance]?, ofVisitor member: EntityIndex) {
-        suggestions.setVisitRelevance(relevance, of: member)
-    }
-
-    /// A tile of a relevant widget on a board, and its widget.
-    struct Visit {
-        let key: Key
-        let tile: Tile
-        let member: EntityIndex
-    }
-
-    private var visitors: Visitors { suggestions.visitors }
     func visitorCount(for account: String?) -> Int { visitors.count(for: account) }
 
     /// Whether a key is or was of a kind with relevant widgets.
     func isOfVisitingKind(_ entity: EntityIndex) -> Bool {
         guard !kinds.everVisiting.isEmpty, let key = self[entity].key else { return false }
         return kinds.everVisiting.contains(key.kind)
-    }
-
-    /// The tiles that a board may show unplaced: the newest relevant widgets of its account and of everybody, in the order in
-    /// which they began. Relevance decides which of them are shown, and when.
-    ///
-    /// - Complexity: O(``Visitors/limit``), however many there are.
-    func visits(onBoard number: Int32) -> [Visit] {
-        guard !kinds.visiting.isEmpty, !visitors.isEmpty, let (name, account) = name(ofBoard: number) else {
-            return []
-        }
-        let newest = visitors.newest(Visitors.limit, for: account)
-        return newest.reversed().compactMap { visit(of: $0, onBoard: name, of: account) }
-    }
-
-    private func visit(of member: Visitors.Member, onBoard name: Substring, of account: String?) -> Visit? {
-        guard let family = kinds.visiting[member.key.kind], isVisible(member.entity, to: account),
-            let widget = widget(at: member.entity), let key = Key(kind: name, id: Board.visitID(of: member.key)),
-            index(of: key).map({ !exists($0) || isSuggestion($0) }) ?? true
-        else { return nil }
-        let tile = Board.visit(of: member.key, configuration: widget.configuration, family: family)
-        return Visit(key: key, tile: tile, member: member.entity)
-    }
-
-    /// Whether a key of a board is the tile of a relevant widget.
-    func isVisit(_ key: Key) -> Bool {
-        guard key.id.utf8.first == UInt8(ascii: "~"), !visitors.isEmpty,
-            let number = kindNumber(of: key.kind)
-        else { return false }
-        return visits(onBoard: number).contains { $0.key == key }
     }
 
     /// The boards whose relevant widgets a watch with `selector` gets. A selector for everything gets the widgets themselves.
@@ -2173,44 +2053,17 @@ struct EntityStore: ~Copyable {
     /// Whether a relevant widget is, or was until now, for everybody.
     func isVisitorOfEverybody(_ member: EntityIndex) -> Bool { widget(at: member)?.accounts.isEmpty != false }
 
-    /// Whether some board may look different because a widget of everybody's came, changed or went.
-    func mayBeOnBoards(_ member: EntityIndex) -> Bool {
-        suggestions.isHeld(member) || visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
-    }
-
-    /// Assigns keys to the relevant widgets of a board until nobody follows it.
-    mutating func lookAtVisits(onBoard number: Int32) {
-        guard !suggestions.isVisited(number) else { return }
-        visit(number)
-        _ = updateSuggestions(onBoard: number)
-    }
-
-    /// Withdraws the keys of the relevant widgets of a board that no watch follows.
-    ///
-    /// - Returns: The withdrawn keys.
-    mutating func endVisit(onBoard number: Int32) -> [EntityIndex] {
-        suggestions.endVisit(number)
-        return updateSuggestions(onBoard: number).gone
-    }
-
-    /// Records that a watch follows a board.
-    mutating func visit(_ number: Int32) {
-        suggestions.visit(number)
-    }
-
-    /// Records that a request read a board that no watch may follow.
-    ///
-    /// - Returns: The board that was read longest ago, if there are too many.
-    mutating func noteRead(board number: Int32) -> Int32? {
-        suggestions.noteRead(number)
+    /// Whether every board considers a relevant widget of everybody's, unless its account has newer ones.
+    func isAmongNewestVisitors(_ member: EntityIndex) -> Bool {
+        visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
     }
 
     /// The keys that may have been relevant widgets since a commit and no longer are: of widgets that changed since, and of as
     /// many that have become too old for a board.
-    mutating func formerVisits(
-        since sequence: Int64, onBoards numbers: [Int32], for viewer: String?
-    ) -> [EntityIndex] {
-        guard !kinds.everVisiting.isEmpty, !numbers.isEmpty else { return [] }
+    ///
+    /// - Returns: The `rev` of the deletion of each.
+    func formerVisits(since sequence: Int64, onBoards numbers: [Int32], for viewer: String?) -> [Key: Int64] {
+        guard !kinds.everVisiting.isEmpty, !numbers.isEmpty else { return [:] }
         let changed = changed(after: sequence).filter { isOfVisitingKind($0) }
         var revs: [Key: Int64] = [:]
         for number in numbers {
@@ -2224,14 +2077,7 @@ struct EntityStore: ~Copyable {
                 revs[key] = self[member].rev
             }
         }
-        var former: [EntityIndex] = []
-        for (key, rev) in revs.sorted(by: { $0.key < $1.key }) {
-            if let known = index(of: key), exists(known) { continue }
-            let entity = intern(key)
-            setRev(rev, ofAbsent: entity)
-            former.append(entity)
-        }
-        return former
+        return revs
     }
 
     /// Whether a widget was for boards of `account` at `sequence`, or is now; `nil` = everybody's boards. If not, its deletion is
@@ -2241,6 +2087,33 @@ struct EntityStore: ~Copyable {
         return widget(at: member)?.accounts.isEmpty == true
             || audienceHistory(of: member)?.contains(nil, after: sequence) == true
     }
+}
+
+/// A tile of a board, placed or not, and the version of its widget's kind that draws it.
+struct BoardTile {
+    let key: Key
+    /// The number of its board's name.
+    let board: Int32
+    let tile: Tile
+    /// The board's account; `nil` = everybody's.
+    let account: String?
+    let kind: Kind
+    let definition: WidgetKind
+
+    /// Whether the devices of `account` may show it; without an account everything is visible.
+    func isVisible(to account: String?) -> Bool { self.account == nil || account == nil || self.account == account }
+
+    /// Whether a subscription may be shown it, by what it follows. One to everything gets relevant widgets themselves.
+    func isShown(to selector: PatternIndex.Selector, account: String?) -> Bool {
+        guard isVisible(to: account) else { return false }
+        guard case .allWithWidgets = selector, tile.isSuggested else { return true }
+        return !tile.isVisit && (self.account == nil || account != nil)
+    }
+}
+
+extension Key {
+    /// Ids of tiles that nobody placed begin with `~`. A kept suggestion has such an id too.
+    var mayBeUnplaced: Bool { id.utf8.first == UInt8(ascii: "~") }
 }
 
 extension WidgetKind {

@@ -24,7 +24,7 @@ struct Entity: Sendable {
     var armed: Timestamp?
     /// The same for deadlines on the real clock.
     var wallArmed: Timestamp?
-    /// It is or was a widget. Clients without widget support are sent nothing about it.
+    /// It is or was a widget or a tile. Clients without widget support are sent nothing about it.
     var isWidget = false
 
     /// Restores the former content of the key.
@@ -192,13 +192,6 @@ struct EntityTable: Sendable {
         audienceHistories[index] = nil
         self[index] = Entity()
         free.append(index)
-    }
-
-    /// The ``existing`` indices that have state, so without suggestions.
-    var kept: some Sequence<EntityIndex> {
-        existing.lazy.filter { index in
-            if case .tile(let item) = self[index].state { item.tile?.isSuggested != true } else { true }
-        }
     }
 
     /// Every index with content, in the order of the table.

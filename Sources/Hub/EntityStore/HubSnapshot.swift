@@ -73,7 +73,7 @@ public struct HubSnapshot: Sendable {
     public func forEachPiece<Failure: Error>(_ body: (Piece) throws(Failure) -> Void) throws(Failure) {
         try body(.chunk(header()))
         var writer = begin(.entities)
-        for entity in entities.kept {
+        for entity in entities.existing {
             encode(entity, to: &writer)
             if writer.count >= Self.chunkByteCount {
                 try body(.chunk(writer.bytes))
@@ -174,7 +174,7 @@ public struct HubSnapshot: Sendable {
         hash.combine(UInt64(bitPattern: time.milliseconds))
         hash.combine(UInt64(bitPattern: wall.milliseconds))
         for kind in kinds.inForce { hash.combine(json: kind.source) }
-        let keys = entities.kept.compactMap { index in entities[index].key.map { (key: $0, index: index) } }
+        let keys = entities.existing.compactMap { index in entities[index].key.map { (key: $0, index: index) } }
         for (_, index) in keys.sorted(by: { $0.key < $1.key }) {
             var writer = BinaryWriter()
             encode(index, to: &writer)

@@ -22,8 +22,14 @@ extension RowRenderer {
         _ contents: inout RowContents,
         to writer: inout JSONWriter
     ) -> Bool {
-        if case .tile(let item) = store[entity].state {
-            return writeTile(item, at: entity, form, widgetForms, store, &contents, to: &writer)
+        switch (store[entity].state, form) {
+        case (.tile(let item), .full):
+            item.writeFullRow(to: &writer)
+            return true
+        case (.tile, .widget(let number)), (.none, .widget(let number)):
+            guard let tile = store.boardTile(at: entity) else { return false }
+            return writeTile(tile, at: entity, widgetForms[number], store, &contents, to: &writer)
+        case _: break
         }
         guard let kind = store.kind(at: entity) else { return false }
         switch (store[entity].state, form, kind.body) {

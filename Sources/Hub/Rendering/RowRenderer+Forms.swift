@@ -13,10 +13,8 @@ extension RowRenderer {
     ) -> RowForm? {
         let terms = subscription.terms
         guard store.isListed(entity), store.isVisible(entity, to: terms.account, digest: terms.accountDigest)
-        else { return nil }
+        else { return store.isWidget(entity) ? unplacedForm(of: entity, for: subscription, of: session, store) : nil }
         guard case .surface(let surface) = terms.view else {
-            // Whether a suggestion is shown depends on the device.
-            guard !isHiddenSuggestion(entity, store) else { return nil }
             // With a placement, a control is shown as in that place, on any device.
             guard store.isControl(entity), terms.placement != nil else { return fullForm(of: entity, session, store) }
             return controlForm(of: entity, surface: nil, placement: terms.placement, session, store)
@@ -33,38 +31,36 @@ extension RowRenderer {
         case .toggle, .button:
             return controlForm(of: entity, surface: surface, placement: terms.placement, session, store)
         case .widget: return widgetForm(of: entity, surface, terms.widgets, terms.account, session, store)
-        case .tile: return tileForm(of: entity, for: subscription, surface, session, store)
+        case .tile:
+            let view = BoardView(surface: surface, terms: terms.widgets, account: terms.account, session: session)
+            return tileForm(of: entity, view, store)
         }
     }
 
+    /// The form of a tile that nobody placed, whose key has no state. Whether one is shown depends on the device.
     @inline(never)
-    private func isHiddenSuggestion(_ entity: EntityIndex, _ store: borrowing EntityStore) -> Bool {
-        store.isWidget(entity) && store.isSuggestion(entity)
+    private func unplacedForm(
+        of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
+    ) -> RowForm? {
+        guard let view = BoardView(subscription, session), let tile = unplacedTile(at: entity, store),
+            tile.isShown(to: subscription.selector, account: view.account)
+        else { return nil }
+        guard let form = form(of: tile, at: entity, view, store) else { return nil }
+        return .widget(widgetForms.number(of: form, at: entity))
     }
 
     /// The form of a tile; `nil` if the view does not show it. Never inlined, like the form of a widget.
     @inline(never)
-    private func tileForm(
-        of entity: EntityIndex, for subscription: Subscription, _ surface: Surface, _ session: Session,
-        _ store: borrowing EntityStore
-    ) -> RowForm? {
-        guard let item = store.boardItem(at: entity) else { return nil }
-        let terms = subscription.terms
-        if item.tile?.isSuggested == true,
-            !store.mayBeShown(suggestion: item, to: subscription.selector, account: terms.account)
-        {
-            return nil
-        }
-        // A suggestion may become another tile within a turn.
-        guard !session.hasTapped, item.tile?.isSuggested != true else {
-            return tileForm(of: entity, item, surface, terms.widgets, terms.account, session, store)
-        }
+    private func tileForm(of entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore) -> RowForm? {
+        let session = view.session
         let viewing = TileViewing(
-            entity: entity.rawValue, surface: surface, terms: terms.widgets, account: terms.account,
+            entity: entity.rawValue, surface: view.surface, terms: view.terms, account: view.account,
             traits: session.traits, device: session.device)
-        if let known = widgetForms.known(viewing, store.sequence, time) { return known }
-        let form = tileForm(of: entity, item, surface, terms.widgets, terms.account, session, store)
-        widgetForms.keep(form, of: viewing)
+        if !session.hasTapped, let known = widgetForms.known(viewing, store.sequence, time) { return known }
+        let drawn: WidgetForm? =
+            if let tile = store.boardTile(at: entity) { form(of: tile, at: entity, view, store) } else { nil }
+        let form = drawn.map { RowForm.widget(widgetForms.number(of: $0, at: entity)) }
+        if !session.hasTapped { widgetForms.keep(form, of: viewing) }
         return form
     }
 
@@ -123,8 +119,8 @@ extension RowRenderer {
         guard session.hasTapped else { return nil }
         switch store[entity].state {
         case .toggle(let toggle): return toggle.isTapped(by: session.id.number) ? session.id.number : nil
-        case .none, .button: return nil
-        case .activity, .widget, .tile:
+        case .button: return nil
+        case .none, .activity, .widget, .tile:
             // Unknown until the row has been drawn.
             guard shows(controlsIn: entity) else { return session.id.number }
             for key in controls(in: entity) {
@@ -166,7 +162,6 @@ extension RowRenderer {
         _ store: borrowing EntityStore
     ) -> [UInt8]? {
         guard case .surface(let surface) = view else {
-            guard !store.isWidget(entity) || !store.isSuggestion(entity) else { return nil }
             return body(of: entity, fullForm(of: entity, session, store), store)
         }
         switch store[entity].state {
@@ -184,10 +179,22 @@ extension RowRenderer {
         case .widget:
             let form = widgetForm(of: entity, surface, widgets, session.account, session, store)
             return form.flatMap { body(of: entity, $0, store) }
-        case .tile(let item):
-            let form = tileForm(of: entity, item, surface, widgets, session.account, session, store)
-            return form.flatMap { body(of: entity, $0, store) }
+        case .tile:
+            let view = BoardView(surface: surface, terms: widgets, account: session.account, session: session)
+            return tileForm(of: entity, view, store).flatMap { body(of: entity, $0, store) }
         }
+    }
+
+    /// The row of a tile that nobody placed, for GET and LIST; `nil` if the view does not show it.
+    func loneBody(
+        of tile: BoardTile, view: ViewName, widgets: WidgetTerms, for session: Session, _ store: borrowing EntityStore
+    ) -> [UInt8]? {
+        guard case .surface(let surface) = view else { return nil }
+        let view = BoardView(surface: surface, terms: widgets, account: session.account, session: session)
+        guard let form = form(of: tile, at: nil, view, store) else { return nil }
+        var writer = JSONWriter()
+        var contents = RowContents()
+        return Self.writeTile(tile, at: nil, form, store, &contents, to: &writer) ? writer.bytes : nil
     }
 
     /// The body of a GET for an activity that the view does not show.
@@ -292,7 +299,12 @@ extension RowRenderer {
             widgets = projectFew(index, of: session, &subscriptions, &store, isSituated: mayGainWidgets)
         }
         guard let subscription = subscriptions[index] else { return }
-        if mayGainWidgets { widgets.formUnion(subscription.backlog?.widgets.keys.map { $0 } ?? []) }
+        if mayGainWidgets {
+            widgets.formUnion(subscription.backlog?.widgets.keys.map { $0 } ?? [])
+            if subscription.isLive {
+                widgets.formUnion(subscriptions.presentTiles(for: subscription, store).map(\.rawValue))
+            }
+        }
         let commit = store.sequence + 1
         for raw in widgets.sorted() {
             let entity = EntityIndex(raw)

@@ -54,7 +54,8 @@ extension RowRenderer {
             store.follows(subscription.selector, entity)
         else { return ahead }
         let (account, digest) = (subscription.terms.account, subscription.terms.accountDigest)
-        let isSeen = store.isListed(entity) && store.isVisible(entity, to: account, digest: digest)
+        let isPresent = subscriptions.isPresent(entity, for: subscription, store)
+        let isSeen = isPresent || store.isListed(entity) && store.isVisible(entity, to: account, digest: digest)
         switch scan.purpose {
         case .snapshot:
             return ahead ?? (isSeen ? DirtyQueue.Entry(snapshotSince: store.sequence + 1) : nil)
@@ -65,7 +66,8 @@ extension RowRenderer {
                 && store.mayHaveKnown(entity, account: account, at: sequence)
             let looksNew =
                 isSeen
-                && (subscription.isSituated || showsControl(in: entity, changedAfter: sequence, subscription, store)
+                && (isPresent || subscription.isSituated
+                    || showsControl(in: entity, changedAfter: sequence, subscription, store)
                     || mayHaveMoved(entity, for: subscription, store) || store.mayBeUsedUp(entity, by: subscription))
             return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
         case .projection(let controls):

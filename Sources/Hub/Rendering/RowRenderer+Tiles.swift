@@ -5,50 +5,78 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// Rows of tiles: a widget in the place, family and style that its board gives it.
+/// How a subscription or a single request views a board.
+struct BoardView {
+    let surface: Surface
+    let terms: WidgetTerms
+    let account: String?
+    let session: Session
+}
+
+extension BoardView {
+    /// `nil` if the subscription is for no device.
+    init?(_ subscription: Subscription, _ session: Session) {
+        guard case .surface(let surface) = subscription.terms.view else { return nil }
+        self.init(
+            surface: surface, terms: subscription.terms.widgets, account: subscription.terms.account, session: session)
+    }
+}
+
+// Rows of tiles: a widget in the place, family and style that its board gives it. A stack has a row in the full view only.
 extension RowRenderer {
-    /// The form of a tile; `nil` if the view does not show it. A stack has a row in the full view only.
+    /// The tile that nobody placed at a key without state.
+    func unplacedTile(at entity: EntityIndex, _ store: borrowing EntityStore) -> BoardTile? {
+        guard store.hasBoards, store.isWidget(entity), !store.exists(entity), let key = store[entity].key else {
+            return nil
+        }
+        return widgetForms.unplacedTile(key, onBoard: store[entity].kindName, time, store)
+    }
+
+    /// The form of a tile; `nil` if the view does not show it.
     ///
     /// Never inlined: it would cost the forms of activities an allocation.
+    ///
+    /// - Parameter entity: `nil` = its key has no index.
     @inline(never)
-    func tileForm(
-        of entity: EntityIndex, _ item: BoardItem, _ surface: Surface, _ terms: WidgetTerms, _ account: String?,
-        _ session: Session, _ store: borrowing EntityStore
-    ) -> RowForm? {
-        guard !item.isGone, let tile = item.tile, case .widget(let kind)? = store.kind(at: entity)?.body,
-            let scene = scene(of: tile, kind, surface, terms, hasAccount: account != nil, session),
-            let sight = sight(of: entity, tile, scene, surface, terms, account, session, store)
+    func form(
+        of tile: BoardTile, at entity: EntityIndex?, _ view: BoardView, _ store: borrowing EntityStore
+    ) -> WidgetForm? {
+        let session = view.session
+        guard let scene = scene(of: tile.tile, tile.definition, view),
+            let sight = sight(of: tile, scene, view, store)
         else { return nil }
-        let subject = subject(of: tile, isUnavailable: sight.isUnavailable, kind, account, store)
+        let subject = subject(
+            of: tile.tile, isUnavailable: sight.isUnavailable, tile.definition, view.account, store)
         let future = sight.suggestedTimes.map { subject.future.kept(during: $0, at: time) } ?? subject.future
         let moments = future.moments
-        let count = min(moments.count, Int(terms.ahead) + 1)
-        let viewer = ControlViewer(
-            placement: nil, connection: tapper(of: entity, session, store), isLocked: session.traits.isLocked)
-        let form = WidgetForm(
+        let count = min(moments.count, Int(view.terms.ahead) + 1)
+        let connection: ConnectionNumber? =
+            if let entity { tapper(of: entity, session, store) } else { session.hasTapped ? session.id.number : nil }
+        let viewer = ControlViewer(placement: nil, connection: connection, isLocked: session.traits.isLocked)
+        return WidgetForm(
             scene: widgetForms.box(scene), moments: Array(moments.prefix(count)),
             next: count < moments.count ? moments[count].date : nil,
             continuesAt: count < moments.count ? nil : future.continuesAt, device: session.device,
-            viewer: kind.showsControls ? viewer : nil, tile: sight)
-        return .widget(widgetForms.number(of: form, at: entity))
+            viewer: tile.definition.showsControls ? viewer : nil, tile: sight)
     }
 
     /// The scene of a tile; `nil` if the view lacks its place, or the place lacks its family.
-    func scene(
-        of tile: Tile, _ kind: WidgetKind, _ surface: Surface, _ terms: WidgetTerms, hasAccount: Bool,
-        _ session: Session
-    ) -> WidgetScene? {
+    ///
+    /// - Parameter hasAccount: `nil` = as in the view.
+    func scene(of tile: Tile, _ kind: WidgetKind, _ view: BoardView, hasAccount: Bool? = nil) -> WidgetScene? {
+        let terms = view.terms
         guard !terms.isElsewhere, terms.family == nil || terms.family == tile.family else { return nil }
         // A tile that names a place is shown only there.
         if let own = tile.look.placement, let wanted = terms.place, own != wanted { return nil }
         guard
             let place = terms.place ?? tile.look.placement
-                ?? WidgetScene.firstPlace(of: kind, tile.family, on: surface),
+                ?? WidgetScene.firstPlace(of: kind, tile.family, on: view.surface),
             tile.stack == nil || place != .lockScreen
         else { return nil }
         return WidgetScene(
-            kind, surface: surface, place: place, family: tile.family, mode: terms.mode, traits: session.traits,
-            hasAccount: hasAccount, settings: settings, tile: tile.look)
+            kind, surface: view.surface, place: place, family: tile.family, mode: terms.mode,
+            traits: view.session.traits, hasAccount: hasAccount ?? (view.account != nil), settings: settings,
+            tile: tile.look)
     }
 
     // MARK: Where the tiles of a board, and of its stacks, become rows
@@ -58,16 +86,14 @@ extension RowRenderer {
     ///
     /// Everything that a row says about other tiles is decided here.
     private func sight(
-        of entity: EntityIndex, _ tile: Tile, _ scene: WidgetScene, _ surface: Surface, _ terms: WidgetTerms,
-        _ account: String?, _ session: Session, _ store: borrowing EntityStore
+        of drawn: BoardTile, _ scene: WidgetScene, _ view: BoardView, _ store: borrowing EntityStore
     ) -> TileSight? {
-        guard let key = store[entity].key else { return nil }
+        let (key, tile) = (drawn.key, drawn.tile)
         let id = String(key.id)
-        let view = BoardView(surface: surface, terms: terms, account: account, session: session)
         var sight: TileSight
         if scene.place == .smartStack {
             // A watch has no stacks.
-            guard !tile.isSuggested || tile.isVisit, let smart = smartSight(of: key, tile, entity, view, store) else {
+            guard !tile.isSuggested || tile.isVisit, let smart = smartSight(of: drawn, view, store) else {
                 return nil
             }
             sight = smart
@@ -75,13 +101,13 @@ extension RowRenderer {
             // Nothing else on the board matters.
             sight = TileSight(widget: tile.widget, order: tile.position)
         } else {
-            let board = widgetForms.board(store[entity].kindName, time, store)
+            let board = widgetForms.board(drawn.board, time, store)
             var order = board.place(of: tile.isSuggested ? tile.stack ?? id : id)
-            let future = tile.stack.map { self.future(ofStack: $0, on: board, entity, view, store) }
+            let future = tile.stack.map { self.future(ofStack: $0, on: board, drawn, view, store) }
             if scene.place == .standby {
                 // A tile that will come on top by a turn is sent in advance.
                 guard future?.shows(key) ?? true,
-                    let number = standByNumber(of: tile.stack ?? id, on: board, entity, view, store)
+                    let number = standByNumber(of: tile.stack ?? id, on: board, key.kind, view, store)
                 else { return nil }
                 order = number
             }
@@ -105,18 +131,17 @@ extension RowRenderer {
 
     /// Its number, 1 or 2, among the places that StandBy shows side by side; `nil` = it is not among them.
     private func standByNumber(
-        of place: String, on board: Board, _ entity: EntityIndex, _ view: BoardView, _ store: borrowing EntityStore
+        of place: String, on board: Board, _ name: Substring, _ view: BoardView, _ store: borrowing EntityStore
     ) -> Int? {
         var number = 0
         for other in board.places {
             let isStack = board.items[other]?.stack != nil
             let ids = isStack ? board.tiles(ofStack: other) : [other]
             let isShown = ids.contains { id in
-                guard let tile = board.items[id]?.tile, let kind = kind(ofTile: id, beside: entity, store) else {
+                guard let tile = board.items[id]?.tile, let kind = kind(ofTile: id, on: name, store) else {
                     return false
                 }
-                return scene(
-                    of: tile, kind, view.surface, view.terms, hasAccount: true, view.session) != nil
+                return scene(of: tile, kind, view, hasAccount: true) != nil
             }
             guard isShown else { continue }
             number += 1
@@ -162,34 +187,25 @@ extension RowRenderer {
     }
 
     static func writeTile(
-        _ item: BoardItem, at entity: EntityIndex, _ form: RowForm, _ widgetForms: WidgetForms,
-        _ store: borrowing EntityStore, _ contents: inout RowContents, to writer: inout JSONWriter
+        _ tile: BoardTile, at entity: EntityIndex?, _ form: WidgetForm, _ store: borrowing EntityStore,
+        _ contents: inout RowContents, to writer: inout JSONWriter
     ) -> Bool {
-        switch form {
-        case .full:
-            item.writeFullRow(to: &writer)
-            return true
-        case .widget(let number):
-            guard let tile = item.tile, let kind = store.kind(at: entity), case .widget(let definition) = kind.body
-            else { return false }
-            let shown = store.widgetEntity(of: tile)
-            let widget =
-                shown.flatMap { store.widget(at: $0) } ?? Widget(configuration: tile.configuration, at: tile.createdAt)
-            contents = writeWidgetRow(
-                widget, tile.widget, at: shown ?? entity, kind, definition, widgetForms[number], store, to: &writer)
-            return true
-        case .activity, .control: return false
-        }
+        let shown = store.widgetEntity(of: tile.tile)
+        // What nobody placed is drawn only while its widget exists.
+        guard let place = shown ?? entity else { return false }
+        let widget =
+            shown.flatMap { store.widget(at: $0) }
+            ?? Widget(configuration: tile.tile.configuration, at: tile.tile.createdAt)
+        contents = writeWidgetRow(
+            widget, tile.tile.widget, at: place, tile.kind, tile.definition, form, store, to: &writer)
+        return true
     }
 
     /// The link for a tap on a tile or on a part of it.
     func openedBody(
-        ofTile entity: EntityIndex, _ item: BoardItem, part: String?, for session: Session,
-        _ store: borrowing EntityStore
+        ofTile tile: Tile, part: String?, for session: Session, _ store: borrowing EntityStore
     ) -> [UInt8]? {
-        guard !item.isGone, let tile = item.tile, let shown = store.widgetEntity(of: tile),
-            let widget = store.widget(at: shown)
-        else { return nil }
+        guard let shown = store.widgetEntity(of: tile), let widget = store.widget(at: shown) else { return nil }
         return openedBody(of: shown, widget, part: part, for: session, store)
     }
 
@@ -197,6 +213,8 @@ extension RowRenderer {
 
     /// The `rev` of a row. The full view of a tile says nothing about its widget.
     func rev(of entity: EntityIndex, _ view: ViewName, _ store: borrowing EntityStore) -> Int64 {
-        view == .full ? store[entity].rev : store.rowRev(of: entity)
+        guard view != .full else { return store[entity].rev }
+        guard let tile = unplacedTile(at: entity, store) else { return store.rowRev(of: entity) }
+        return max(store[entity].rev, store.rev(ofUnplaced: tile))
     }
 }

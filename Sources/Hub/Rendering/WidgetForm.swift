@@ -116,8 +116,9 @@ final class WidgetForms {
     private var tiles: [TileViewing: RowForm?] = [:]
     /// For thousands of situations; beyond that, forms are made again.
     private static let tileLimit = 16_384
-    /// The last board that was read, at the same moment.
+    /// The last board that was read, and the tiles on the last one that nobody placed, at the same moment.
     private var board: (number: Int32, board: Board)?
+    private var unplaced: (number: Int32, tiles: [Key: BoardTile])?
     private var futureMoment: (sequence: Int64, time: Timestamp) = (-1, .distantPast)
 
     /// Devices are in few situations; beyond that, boxes are made again.
@@ -195,6 +196,17 @@ final class WidgetForms {
         return made
     }
 
+    /// The tile that nobody placed at a key, computed once for all subscribers of its board.
+    func unplacedTile(_ key: Key, onBoard number: Int32, _ time: Timestamp, _ store: borrowing EntityStore)
+        -> BoardTile?
+    {
+        setMoment(store.sequence, time)
+        if let unplaced, unplaced.number == number { return unplaced.tiles[key] }
+        let tiles = Dictionary(store.unplacedTiles(onBoard: number).map { ($0.key, $0) }) { first, _ in first }
+        unplaced = (number, tiles)
+        return tiles[key]
+    }
+
     /// The form of a tile, if it was made for others who see the same; `.some(nil)` if it is not shown to them.
     func known(_ viewing: TileViewing, _ sequence: Int64, _ time: Timestamp) -> RowForm?? {
         setMoment(sequence, time)
@@ -207,7 +219,7 @@ final class WidgetForms {
     }
 
     private func forgetTiles() {
-        board = nil
+        (board, unplaced) = (nil, nil)
         if !tiles.isEmpty { tiles = [:] }
     }
 

@@ -167,7 +167,7 @@ extension Hub {
         // A batch that could not be written is not retried at once.
         guard now.monotonic >= commit.retryTime else { return false }
         return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired
-            || subscriptions.boardWalk.isUnderWay || store.isDeadlineDue(at: now)
+            || subscriptions.presence.walk.isUnderWay || store.isDeadlineDue(at: now)
     }
 
     /// After a full disk: until this moment of the monotonic clock, only a request makes the hub retry. Otherwise it would spin.

@@ -7,8 +7,8 @@ internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 
-// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that make no record. They run after the commit of
-// the requests before them. A read of a board may assign keys to its suggestions and visits (SuggestionLook.swift).
+// PING, HELP, GET, LIST, OPEN, KINDS, KIND, GALLERY, HISTORY, STATS: requests that change nothing. They run after the commit of the
+// requests before them.
 extension Hub {
     /// The length of a piece of replies, a fraction of one write.
     private static let replyPieceLength = 16_384
@@ -50,7 +50,6 @@ extension Hub {
 
     private mutating func carryOut(_ request: Request, for session: Session, at now: HubTime) {
         var writer = LineWriter()
-        lookAtSuggestions(request.command, session)
         switch request.command {
         case .ping: writer.pong(id: request.id, ignored: request.ignored)
         case .bye:
@@ -110,7 +109,7 @@ extension Hub {
                 let list = writeList(
                     for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
                     limit: limit, looks: looksLeft, to: &writer)
-                looksLeft -= Int((list.next ?? Int32(clamping: store.indexCount)) - next)
+                looksLeft -= list.lookCount
                 if let next = list.next {
                     session.outbox.prepend(
                         .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
@@ -126,30 +125,53 @@ extension Hub {
         return true
     }
 
-    /// Writes rows of a `LIST` from the position `next` on.
+    /// Writes rows of a `LIST` from the position `next` on: those of the table, then, below zero, of each board the tiles that
+    /// nobody placed.
     ///
-    /// - Returns: Where to continue, `nil` if the list is complete; and the number of its rows so far.
+    /// - Returns: Where to continue, `nil` if the list is complete; the number of its rows so far; and how many keys were examined.
     private mutating func writeList(
         for session: Session, pattern: Pattern, view: ViewName, widgets: WidgetTerms, next: Int32, count: Int,
         limit: Int, looks: Int, to writer: inout LineWriter
-    ) -> (next: Int32?, count: Int) {
-        var count = count
-        var position = next
-        let end = Int(next) + looks
+    ) -> (next: Int32?, count: Int, lookCount: Int) {
+        var (count, lookCount, position) = (count, 0, next)
         let digest = session.account.map { Activity.digest(of: $0) }
-        while Int(position) < store.indexCount {
-            guard writer.count < limit, position < end else { return (position, count) }
+        while position >= 0, Int(position) < store.indexCount {
+            guard writer.count < limit, lookCount < looks else { return (position, count, lookCount) }
             let entity = EntityIndex(position)
             position += 1
+            lookCount += 1
             guard store.isListed(entity), let key = store[entity].key, pattern.matches(key),
                 store.isVisible(entity, to: session.account, digest: digest),
-                !store.isWidget(entity) || pattern != .all || shows(widget: entity, to: session),
+                !store.isWidget(entity) || pattern != .all || session.showsWidgets,
                 let body = renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store)
             else { continue }
             writer.snapshot(RowHead(subscription: 0, key: key, rev: renderer.rev(of: entity, view, store)), body: body)
             count += 1
         }
-        return (nil, count)
+        for board in boards(of: pattern, for: session) where position >= 0 || board >= -1 - position {
+            guard writer.count < limit, lookCount < looks else { return (-1 - board, count, lookCount) }
+            for tile in store.unplacedTiles(onBoard: board, withVisits: pattern != .all && view == .surface(.watch)) {
+                lookCount += 1
+                guard pattern.matches(tile.key), tile.isVisible(to: session.account),
+                    let body = renderer.loneBody(of: tile, view: view, widgets: widgets, for: session, store)
+                else { continue }
+                writer.snapshot(RowHead(subscription: 0, key: tile.key, rev: store.rev(ofUnplaced: tile)), body: body)
+                count += 1
+            }
+        }
+        return (nil, count, lookCount)
+    }
+
+    /// The boards of a pattern on which there may be tiles that nobody placed, in the order of their numbers.
+    private func boards(of pattern: Pattern, for session: Session) -> [Int32] {
+        guard store.hasBoards else { return [] }
+        let name: String
+        switch pattern {
+        case .all: return session.showsWidgets ? store.boardsWithSuggestions(of: session.account) : []
+        case .kind(let kind): name = kind
+        case .key(let key): name = String(key.kind)
+        }
+        return store.kindNumber(of: name).map { store.isBoard($0) ? [$0] : [] } ?? []
     }
 
     private mutating func look(_ request: Request, from session: Session, to writer: inout LineWriter) {
@@ -192,6 +214,14 @@ extension Hub {
             return refuse(request.id, error, to: &writer)
         }
         if session.hasNotices, let entity = store.index(of: key) { subscriptions.noteRead(entity, by: session, &store) }
+        if let tile = store.unplacedTile(at: key), tile.isVisible(to: session.account) {
+            guard let body = renderer.loneBody(of: tile, view: view, widgets: widgets, for: session, store) else {
+                return writer.error(.notShown(key), id: request.id)
+            }
+            beginRow(key, request, rev: store.rev(ofUnplaced: tile), to: &writer)
+            writer.tail(body)
+            return writer.end()
+        }
         guard let entity = store.index(of: key), store.exists(entity), store.isAddressed(entity, to: session.account),
             !store.isGone(entity)
         else {
@@ -200,12 +230,8 @@ extension Hub {
         let isShown = view == .full || store.isVisible(entity, to: session.account)
         let body =
             isShown ? renderer.loneBody(of: entity, view: view, widgets: widgets, for: session, store) : nil
-        if body == nil, store.isWidget(entity) {
-            return writer.error(
-                WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places"),
-                id: request.id)
-        }
-        beginRow(of: entity, key, request, rev: renderer.rev(of: entity, view, store), to: &writer)
+        if body == nil, store.isWidget(entity) { return writer.error(.notShown(key), id: request.id) }
+        beginRow(key, request, rev: renderer.rev(of: entity, view, store), to: &writer)
         if let body {
             writer.tail(body)
         } else {
@@ -218,28 +244,37 @@ extension Hub {
     private mutating func open(
         _ key: Key, part: String?, _ request: Request, from session: Session, to writer: inout LineWriter
     ) {
-        guard let entity = store.index(of: key), store.exists(entity), store.isVisible(entity, to: session.account)
-        else {
+        let (opened, rev): ([UInt8]?, Int64)
+        if let tile = store.unplacedTile(at: key), tile.isVisible(to: session.account) {
+            opened = renderer.openedBody(ofTile: tile.tile, part: part, for: session, store)
+            rev = store.rev(ofUnplaced: tile)
+        } else if let entity = store.index(of: key), store.exists(entity),
+            store.isVisible(entity, to: session.account)
+        {
+            rev = store.rowRev(of: entity)
+            switch store[entity].state {
+            case .tile(let item):
+                opened =
+                    item.isGone
+                    ? nil : item.tile.flatMap { renderer.openedBody(ofTile: $0, part: part, for: session, store) }
+            case .widget(let widget): opened = renderer.openedBody(of: entity, widget, part: part, for: session, store)
+            case _: opened = renderer.openedBody(of: entity, for: session, store)
+            }
+        } else {
             return writer.error(.unknownKey(key), id: request.id)
         }
-        let opened =
-            store.boardItem(at: entity).map { renderer.openedBody(ofTile: entity, $0, part: part, for: session, store) }
-            ?? store.widget(at: entity).map { renderer.openedBody(of: entity, $0, part: part, for: session, store) }
-            ?? renderer.openedBody(of: entity, for: session, store)
         guard let body = opened else {
             return writer.error(
                 WireError(
                     .badAction, "\(key) is not on any screen, or is no live activity; OPEN takes one that is shown"),
                 id: request.id)
         }
-        beginRow(of: entity, key, request, rev: store.rowRev(of: entity), to: &writer)
+        beginRow(key, request, rev: rev, to: &writer)
         writer.tail(body)
         writer.end()
     }
 
-    private func beginRow(
-        of entity: EntityIndex, _ key: Key, _ request: Request, rev: Int64, to writer: inout LineWriter
-    ) {
+    private func beginRow(_ key: Key, _ request: Request, rev: Int64, to writer: inout LineWriter) {
         writer.beginOK(id: request.id)
         writer.attribute("key", key)
         writer.attribute("rev", rev)
@@ -294,7 +329,7 @@ extension Hub {
         if cursor.ends.isEmpty {
             let account = session.account
             guard let entity = store.index(of: cursor.key), store.exists(entity),
-                store.isAddressed(entity, to: account), !store.isSuggestion(entity)
+                store.isAddressed(entity, to: account)
             else {
                 var writer = LineWriter()
                 writer.error(.unknownKey(cursor.key), id: cursor.requestID)
@@ -348,6 +383,12 @@ extension Command {
         case .subscribe, .list, .gallery, .history: true
         case _: false
         }
+    }
+}
+
+extension WireError {
+    fileprivate static func notShown(_ key: Key) -> WireError {
+        WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places")
     }
 }
 

@@ -74,3 +74,22 @@ extension Hub {
         return Int(min(store.sequence - cursor.sequence, Int64(store.indexCount)))
     }
 }
+
+extension Command {
+    /// The name of the board that it reads or follows; `nil` = none.
+    var boardName: Substring? {
+        let name: Substring
+        switch self {
+        case .get(let key, _, _), .open(let key, _), .list(.key(let key), _, _): name = key.kind
+        case .list(.kind(let kind), _, _): name = kind[...]
+        case .subscribe(let subscribe):
+            switch subscribe.pattern {
+            case .key(let key): name = key.kind
+            case .kind(let kind): name = kind[...]
+            case .all: return nil
+            }
+        case _: return nil
+        }
+        return name.utf8.first == UInt8(ascii: "@") ? name : nil
+    }
+}

@@ -8,6 +8,9 @@ internal import TelltaleWire
 extension Hub {
     mutating func subscribe(_ command: SubscribeCommand, _ request: Request, from session: Session, at now: HubTime) {
         var writer = LineWriter()
+        if let name = request.command.boardName, let board = store.kindNumber(of: name) {
+            subscriptions.examineWaiting(board: board, &store, &renderer, to: &sessions)
+        }
         let widgets: WidgetTerms
         do throws(WireError) {
             try checkRoom(for: command, of: session)

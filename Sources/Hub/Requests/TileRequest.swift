@@ -45,10 +45,10 @@ extension Hub {
         if let owner = board.account, let account = session.account, owner != account { throw .unknownKey(key) }
         try checkRev(of: command, on: board)
         var reading = TileReading(command: command, board: board, kinds: store.kindsInForce)
-        reading.suggestion = store.suggestedTile(at: key).flatMap { tile in
-            renderer.maySuggest(tile, for: board.account, store) ? tile : nil
+        if let unplaced = store.unplacedTile(at: key) {
+            reading.isVisit = unplaced.tile.isVisit
+            if !reading.isVisit, renderer.maySuggest(unplaced, store) { reading.suggestion = unplaced.tile }
         }
-        reading.isVisit = store.isVisit(key)
         let input = try reading.input()
         try checkRight(to: input, of: session)
         try checkRoom(for: command, input, on: board, of: session, source: source)

@@ -14,7 +14,8 @@ extension Subscription {
 extension SubscriptionRegistry {
     /// The cursor from which a subscription may resume. It also stays below the changes of boards that have yet to be examined.
     func cursor(of subscription: Subscription, epoch: UInt64, durable: Int64) -> Cursor {
-        guard let since = boardWalk.since, subscription.terms.view == .surface(.watch), !subscription.followsEverything
+        guard let since = presence.walk.since, subscription.terms.view == .surface(.watch),
+            !subscription.followsEverything
         else { return subscription.cursor(epoch: epoch, durable: durable) }
         return subscription.cursor(epoch: epoch, durable: min(durable, since - 1))
     }

@@ -9,7 +9,7 @@ extension SubscriptionRegistry {
         _ index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        lookAtSuggestions(for: subscription, &store)
+        holdPresence(for: subscription, &store)
         let account = subscription.competingAccount
         let placed = account == nil ? [] : renderer.place(index, of: session, &self, store)
         if isFilledByScan(subscription, store) {
@@ -21,8 +21,9 @@ extension SubscriptionRegistry {
             return
         }
         let nextCommit = store.sequence + 1
-        var entities = placed + store.followed(by: subscription)
-        if account != nil { entities.sort { $0.rawValue < $1.rawValue } }
+        let present = presentTiles(for: subscription, store)
+        var entities = placed + store.followed(by: subscription) + present
+        if account != nil || !present.isEmpty { entities.sort { $0.rawValue < $1.rawValue } }
         for entity in entities {
             enqueue(entity, in: index, &store) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
@@ -35,7 +36,7 @@ extension SubscriptionRegistry {
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        lookAtSuggestions(for: subscription, &store)
+        holdPresence(for: subscription, &store)
         // With an account, a deletion is sent depending on the key's past, and a scan may reach the key too late for that.
         if subscription.terms.account == nil, isFilledByScan(subscription, store),
             subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
@@ -44,7 +45,7 @@ extension SubscriptionRegistry {
                 subscription.toldCursor = sequence
                 subscription.begin(TableScan(.resume(after: sequence), end: store.indexCount))
             }
-            fillSuggestions(index, after: sequence, isWalk: true, &store)
+            fillPresence(index, after: sequence, isScan: true, &store)
             noteResume(index)
             return
         }
@@ -67,7 +68,7 @@ extension SubscriptionRegistry {
             }
         }
         fillTiles(index, after: sequence, &store)
-        fillSuggestions(index, after: sequence, &store)
+        fillPresence(index, after: sequence, &store)
         fillEmbedders(index, after: sequence, &store)
         assumeShown(by: index, of: session, &store, &renderer)
         change(index) { subscription in

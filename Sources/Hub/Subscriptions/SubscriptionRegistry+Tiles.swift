@@ -14,26 +14,25 @@ extension SubscriptionRegistry {
     ) {
         guard store.boardItem(at: entity) == nil else {
             let board = store[entity].kindName
-            if store.hasVisitingKinds, !store.isVisited(board),
+            if store.hasVisitingKinds, !presence.isVisited(board),
                 isFollowedByWatch(entity, onBoard: board, store)
             {
-                store.visit(board)
+                changePresence { $0.visit(board) }
             }
             let isSuggesting =
-                store.takesSuggestions(board) || store.isVisited(board)
-                || !store.suggestionKeys(onBoard: board).isEmpty
+                store.takesSuggestions(board) || presence.isVisited(board)
+                || !presence.members(onBoard: board).isEmpty
             // Once for all changes of a batch on it.
-            if isSuggesting, store.keysSequence(onBoard: board) != store.sequence {
-                publishSuggestions(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
+            if isSuggesting, presence.sequence(onBoard: board) != store.sequence {
+                publishPresence(onBoard: board, commit: commit, &store, &renderer, to: &sessions)
             }
             return publishToNeighbours(
-                of: [entity], onBoard: store[entity].kindName, commit: commit, &store, renderer, to: &sessions)
+                of: [entity], inStacks: store.smartStacks(ofTiles: [entity], onBoard: board), onBoard: board,
+                commit: commit, &store,
+                renderer, to: &sessions)
         }
         if isFirst { publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions) }
-        publishToSuggestions(of: entity, commit: commit, &store, &renderer, to: &sessions)
-        if store.hasVisitedBoards, store.isOfVisitingKind(entity) {
-            publishToVisits(of: entity, commit: commit, &store, &renderer, to: &sessions)
-        }
+        publishToPresence(of: entity, commit: commit, &store, &renderer, to: &sessions)
     }
 
     /// Marks the rows of tiles dirty when their widget changes. The tiles themselves do not change: there may be many, and most
@@ -52,7 +51,7 @@ extension SubscriptionRegistry {
             renderer.invalidate(tile)
             let board = store[tile].kindName
             // A hundred thousand boards may show this widget, and most have no follower.
-            guard isFollowed(board: board) || !store.suggestionKeys(onBoard: board).isEmpty else { continue }
+            guard isFollowed(board: board) || !presence.members(onBoard: board).isEmpty else { continue }
             tilesByBoard[board, default: []].append(tile)
             var followers = takeFollowers(of: tile, kind: board, isWidget: true)
             for index in followers {
@@ -69,9 +68,11 @@ extension SubscriptionRegistry {
             }
             giveBack(&followers)
         }
-        for board in tilesByBoard.keys.sorted() {
+        for (board, tiles) in tilesByBoard.sorted(by: { $0.key < $1.key }) {
             publishToNeighbours(
-                of: tilesByBoard[board] ?? [], onBoard: board, commit: commit, &store, renderer, to: &sessions)
+                of: tiles, inStacks: store.smartStacks(ofTiles: tiles, onBoard: board), onBoard: board, commit: commit,
+                &store,
+                renderer, to: &sessions)
         }
     }
 
@@ -89,16 +90,19 @@ extension SubscriptionRegistry {
     /// Marks the rows of neighbouring tiles dirty if they look different. The turns of a smart stack are in the rows of all its
     /// tiles, and so are the order of a watch and the two places of StandBy.
     ///
-    /// - Parameter tiles: Tiles that changed, or whose widgets did.
+    /// - Parameters:
+    ///   - tiles: Tiles that changed, or whose widgets did.
+    ///   - stacks: The smart stacks that contain them, or in which another tile changed.
     mutating func publishToNeighbours(
-        of tiles: [EntityIndex], onBoard board: Int32, commit: Int64, _ store: inout EntityStore,
-        _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
+        of tiles: [EntityIndex], inStacks stacks: Set<String>, onBoard board: Int32, commit: Int64,
+        _ store: inout EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
         let followed = store.items(onBoard: board).filter {
             hasFollowers(ofWidget: $0, board) && tiles != [$0]
         }
-        guard !followed.isEmpty || !store.suggestionKeys(onBoard: board).isEmpty else { return }
-        let stacked = store.neighbours(ofTiles: tiles, onBoard: board)
+        let members = presence.members(onBoard: board)
+        guard !followed.isEmpty || !members.isEmpty else { return }
+        let stacked = Set(store.tiles(inStacks: stacks, onBoard: board))
         for neighbour in followed {
             let isStacked = stacked.contains(neighbour)
             var followers = takeFollowers(of: neighbour, kind: board, isWidget: true)
@@ -117,9 +121,9 @@ extension SubscriptionRegistry {
             }
             giveBack(&followers)
         }
-        for suggestion in stacked.filter({ store.isSuggestion($0) }) + store.visitKeys(onBoard: board) {
-            oweSuggestion(
-                suggestion, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
+        for member in members where member.stack.map({ stacks.contains($0) }) ?? true {
+            owePresence(
+                member.entity, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
         }
     }
 

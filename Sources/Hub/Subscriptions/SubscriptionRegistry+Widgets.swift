@@ -65,7 +65,7 @@ extension SubscriptionRegistry {
                 change(moment.subscription) { $0.backlog?.widgets[moment.entity.rawValue]?.watchedAt = usedUpAt }
                 continue
             }
-            guard store.isListed(moment.entity) else { continue }
+            guard store.isListed(moment.entity) || isPresent(moment.entity, for: subscription, store) else { continue }
             oweSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, &store)
             sessions.makeReady(slot: subscription.session)
         }
@@ -90,7 +90,6 @@ extension EntityStore {
     /// Whether a subscriber may have used up the entries in the row of a widget's newest commit.
     func mayBeUsedUp(_ entity: EntityIndex, by subscription: Subscription) -> Bool {
         guard isWidget(entity), case .surface = subscription.terms.view else { return false }
-        if isSuggestion(entity) { return true }
         if boardItem(at: entity) != nil {
             let isOnWatch = subscription.terms.view == .surface(.watch)
             // A scan over everything does not examine the other tiles of a board.

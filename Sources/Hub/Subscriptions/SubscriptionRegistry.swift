@@ -25,8 +25,8 @@ struct SubscriptionRegistry: ~Copyable {
     private var followerBuffer: [SubscriptionIndex] = []
     /// When entries of widgets that were sent are used up.
     private var timelines = TimelineWatch()
-    /// Boards that wait to be re-examined.
-    private(set) var boardWalk = BoardWalk()
+    /// The tiles that nobody placed, on the boards that are followed.
+    private(set) var presence = BoardPresence()
     /// The number of subscriptions to single keys of each board.
     private(set) var tileFollowers: [Int32: Int] = [:]
     /// Backlogs of closed subscriptions, released little by little.
@@ -139,7 +139,8 @@ struct SubscriptionRegistry: ~Copyable {
         tileFollowers[number] = count > 0 ? count : nil
     }
 
-    mutating func changeBoardWalk<Result>(_ body: (inout BoardWalk) -> Result) -> Result { body(&boardWalk) }
+    @discardableResult
+    mutating func changePresence<Result>(_ body: (inout BoardPresence) -> Result) -> Result { body(&presence) }
 
     var hasRetired: Bool { !retired.isEmpty }
 
@@ -248,7 +249,7 @@ struct SubscriptionRegistry: ~Copyable {
         _ changes: [Change], _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
-        publishSuggestionsOfNewKinds(commit: store.sequence, &store, &renderer, to: &sessions)
+        publishPresenceOfNewKinds(commit: store.sequence, &store, &renderer, to: &sessions)
         let changes = changes.span
         var surrounded: Set<EntityIndex> = []
         for position in changes.indices {
@@ -266,7 +267,7 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { owe(change, to: index, &store, renderer, &sessions) }
             }
             giveBack(&followers)
-            let isOnBoards = changes[position].isWidget && (store.hasBoards || !store.boardsWithKeys.isEmpty)
+            let isOnBoards = changes[position].isWidget && (store.hasBoards || !presence.isEmpty)
             guard isOnBoards || renderer.hasControlReferences else { continue }
             // Rows around a key are marked once per batch: there may be many.
             let isFirst = changes.count == 1 || surrounded.insert(entity).inserted
@@ -277,7 +278,7 @@ struct SubscriptionRegistry: ~Copyable {
                 publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
             }
         }
-        if boardWalk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
+        if presence.walk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
     }
 
     /// - Parameter reach: For a change of an activity: subscriptions outside it are left out.
