@@ -78,7 +78,7 @@ public struct Hub: ~Copyable {
     private mutating func beginBatch(limit: Int, batchLimit: Int, at now: HubTime) {
         renderer.setTime(max(store.time, now.time))
         answerPostponed(at: now)
-        subscriptions.freeRetired(&store)
+        subscriptions.freeRetired(store)
         commit.begin(
             limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
             walkShare: configuration.limits.keysPerWalk)
@@ -132,7 +132,7 @@ public struct Hub: ~Copyable {
         sessions.beginReading()
         subscriptions.publish(batch.changes, &store, &renderer, to: &sessions)
         if budgets.hasTaps || !batch.taps.isEmpty { noteTaps(batch.taps, changes: batch.changes) }
-        subscriptions.hold(store.forgotten, &store)
+        subscriptions.hold(store.forgotten, store)
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // After the reply that caused it: a provider that has just connected gets its reply first.
@@ -252,7 +252,7 @@ public struct Hub: ~Copyable {
         // A reply that waits for a history shows an older state of a key, so no newer row may precede it.
         if isDone, session.outbox.count <= 1 {
             writeMark(to: session, at: now, to: &writer)
-            isDone = renderer.writeRows(of: session, &writing, &subscriptions, &store, to: &writer)
+            isDone = renderer.writeRows(of: session, &writing, &subscriptions, store, to: &writer)
             if let release = writing.nextRelease { sessions.watch(session, at: release) }
         }
         if !writer.isEmpty {

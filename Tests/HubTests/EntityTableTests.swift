@@ -14,7 +14,6 @@ struct EntityTableTests {
         var table = EntityTable()
         for number in 0..<count {
             let index = table.intern(try key(number))
-            table.retain(index)
             table[index].rev = Int64(number)
             table[index].state = .button(Button(provider: .none))
         }
@@ -42,7 +41,7 @@ struct EntityTableTests {
         for index in Array(table.indices) where index.rawValue % 3 != 0 {
             table[index].rev = -1
             table[index].state = .none
-            table.release(index)
+            table.freeIfEmpty(index)
         }
         for number in 300..<900 { table[table.intern(try Self.key(number))].rev = -1 }
         #expect(copy.indices.map { copy[$0].rev } == Array(0..<300))
@@ -57,13 +56,10 @@ struct EntityTableTests {
         let index = try #require(table.index(of: try Self.key(130)))
         table[index].lastRecord = 7
         table[index].armed = Timestamp(milliseconds: 7)
-        table.release(index)
-        #expect(table[index].key != nil, "something stands behind it")
-        table.retain(index)
+        table.freeIfEmpty(index)
+        #expect(table[index].key != nil, "it has content")
         table[index].state = .none
-        table.freeIfUnused(index)
-        #expect(table[index].key != nil, "somebody holds it")
-        table.release(index)
+        table.freeIfEmpty(index)
         #expect(table[index].key == nil)
         #expect(table.index(of: try Self.key(130)) == nil)
         #expect(table.count == 199)

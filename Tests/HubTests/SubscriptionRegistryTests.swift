@@ -19,12 +19,14 @@ struct SubscriptionRegistryTests {
         var registry = SubscriptionRegistry()
         var store = EntityStore(epoch: 1)
         let entity = store.intern(try key("coffee/1"))
-        let one = registry.insert(subscription(.key(entity), in: &registry), &store)
-        let two = registry.insert(subscription(.key(entity), in: &registry, number: 2), &store)
+        let one = registry.insert(subscription(.key(entity), in: &registry), store)
+        let two = registry.insert(subscription(.key(entity), in: &registry, number: 2), store)
         holds(registry.count == 2 && registry.hasSeveralFollowers(of: entity, kind: store[entity].kindName))
-        registry.remove(one, &store)
+        _ = registry.remove(one, store)
+        store.freeReleased()
         holds(try store.index(of: key("coffee/1")) == entity && registry[one] == nil)
-        registry.remove(two, &store)
+        _ = registry.remove(two, store)
+        store.freeReleased()
         holds(try store.index(of: key("coffee/1")) == nil && registry.count == 0)
     }
 
@@ -34,12 +36,14 @@ struct SubscriptionRegistryTests {
         var registry = SubscriptionRegistry()
         var store = EntityStore(epoch: 1)
         let entity = store.intern(try key("coffee/1"))
-        let all = registry.insert(subscription(.all, in: &registry), &store)
-        registry.enqueue(entity, in: all, &store) { $0.mark(entity, commit: 1) }
+        let all = registry.insert(subscription(.all, in: &registry), store)
+        registry.enqueue(entity, in: all, store) { $0.mark(entity, commit: 1) }
         store.retain(entity)
         store.release(entity)
+        store.freeReleased()
         holds(try store.index(of: key("coffee/1")) == entity)
-        registry.remove(all, &store)
+        _ = registry.remove(all, store)
+        store.freeReleased()
         holds(try store.index(of: key("coffee/1")) == nil)
     }
 
@@ -54,10 +58,11 @@ struct SubscriptionRegistryTests {
             backlog.scan?.ahead.markResume(entity, firstCommit: 1)
         }
         for left in [200, 100, 0] {
-            holds(backlog.releaseWaiting(limit: 100, &store) == 100)
+            holds(backlog.releaseWaiting(limit: 100, store) == 100)
+            store.freeReleased()
             holds(keys.count { store.index(of: $0) != nil } == left && store.index(of: keys[299 - left]) == nil)
         }
-        holds(backlog.releaseWaiting(limit: 100, &store) == 0)
+        holds(backlog.releaseWaiting(limit: 100, store) == 0)
         // The index that was released last comes first.
         holds(try store.intern(key("coffee/new")).rawValue == 299)
     }
@@ -85,7 +90,7 @@ struct SubscriptionRegistryTests {
         var registry = SubscriptionRegistry()
         var store = EntityStore(epoch: 1)
         let entity = store.intern(try key("coffee/1"))
-        let index = registry.insert(subscription(.all, in: &registry), &store)
+        let index = registry.insert(subscription(.all, in: &registry), store)
         registry.change(index) {
             $0.needBacklog().queue.delay(
                 entity, DirtyQueue.Entry(commit: 1, foldedCount: 0), until: MonotonicTime(milliseconds: 500))

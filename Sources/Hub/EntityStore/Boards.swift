@@ -17,10 +17,11 @@ struct Boards: Sendable {
     /// The number of stacks on each board that take suggestions, if any, by the board's account.
     private var suggesting: [String?: [Int32: Int]] = [:]
     private var countByAccount: [String: Int] = [:]
+    /// The relevant widgets that boards may show although nobody placed them.
+    var visitors = Visitors()
     private(set) var sharedCount = 0
 
     var isEmpty: Bool { boards.isEmpty }
-    var count: Int { boards.count }
     var numbers: [Int32] { boards.keys.sorted() }
 
     /// In the order of their indices, like all lists here.

@@ -35,7 +35,7 @@ struct EntityStore: ~Copyable {
     private var retention = Retention()
     private var aggregates = Aggregates()
     private var boards = Boards()
-    private var visitors = Visitors()
+    private let references = KeyReferences()
     private var log = DecisionLog()
 
     init(epoch: UInt64, activitiesPerView: Int = Limits().activitiesPerView, hidesStaleFromStart: Bool = true) {
@@ -59,6 +59,7 @@ struct EntityStore: ~Copyable {
 
     /// - Parameter count: The expected number of records.
     mutating func beginBatch(expecting count: Int, at now: HubTime) {
+        freeReleased()
         log.begin(expecting: count)
         setClocks(time: now.time, wall: now.wall)
         deadlines.setLeap(now.leap)
@@ -78,17 +79,31 @@ struct EntityStore: ~Copyable {
     mutating func releaseForgotten() {
         for entity in log.forgotten {
             if !exists(entity) { changeOrder.remove(entity) }
-            entities.release(entity)
+            references.release(entity)
         }
         log.removeForgotten()
+        freeReleased()
+    }
+
+    /// Frees the indices of keys without content that nothing refers to any more. Done before another index is assigned, in the
+    /// order in which they were released.
+    mutating func freeReleased() {
+        guard references.hasReleased else { return }
+        for entity in references.takeReleased() { freeIfUnused(entity) }
+    }
+
+    private mutating func freeIfUnused(_ entity: EntityIndex) {
+        if !references.isReferred(entity) { entities.freeIfEmpty(entity) }
     }
 
     /// Undoes everything decided after the record `durable`, because the batch was not written.
     mutating func rollBack(to durable: Int64) {
         aggregates.dropTold()
+        freeReleased()
         for step in log.end().reversed() { takeBack(step) }
-        for entity in log.forgotten { entities.release(entity) }
+        for entity in log.forgotten { references.release(entity) }
         log.removeForgotten()
+        freeReleased()
         clock.setSequence(durable)
         ids.rollBack(to: durable)
         retention.rollBack(to: durable)
@@ -116,7 +131,7 @@ struct EntityStore: ~Copyable {
                 $0.restore(state, kind: kind, rev: rev, lastRecord: lastRecord, dismissedAt: dismissedAt)
             }
             notePendingOperation(at: entity)
-            entities.freeIfUnused(entity)
+            freeIfUnused(entity)
         case .eventID(let source): ids.events.removeNewest(of: source)
         case .tap(let identity): ids.taps.forgetNewest(identity)
         case .kinds(let table):
@@ -221,7 +236,7 @@ struct EntityStore: ~Copyable {
         aggregates.countKey(ofKind: name, by: difference)
     }
 
-    /// Adds what is at `entity` to the boards or removes it, including a relevant widget.
+    /// Adds what is at `entity` to the boards, or removes it, including a relevant widget.
     private mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
         noteVisitor(at: entity, isThere: isThere)
         guard case .tile(let item) = entities[entity].state, !item.isGone else { return }
@@ -236,14 +251,14 @@ struct EntityStore: ~Copyable {
     /// Records a relevant widget, or that it no longer exists.
     private mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
         guard isThere else {
-            if !visitors.isEmpty { visitors.remove(entity) }
+            if !boards.visitors.isEmpty { boards.visitors.remove(entity) }
             return
         }
         guard !kinds.everVisiting.isEmpty, let widget = widget(at: entity), !widget.isGone,
             let kind = widgetKind(at: entity), kind.isVisiting, let key = entities[entity].key
         else { return }
         let member = Visitors.Member(createdAt: widget.createdAt, key: key, entity: entity)
-        visitors.insert(member, accounts: widget.accounts)
+        boards.visitors.insert(member, accounts: widget.accounts)
     }
 
     /// Records the operation in progress of a control or a widget, so that the provider's answer finds it.
@@ -279,12 +294,15 @@ struct EntityStore: ~Copyable {
     }
 
     /// The index of `key`, which is created if there is none.
-    mutating func intern(_ key: Key) -> EntityIndex { entities.intern(key) }
-    mutating func intern(_ key: Key, hash: UInt64) -> EntityIndex { entities.intern(key, hash: hash) }
+    mutating func intern(_ key: Key) -> EntityIndex { intern(key, hash: HashIndex.hash(of: key.text)) }
+    mutating func intern(_ key: Key, hash: UInt64) -> EntityIndex {
+        freeReleased()
+        return entities.intern(key, hash: hash)
+    }
 
     /// Retains an index for a subscription or a queue: no other key gets it before ``release(_:)``.
-    mutating func retain(_ entity: EntityIndex) { entities.retain(entity) }
-    mutating func release(_ entity: EntityIndex) { entities.release(entity) }
+    func retain(_ entity: EntityIndex) { references.retain(entity) }
+    func release(_ entity: EntityIndex) { references.release(entity) }
 
     /// The number of a kind's name, by which patterns match. It is retained until ``releaseKind(_:)``.
     mutating func retainKind(_ name: String) -> Int32 { entities.kindNumbers.retain(name) }
@@ -434,11 +452,11 @@ struct EntityStore: ~Copyable {
         retention.endChain(at: sequence)
         if log.isDeciding {
             // Retained, because the key may have to be restored until the batch is settled.
-            entities.retain(entity)
+            references.retain(entity)
             log.forget(entity)
         } else {
             changeOrder.remove(entity)
-            entities.freeIfUnused(entity)
+            freeIfUnused(entity)
         }
     }
 
@@ -1912,10 +1930,10 @@ struct EntityStore: ~Copyable {
     ///
     /// - Complexity: O(``Visitors/limit``), however many there are.
     func visits(onBoard number: Int32) -> [BoardTile] {
-        guard !kinds.visiting.isEmpty, !visitors.isEmpty, let (name, account) = name(ofBoard: number) else {
+        guard !kinds.visiting.isEmpty, !boards.visitors.isEmpty, let (name, account) = name(ofBoard: number) else {
             return []
         }
-        return visitors.newest(Visitors.limit, for: account).reversed().compactMap { member in
+        return boards.visitors.newest(Visitors.limit, for: account).reversed().compactMap { member in
             guard let family = kinds.visiting[member.key.kind], isVisible(member.entity, to: account),
                 let widget = widget(at: member.entity), let key = Key(kind: name, id: Board.visitID(of: member.key))
             else { return nil }
@@ -1954,18 +1972,23 @@ struct EntityStore: ~Copyable {
         return max(stack.map { rev(of: $0) } ?? 0, rev(of: tile.tile.widget))
     }
 
-    private func rev(of key: Key) -> Int64 { index(of: key).map { self[$0].rev } ?? 0 }
+    /// 0 = there is no such key.
+    func rev(of key: Key) -> Int64 { index(of: key).map { self[$0].rev } ?? 0 }
 
     /// The index of the key of a tile that nobody placed, or no longer does, for its rows and its deletion. The caller retains it.
     ///
     /// - Parameter rev: The `rev` of its next row or deletion, unless one sent before it is newer.
     mutating func intern(unplaced key: Key, rev: Int64) -> EntityIndex {
-        let entity = entities.intern(key)
+        let entity = intern(key)
+        raiseRev(ofUnplaced: entity, to: rev)
+        return entity
+    }
+
+    mutating func raiseRev(ofUnplaced entity: EntityIndex, to rev: Int64) {
         entities.update(entity) { place in
             place.isWidget = true
             place.rev = max(place.rev, rev)
         }
-        return entity
     }
 
     /// The boards with suggestions that a selector follows.
@@ -2030,7 +2053,7 @@ struct EntityStore: ~Copyable {
         return Key(kind: name, id: id).flatMap { index(of: $0) }.flatMap { boardItem(at: $0)?.stack }
     }
 
-    func visitorCount(for account: String?) -> Int { visitors.count(for: account) }
+    func visitorCount(for account: String?) -> Int { boards.visitors.count(for: account) }
 
     /// Whether a key is or was of a kind with relevant widgets.
     func isOfVisitingKind(_ entity: EntityIndex) -> Bool {
@@ -2055,7 +2078,7 @@ struct EntityStore: ~Copyable {
 
     /// Whether every board considers a relevant widget of everybody's, unless its account has newer ones.
     func isAmongNewestVisitors(_ member: EntityIndex) -> Bool {
-        visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
+        boards.visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
     }
 
     /// The keys that may have been relevant widgets since a commit and no longer are: of widgets that changed since, and of as
@@ -2069,7 +2092,7 @@ struct EntityStore: ~Copyable {
         for number in numbers {
             guard let (name, account) = name(ofBoard: number), account == nil || viewer == nil || account == viewer
             else { continue }
-            let older = visitors.newest(Visitors.limit + changed.count, for: account).dropFirst(Visitors.limit)
+            let older = boards.visitors.newest(Visitors.limit + changed.count, for: account).dropFirst(Visitors.limit)
             for member in changed.filter({ mayHaveVisited($0, account, at: sequence) }) + older.map(\.entity) {
                 guard let widget = self[member].key, let key = Key(kind: name, id: Board.visitID(of: widget)) else {
                     continue
@@ -2102,13 +2125,6 @@ struct BoardTile {
 
     /// Whether the devices of `account` may show it; without an account everything is visible.
     func isVisible(to account: String?) -> Bool { self.account == nil || account == nil || self.account == account }
-
-    /// Whether a subscription may be shown it, by what it follows. One to everything gets relevant widgets themselves.
-    func isShown(to selector: PatternIndex.Selector, account: String?) -> Bool {
-        guard isVisible(to: account) else { return false }
-        guard case .allWithWidgets = selector, tile.isSuggested else { return true }
-        return !tile.isVisit && (self.account == nil || account != nil)
-    }
 }
 
 extension Key {

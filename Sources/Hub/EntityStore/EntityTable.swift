@@ -12,8 +12,6 @@ struct Entity: Sendable {
     var kind = -1
     /// The number of its kind's name, by which patterns match.
     fileprivate(set) var kindName: Int32 = -1
-    /// Subscriptions and queues that retain the index, so that it is not given to another key.
-    fileprivate var references: Int32 = 0
     /// The commit number of the key's last change; 0 = never.
     var rev: Int64 = 0
     /// The sequence of the journal's last record about it; 0 = none.
@@ -36,12 +34,6 @@ struct Entity: Sendable {
         self.rev = rev
         self.lastRecord = lastRecord
         self.dismissedAt = dismissedAt
-    }
-
-    /// Releases one reference; returns how many are left.
-    fileprivate mutating func dropReference() -> Int32 {
-        references -= 1
-        return references
     }
 }
 
@@ -177,16 +169,11 @@ struct EntityTable: Sendable {
         byKey.reserveCapacity(min(max(0, count), Self.reserveLimit))
     }
 
-    mutating func retain(_ index: EntityIndex) { self[index].references += 1 }
-
-    /// Releases one reference, and frees the index if the key has no content left.
-    mutating func release(_ index: EntityIndex) {
-        if self[index].dropReference() == 0 { freeIfUnused(index) }
-    }
-
-    /// Frees the index of a key that has no content and no reference.
-    mutating func freeIfUnused(_ index: EntityIndex) {
-        guard self[index].references == 0, case .none = self[index].state, let key = self[index].key else { return }
+    /// Frees the index of a key that has no content.
+    ///
+    /// - Precondition: Nothing refers to it.
+    mutating func freeIfEmpty(_ index: EntityIndex) {
+        guard case .none = self[index].state, let key = self[index].key else { return }
         byKey.remove(index.found, hash: HashIndex.hash(of: key.text))
         kindNumbers.release(self[index].kindName)
         audienceHistories[index] = nil

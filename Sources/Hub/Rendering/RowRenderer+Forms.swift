@@ -43,7 +43,7 @@ extension RowRenderer {
         of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
     ) -> RowForm? {
         guard let view = BoardView(subscription, session), let tile = unplacedTile(at: entity, store),
-            tile.isShown(to: subscription.selector, account: view.account)
+            subscription.mayBeShown(unplacedOf: tile.account, isVisit: tile.tile.isVisit)
         else { return nil }
         guard let form = form(of: tile, at: entity, view, store) else { return nil }
         return .widget(widgetForms.number(of: form, at: entity))
@@ -279,7 +279,7 @@ extension RowRenderer {
     /// Recomputes what a subscription shows, and marks rows that look different as dirty.
     mutating func project(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
-        _ store: inout EntityStore
+        _ store: borrowing EntityStore
     ) {
         guard let (redrawsControls, mayGainWidgets) = subscriptions.change(index, { $0.takeProjection() }) else {
             return
@@ -287,7 +287,7 @@ extension RowRenderer {
         // A new situation may also show widgets that the subscriber does not hold.
         var widgets: Set<Int32> = []
         if subscriptions[index]?.competingAccount != nil {
-            projectCompeting(index, of: session, &subscriptions, &store)
+            projectCompeting(index, of: session, &subscriptions, store)
             guard mayGainWidgets || redrawsControls else { return }
             if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
             guard let subscription = subscriptions[index], let account = subscription.competingAccount else { return }
@@ -296,7 +296,7 @@ extension RowRenderer {
             where mayGainWidgets && subscription.isLive && store.isWidget(entity) { widgets.insert(entity.rawValue) }
         } else {
             if subscriptions.projectsByScan(index, redrawsControls: redrawsControls, store) { return }
-            widgets = projectFew(index, of: session, &subscriptions, &store, isSituated: mayGainWidgets)
+            widgets = projectFew(index, of: session, &subscriptions, store, isSituated: mayGainWidgets)
         }
         guard let subscription = subscriptions[index] else { return }
         if mayGainWidgets {
@@ -310,13 +310,13 @@ extension RowRenderer {
             let entity = EntityIndex(raw)
             let form = widgetForm(form(of: entity, for: subscription, of: session, store))
             guard subscriptions.looksDifferent(form, entity, to: subscription, at: time, store) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
         }
         guard redrawsControls else { return }
         for raw in subscription.allShown.keys.sorted() {
             let entity = EntityIndex(raw)
             guard store.isControl(entity) || shows(controlsIn: entity) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
         }
     }
 
@@ -325,7 +325,7 @@ extension RowRenderer {
     /// - Returns: The widgets that it follows, if it is live.
     private func projectFew(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
-        _ store: inout EntityStore, isSituated: Bool
+        _ store: borrowing EntityStore, isSituated: Bool
     ) -> Set<Int32> {
         guard let subscription = subscriptions[index], case .surface(let surface) = subscription.terms.view else {
             return []
@@ -355,12 +355,12 @@ extension RowRenderer {
         // Before the snapshot or the resume is complete, every row is pending anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
             guard subscription.isLive || before[entity.rawValue] != nil else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, &store)
+            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
         }
         // Controls do not compete.
         for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
-            subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, &store)
+            subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, store)
         }
         return widgets
     }
@@ -403,7 +403,7 @@ extension RowRenderer {
     /// Recomputes the placements in a view of an account, and marks rows that look different as dirty.
     private mutating func projectCompeting(
         _ index: SubscriptionIndex, of session: Session, _ subscriptions: inout SubscriptionRegistry,
-        _ store: inout EntityStore
+        _ store: borrowing EntityStore
     ) {
         let former = subscriptions[index]?.backlog?.placements ?? [:]
         let placed = place(index, of: session, &subscriptions, store)
@@ -420,7 +420,7 @@ extension RowRenderer {
             if backlog.placements[entity.rawValue] == nil {
                 backlog.noteLeaving(entity, since: subscription.toldCursor + 1)
             }
-            subscriptions.oweSurroundings(of: entity, to: index, since: store.sequence + 1, &store)
+            subscriptions.oweSurroundings(of: entity, to: index, since: store.sequence + 1, store)
         }
     }
 }

@@ -58,7 +58,7 @@ extension RowRenderer {
     /// - Returns: Whether everything due has been written, except ``RowWriting/run``.
     mutating func writeRows(
         of session: Session, _ writing: inout RowWriting, _ subscriptions: inout SubscriptionRegistry,
-        _ store: inout EntityStore, to writer: inout LineWriter
+        _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
         guard !session.isClosing else { return true }
         for index in session.subscriptions {
@@ -75,7 +75,7 @@ extension RowRenderer {
                     if update.commits.foldedCount > 0 { writing.slowCount += 1 }
                 } else if session.isBudgeted, store.isWidget(update.entity) {
                     flushRun(&writing, to: &writer)
-                    guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+                    guard writeBacklog(of: index, of: session, &writing, &subscriptions, store, to: &writer) else {
                         return false
                     }
                 } else {
@@ -87,21 +87,21 @@ extension RowRenderer {
             guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
             flushRun(&writing, to: &writer)
             guard !session.isApart, subscription.sharesWrites(at: writing.commit) else {
-                guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+                guard writeBacklog(of: index, of: session, &writing, &subscriptions, store, to: &writer) else {
                     return false
                 }
                 continue
             }
             guard writer.count < writing.limit else { return false }
             if let write = write(for: subscription, at: writing.commit) {
-                copy(write, to: index, &writing, &subscriptions, &store, &writer)
+                copy(write, to: index, &writing, &subscriptions, store, &writer)
                 continue
             }
             let start = writer.count
             // Kept only if another subscription may need the same: a second reference makes the queue copy its storage.
             let isWanted = subscription.fresh.first.map { hasSeveralFollowers($0.entity, subscriptions, store) }
             let keys = isWanted == true ? subscription.fresh : []
-            guard writeBacklog(of: index, of: session, &writing, &subscriptions, &store, to: &writer) else {
+            guard writeBacklog(of: index, of: session, &writing, &subscriptions, store, to: &writer) else {
                 return false
             }
             guard !keys.isEmpty, !keys.contains(where: { store.isWidget($0.entity) }), let told = subscriptions[index]
@@ -149,7 +149,7 @@ extension RowRenderer {
     /// Sends a subscription what another one in the same state received.
     private func copy(
         _ write: SharedWrite, to index: SubscriptionIndex, _ writing: inout RowWriting,
-        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, _ writer: inout LineWriter
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, _ writer: inout LineWriter
     ) {
         let bytes = write.bytes
         writer.append(lines: bytes.span)
@@ -166,10 +166,10 @@ extension RowRenderer {
 
     private mutating func writeBacklog(
         of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
-        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
         let byteCount = subscriptions[index]?.backlog?.announcementByteCount ?? 0
-        let isDone = writeWaiting(of: index, of: session, &writing, &subscriptions, &store, to: &writer)
+        let isDone = writeWaiting(of: index, of: session, &writing, &subscriptions, store, to: &writer)
         let left = subscriptions[index]?.backlog?.announcementByteCount ?? 0
         if left != byteCount { session.announcementByteCount += left - byteCount }
         return isDone
@@ -177,19 +177,19 @@ extension RowRenderer {
 
     private mutating func writeWaiting(
         of index: SubscriptionIndex, of session: Session, _ writing: inout RowWriting,
-        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
         let wasLive = subscriptions[index]?.isLive == true
         subscriptions[index]?.backlog?.queue.release(at: writing.now)
         guard releaseHeld(of: index, of: session, &writing, subscriptions) else { return false }
         if subscriptions.projectsNow(index) {
             guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
-            project(index, of: session, &subscriptions, &store)
+            project(index, of: session, &subscriptions, store)
         }
         // Writing removes from the backlog and never replaces it.
         guard let backlog = subscriptions.change(index, { $0.openBacklog() }) ?? nil else { return true }
         if backlog.scan != nil {
-            guard writeScan(of: index, of: session, in: backlog, &writing, &subscriptions, &store, to: &writer),
+            guard writeScan(of: index, of: session, in: backlog, &writing, &subscriptions, store, to: &writer),
                 !subscriptions.projectsNow(index)
             else { return false }
         }
@@ -286,6 +286,7 @@ extension RowRenderer {
             if store.isWidget(entity) {
                 let next = nextLook(at: entity, for: subscription, of: session, store)
                 subscriptions.noteHidden(entity, from: index, until: next)
+                head.rev = max(head.rev, subscriptions.presence.widgetRev(of: entity, store))
             }
             guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
             head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)

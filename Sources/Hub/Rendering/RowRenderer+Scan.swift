@@ -11,7 +11,7 @@ extension RowRenderer {
     /// - Returns: Whether the scan is complete, and `LIVE` has been written if it follows.
     mutating func writeScan(
         of index: SubscriptionIndex, of session: Session, in backlog: Backlog, _ writing: inout RowWriting,
-        _ subscriptions: inout SubscriptionRegistry, _ store: inout EntityStore, to writer: inout LineWriter
+        _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
         while let scan = backlog.scan, !scan.isOver {
             guard writer.count < writing.limit, writing.takeLooks(1) else { return false }
@@ -103,7 +103,7 @@ extension RowRenderer {
     }
 
     /// Records what a subscriber kept that is not sent again on its resume, so that its deletion will be sent.
-    private mutating func assumeShown(
+    mutating func assumeShown(
         _ entity: EntityIndex, by index: SubscriptionIndex, of session: Session,
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore
     ) {
@@ -111,10 +111,12 @@ extension RowRenderer {
             store[entity].key != nil, store.follows(subscription.selector, entity),
             let form = form(of: entity, for: subscription, of: session, store)
         else { return }
+        // Its last row was for the usual situation, which is still this session's.
         subscriptions.change(index) { $0.show(entity, form.placement) }
         if let form = widgetForm(form) {
             subscriptions.noteSent(form, of: entity, to: index, usedUpAt: nil)
         }
+        // It is not encoded now, and has not been since a restart, so its controls are recorded here.
         noteControls(in: entity, store)
     }
 }

@@ -73,7 +73,7 @@ extension Hub {
 
     /// Ends all subscriptions of a session, and its service for kinds.
     mutating func detach(_ session: Session) {
-        for index in session.subscriptions { subscriptions.remove(index, &store) }
+        for index in session.subscriptions { remove(index) }
         session.subscriptions = []
         leaveKinds(session)
     }
@@ -152,7 +152,7 @@ extension Hub {
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
-        subscriptions.oweUsedUp(at: max(store.time, now.time), &store, to: &sessions)
+        subscriptions.oweUsedUp(at: max(store.time, now.time), store, to: &sessions)
         endForbiddenSessions(at: now)
     }
 

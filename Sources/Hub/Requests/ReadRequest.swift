@@ -115,7 +115,7 @@ extension Hub {
                         .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
                     return false
                 }
-                if session.hasNotices { subscriptions.noteRead(pattern, through: since, by: session, &store) }
+                if session.hasNotices { subscriptions.noteRead(pattern, through: since, by: session, store) }
                 writer.beginOK(id: request.id)
                 writer.attribute("count", list.count)
                 writer.ignored(request.ignored)
@@ -213,7 +213,7 @@ extension Hub {
         } catch {
             return refuse(request.id, error, to: &writer)
         }
-        if session.hasNotices, let entity = store.index(of: key) { subscriptions.noteRead(entity, by: session, &store) }
+        if session.hasNotices, let entity = store.index(of: key) { subscriptions.noteRead(entity, by: session, store) }
         if let tile = store.unplacedTile(at: key), tile.isVisible(to: session.account) {
             guard let body = renderer.loneBody(of: tile, view: view, widgets: widgets, for: session, store) else {
                 return writer.error(.notShown(key), id: request.id)

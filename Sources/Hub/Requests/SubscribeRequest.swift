@@ -34,7 +34,7 @@ extension Hub {
             selector: selector(of: command.pattern, session),
             selection: selection(command, view, account, widgets, session))
         if case .surface = view, !terms.isNotice { subscription.isSituated = session.traits != Traits() }
-        let index = subscriptions.insert(subscription, &store)
+        let index = subscriptions.insert(subscription, store)
         session.subscriptions.append(index)
 
         let number = Int(subscription.number)
@@ -65,12 +65,17 @@ extension Hub {
     private mutating func fill(_ index: SubscriptionIndex, after sequence: Int64? = nil, of session: Session) {
         if subscriptions[index]?.terms.isNotice == true {
             session.hasNotices = true
-            subscriptions.fillNotice(index, after: sequence, &store, &renderer)
-        } else if let sequence {
-            subscriptions.fillResume(index, after: sequence, of: session, &store, &renderer)
-        } else {
-            subscriptions.fillSnapshot(index, of: session, &store, &renderer)
+            subscriptions.fillNotice(index, after: sequence, store, &renderer)
+            return
         }
+        guard let subscription = subscriptions[index] else { return }
+        let former = subscriptions.holdPresence(for: subscription, after: sequence, &store)
+        if let sequence {
+            subscriptions.fillResume(index, after: sequence, former: former, of: session, store, &renderer)
+        } else {
+            subscriptions.fillSnapshot(index, of: session, store, &renderer)
+        }
+        for entity in former { store.release(entity) }
     }
 
     private func checkRoom(for command: SubscribeCommand, of session: Session) throws(WireError) {
@@ -121,8 +126,14 @@ extension Hub {
         }
         let index = session.subscriptions.remove(at: position)
         session.announcementByteCount -= subscriptions[index]?.backlog?.announcementByteCount ?? 0
-        subscriptions.remove(index, &store)
+        remove(index)
         writer.ok(id: request.id, ignored: request.ignored)
+    }
+
+    /// Ends a subscription.
+    mutating func remove(_ index: SubscriptionIndex) {
+        if let kind = subscriptions.remove(index, store) { store.releaseKind(kind) }
+        store.freeReleased()
     }
 
     /// A pattern in terms of the store's tables. The number of a kind is retained from here on, the index of a key by the

@@ -74,7 +74,7 @@ final class Backlog {
     /// Releases up to `limit` keys that were pending for a closed subscription.
     ///
     /// - Returns: How many were released; fewer than `limit` if none are left.
-    func releaseWaiting(limit: Int, _ store: inout EntityStore) -> Int {
+    func releaseWaiting(limit: Int, _ store: borrowing EntityStore) -> Int {
         var count = 0
         // In queue order; the order of a hash table would show in the indices of new keys.
         while count < limit, let item = scan?.ahead.popFirst() {

@@ -52,8 +52,13 @@ struct BoardPresence {
     func members(of widget: Key, onBoard number: Int32) -> [Member] {
         members(onBoard: number).filter { $0.widget == widget }
     }
-    func contains(_ entity: EntityIndex, onBoard number: Int32) -> Bool {
-        boards[number]?.members.contains { $0.entity == entity } == true
+    func member(at entity: EntityIndex, onBoard number: Int32) -> Member? {
+        boards[number]?.members.first { $0.entity == entity }
+    }
+
+    /// The `rev` of a member's widget; 0 = the key is no member. A deletion is not older, also before the board is examined.
+    func widgetRev(of entity: EntityIndex, _ store: borrowing EntityStore) -> Int64 {
+        member(at: entity, onBoard: store[entity].kindName).map { store.rev(of: $0.widget) } ?? 0
     }
 
     /// The newest record when a board was last examined; -1 = never.
@@ -121,7 +126,7 @@ struct BoardPresence {
 
     /// Updates the members of a board to its state.
     ///
-    /// - Returns: The members, and those that are no more. Send the followers of these a deletion, then ``release(_:_:)`` them.
+    /// - Returns: The members, and the former ones. Send the followers of those without state a deletion, then ``release(_:_:)`` all.
     mutating func examine(_ number: Int32, _ store: inout EntityStore) -> (members: [Member], gone: [Member]) {
         var place = boards[number] ?? Place()
         let former = place.members
@@ -138,32 +143,26 @@ struct BoardPresence {
         boards[number] = place.members.isEmpty && !place.isVisited ? nil : place
         let kept = Set(place.members.map(\.entity))
         noteWidgets(of: place.members, insteadOf: former, onBoard: number)
-        return (place.members, withdraw(former.filter { !kept.contains($0.entity) }, &store))
+        let gone = former.filter { !kept.contains($0.entity) }
+        for member in gone where !store.exists(member.entity) {
+            // The deletion is not older than the last row sent, whose `rev` may be the widget's.
+            store.raiseRev(ofUnplaced: member.entity, to: store.rev(of: member.widget))
+        }
+        return (place.members, gone)
     }
 
     /// Gives up a board that nobody follows any more.
     ///
     /// - Returns: Its former members, to be released.
-    mutating func giveUp(_ number: Int32, _ store: inout EntityStore) -> [Member] {
+    mutating func giveUp(_ number: Int32) -> [Member] {
         guard let place = boards.removeValue(forKey: number) else { return [] }
         if place.isVisited { leave(number, of: place.account) }
         noteWidgets(of: [], insteadOf: place.members, onBoard: number)
-        return withdraw(place.members, &store)
+        return place.members
     }
 
-    func release(_ gone: [Member], _ store: inout EntityStore) { for member in gone { store.release(member.entity) } }
-
-    /// - Returns: Those that were not placed meanwhile.
-    private func withdraw(_ members: [Member], _ store: inout EntityStore) -> [Member] {
-        members.filter { member in
-            guard !store.exists(member.entity), let key = store[member.entity].key else {
-                store.release(member.entity)
-                return false
-            }
-            // The deletion is not older than the last row sent, whose `rev` may be the widget's.
-            _ = store.intern(unplaced: key, rev: store.index(of: member.widget).map { store[$0].rev } ?? 0)
-            return true
-        }
+    func release(_ gone: [Member], _ store: borrowing EntityStore) {
+        for member in gone { store.release(member.entity) }
     }
 
     private mutating func noteWidgets(of members: [Member], insteadOf former: [Member], onBoard number: Int32) {

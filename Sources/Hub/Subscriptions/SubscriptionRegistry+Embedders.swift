@@ -7,7 +7,7 @@ extension SubscriptionRegistry {
     ///
     /// They are missing since the control's commit: a resume from a later cursor would lack them.
     mutating func publishToEmbedders(
-        of entity: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        of entity: EntityIndex, commit: Int64, _ store: borrowing EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         guard let key = store[entity].key else { return }
@@ -19,24 +19,14 @@ extension SubscriptionRegistry {
                 guard let subscription = self[index], case .surface = subscription.terms.view else { continue }
                 if subscription.terms.isNotice {
                     oweNotice(
-                        of: activity, commit: commit, through: store[entity].rev, to: index, &store, &sessions)
+                        of: activity, commit: commit, through: store[entity].rev, to: index, store, &sessions)
                     continue
                 }
                 guard subscription.shown(activity) != nil else { continue }
-                oweSurroundings(of: activity, to: index, since: commit, &store)
+                oweSurroundings(of: activity, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
-        }
-    }
-
-    /// Marks unchanged activities dirty on a resume if a control in their views changed.
-    mutating func fillEmbedders(
-        _ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore
-    ) {
-        guard let subscription = self[index] else { return }
-        for entity in embedders(of: subscription, after: sequence, store) {
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
     }
 

@@ -6,10 +6,9 @@ internal import TelltaleModel
 extension SubscriptionRegistry {
     /// Marks everything that a new subscription follows as pending; of competing activities, those with a placement.
     mutating func fillSnapshot(
-        _ index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
+        _ index: SubscriptionIndex, of session: Session, _ store: borrowing EntityStore, _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        holdPresence(for: subscription, &store)
         let account = subscription.competingAccount
         let placed = account == nil ? [] : renderer.place(index, of: session, &self, store)
         if isFilledByScan(subscription, store) {
@@ -25,55 +24,59 @@ extension SubscriptionRegistry {
         var entities = placed + store.followed(by: subscription) + present
         if account != nil || !present.isEmpty { entities.sort { $0.rawValue < $1.rawValue } }
         for entity in entities {
-            enqueue(entity, in: index, &store) { $0.markSnapshot(entity, firstCommit: nextCommit) }
+            enqueue(entity, in: index, store) { $0.markSnapshot(entity, firstCommit: nextCommit) }
         }
         change(index) { $0.finishFilling(isPlaced: account != nil) }
     }
 
     /// Marks everything that changed after a resuming subscription's cursor as pending.
+    ///
+    /// - Parameter former: What ``holdPresence(for:after:_:)`` returned.
     mutating func fillResume(
-        _ index: SubscriptionIndex, after sequence: Int64, of session: Session, _ store: inout EntityStore,
-        _ renderer: inout RowRenderer
+        _ index: SubscriptionIndex, after sequence: Int64, former: [EntityIndex], of session: Session,
+        _ store: borrowing EntityStore, _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        holdPresence(for: subscription, &store)
         // With an account, a deletion is sent depending on the key's past, and a scan may reach the key too late for that.
         if subscription.terms.account == nil, isFilledByScan(subscription, store),
             subscription.terms.tracksRows || store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence)
         {
+            let end = store.indexCount
             change(index) { subscription in
                 subscription.toldCursor = sequence
-                subscription.begin(TableScan(.resume(after: sequence), end: store.indexCount))
+                subscription.begin(TableScan(.resume(after: sequence), end: end))
             }
-            fillPresence(index, after: sequence, isScan: true, &store)
+            markResume(former, in: index, after: sequence, store)
             noteResume(index)
             return
         }
         let account = subscription.terms.account
         let changed = store.changed(after: sequence, followedBy: subscription.selector)
-        for entity in changed where store.mayHaveKnown(entity, account: account, at: sequence) {
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-        }
+        var entities = changed.filter { store.mayHaveKnown($0, account: account, at: sequence) }
         if subscription.terms.competes || subscription.isSituated {
-            // The surroundings of an unchanged activity, or the device, may have changed how it is shown.
-            for entity in unchanged(by: changed, for: subscription, store)
-            // Widgets do not compete.
-            where subscription.isSituated || !store.isWidget(entity) {
-                enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-            }
+            // The surroundings of an unchanged activity, or the device, may have changed how it is shown. Widgets do not compete.
+            entities += unchanged(by: changed, for: subscription, store)
+                .filter { subscription.isSituated || !store.isWidget($0) }
         }
         if store.hasWidgetKinds, subscription.terms.tracksRows {
-            for entity in store.followed(by: subscription) where store.mayBeUsedUp(entity, by: subscription) {
-                enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-            }
+            entities += store.followed(by: subscription).filter { store.mayBeUsedUp($0, by: subscription) }
         }
-        fillTiles(index, after: sequence, &store)
-        fillPresence(index, after: sequence, &store)
-        fillEmbedders(index, after: sequence, &store)
-        assumeShown(by: index, of: session, &store, &renderer)
+        entities += changedTiles(of: subscription, after: sequence, store)
+        entities += presentTiles(for: subscription, store) + former
+        entities += embedders(of: subscription, after: sequence, store)
+        markResume(entities, in: index, after: sequence, store)
+        assumeShown(by: index, of: session, store, &renderer)
         change(index) { subscription in
             subscription.toldCursor = sequence
             subscription.finishFilling()
+        }
+    }
+
+    private mutating func markResume(
+        _ entities: [EntityIndex], in index: SubscriptionIndex, after sequence: Int64, _ store: borrowing EntityStore
+    ) {
+        for entity in entities {
+            enqueue(entity, in: index, store) { $0.markResume(entity, firstCommit: sequence + 1) }
         }
     }
 
@@ -144,22 +147,14 @@ extension SubscriptionRegistry {
 
     /// Records what a subscriber kept that is not sent again on its resume, so that its deletion will be sent.
     private mutating func assumeShown(
-        by index: SubscriptionIndex, of session: Session, _ store: inout EntityStore, _ renderer: inout RowRenderer
+        by index: SubscriptionIndex, of session: Session, _ store: borrowing EntityStore, _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index], subscription.terms.tracksRows, !subscription.isSituated else { return }
         let competes = subscription.terms.competes
         guard !competes || store.hasWidgetKinds else { return }
         for entity in store.followed(by: subscription)
         where !subscription.isWaiting(for: entity) && (!competes || store.isWidget(entity)) {
-            // Its last row was for the usual situation, which is still this session's.
-            let form = renderer.form(of: entity, for: subscription, of: session, store)
-            let placement = form?.placement
-            change(index) { $0.show(entity, placement) }
-            if let form = renderer.widgetForm(form) {
-                noteSent(form, of: entity, to: index, usedUpAt: nil)
-            }
-            // It is not encoded now, and has not been since a restart, so its controls are recorded here.
-            if placement != nil { renderer.noteControls(in: entity, store) }
+            renderer.assumeShown(entity, by: index, of: session, &self, store)
         }
     }
 

@@ -8,12 +8,13 @@ extension SubscriptionRegistry {
     /// Begins a subscription with `deliver=notice`. The current state is not sent, because the reader lists it. Changes since a
     /// cursor are sent as one line.
     mutating func fillNotice(
-        _ index: SubscriptionIndex, after sequence: Int64?, _ store: inout EntityStore, _ renderer: inout RowRenderer
+        _ index: SubscriptionIndex, after sequence: Int64?, _ store: borrowing EntityStore,
+        _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
         let notice = NoticeDebt()
         if let sequence {
-            note(changesAfter: sequence, in: notice, of: subscription, &store)
+            note(changesAfter: sequence, in: notice, of: subscription, store)
             noteControls(of: subscription, store, &renderer)
         }
         change(index) { subscription in
@@ -24,7 +25,8 @@ extension SubscriptionRegistry {
     }
 
     private func note(
-        changesAfter sequence: Int64, in notice: NoticeDebt, of subscription: Subscription, _ store: inout EntityStore
+        changesAfter sequence: Int64, in notice: NoticeDebt, of subscription: Subscription,
+        _ store: borrowing EntityStore
     ) {
         guard subscription.key != nil || !store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence) else {
             // With so many changes, those that it follows are not searched for.
@@ -67,7 +69,7 @@ extension SubscriptionRegistry {
     ///   - last: The last such commit of the same batch; `nil` = this one.
     mutating func oweNotice(
         of entity: EntityIndex, commit: Int64, through last: Int64? = nil, to index: SubscriptionIndex,
-        _ store: inout EntityStore,
+        _ store: borrowing EntityStore,
         _ sessions: inout SessionTable
     ) {
         guard let subscription = self[index], let notice = subscription.backlog?.notice,
@@ -84,7 +86,7 @@ extension SubscriptionRegistry {
     // MARK: Reading
 
     /// Records that a connection has read the current state of a key.
-    mutating func noteRead(_ entity: EntityIndex, by session: Session, _ store: inout EntityStore) {
+    mutating func noteRead(_ entity: EntityIndex, by session: Session, _ store: borrowing EntityStore) {
         for index in session.subscriptions {
             guard let notice = self[index]?.backlog?.notice, notice.read(entity) else { continue }
             store.release(entity)
@@ -96,7 +98,7 @@ extension SubscriptionRegistry {
     ///
     /// - Parameter commit: The newest commit when it began.
     mutating func noteRead(
-        _ pattern: Pattern, through commit: Int64, by session: Session, _ store: inout EntityStore
+        _ pattern: Pattern, through commit: Int64, by session: Session, _ store: borrowing EntityStore
     ) {
         for index in session.subscriptions {
             guard let subscription = self[index], let notice = subscription.backlog?.notice else { continue }

@@ -7,84 +7,65 @@ internal import TelltaleModel
 extension SubscriptionRegistry {
     // MARK: Subscriptions that begin
 
-    /// Holds the keys on the boards that a new subscription follows.
-    mutating func holdPresence(for subscription: Subscription, _ store: inout EntityStore) {
-        guard store.hasBoards, case .surface = subscription.terms.view else { return }
+    /// Holds the keys of tiles that nobody placed on the boards that a new subscription follows.
+    ///
+    /// - Parameter sequence: The sequence of the cursor that it resumes from.
+    /// - Returns: For a resume, the keys of such tiles that it may hold and that are no more. The caller releases them.
+    mutating func holdPresence(
+        for subscription: Subscription, after sequence: Int64?, _ store: inout EntityStore
+    ) -> [EntityIndex] {
+        guard case .surface = subscription.terms.view else { return [] }
         let (selector, account) = (subscription.selector, subscription.terms.account)
-        for board in store.boardsWithSuggestions(followedBy: selector, account: account)
-        // On other boards, the next change notifies the followers of what went.
-        where presence.members(onBoard: board).isEmpty && !presence.isVisited(board) {
+        let suggesting = store.boardsWithSuggestions(followedBy: selector, account: account)
+        let visited = subscription.terms.view == .surface(.watch) ? store.boardsWithVisits(followedBy: selector) : []
+        for board in suggesting where presence.members(onBoard: board).isEmpty && !presence.isVisited(board) {
+            // On other boards, the next change notifies the followers of what went.
             changePresence { _ = $0.examine(board, &store) }
         }
-        guard subscription.terms.view == .surface(.watch) else { return }
-        for board in store.boardsWithVisits(followedBy: selector) where !presence.isVisited(board) {
+        for board in visited where !presence.isVisited(board) {
             changePresence { presence in
                 presence.visit(board)
                 _ = presence.examine(board, &store)
             }
         }
+        guard let sequence else { return [] }
+        let suggestions = store.formerSuggestions(
+            since: sequence, onBoards: Set(suggesting).union(visited).sorted(), followedBy: selector, by: account)
+        let former = suggestions.merging(
+            store.formerVisits(since: sequence, onBoards: visited, for: account)
+        ) { max($0, $1) }
+        return former.sorted { $0.key < $1.key }.compactMap { key, rev in
+            if case .key(let own) = selector, store[own].key != key { return nil }
+            if let known = store.index(of: key),
+                store.exists(known) || presence.member(at: known, onBoard: store[known].kindName) != nil
+            {
+                return nil
+            }
+            let entity = store.intern(unplaced: key, rev: rev)
+            store.retain(entity)
+            return entity
+        }
     }
 
     /// The keys of tiles that nobody placed on the boards that a subscription follows, whether its device shows them or not.
     func presentTiles(for subscription: Subscription, _ store: borrowing EntityStore) -> [EntityIndex] {
-        guard store.hasBoards, case .surface = subscription.terms.view else { return [] }
-        return boards(followedBy: subscription, store).flatMap { presence.members(onBoard: $0) }.map(\.entity)
+        guard !presence.isEmpty, case .surface = subscription.terms.view else { return [] }
+        let (selector, account) = (subscription.selector, subscription.terms.account)
+        var boards = Set(store.boardsWithSuggestions(followedBy: selector, account: account))
+        if subscription.terms.view == .surface(.watch) {
+            boards.formUnion(store.boardsWithVisits(followedBy: selector))
+        }
+        return boards.sorted().flatMap { presence.members(onBoard: $0) }.map(\.entity)
             .filter { isPresent($0, for: subscription, store) }
     }
 
-    /// Whether a key is that of a tile that nobody placed, on a board that a subscription follows and its account may see.
+    /// Whether a key is that of a tile that nobody placed, on a board that a subscription follows and may be shown.
     func isPresent(_ entity: EntityIndex, for subscription: Subscription, _ store: borrowing EntityStore) -> Bool {
-        guard store.isWidget(entity), !store.exists(entity) else { return false }
         let number = store[entity].kindName
-        guard presence.contains(entity, onBoard: number), store.follows(subscription.selector, entity) else {
-            return false
-        }
-        let (owner, account) = (store.name(ofBoard: number)?.account, subscription.terms.account)
-        return owner == nil || account == nil || owner == account
-    }
-
-    private func boards(followedBy subscription: Subscription, _ store: borrowing EntityStore) -> [Int32] {
-        let (selector, account) = (subscription.selector, subscription.terms.account)
-        return Set(store.boardsWithSuggestions(followedBy: selector, account: account))
-            .union(boardsVisited(by: subscription, store)).sorted()
-    }
-
-    private func boardsVisited(by subscription: Subscription, _ store: borrowing EntityStore) -> [Int32] {
-        subscription.terms.view == .surface(.watch) ? store.boardsWithVisits(followedBy: subscription.selector) : []
-    }
-
-    /// Marks every tile that nobody placed pending that a resuming subscription may hold or may see now.
-    ///
-    /// - Parameter isScan: A scan over the table sends those that are there.
-    mutating func fillPresence(
-        _ index: SubscriptionIndex, after sequence: Int64, isScan: Bool = false, _ store: inout EntityStore
-    ) {
-        guard let subscription = self[index], case .surface = subscription.terms.view else { return }
-        let account = subscription.terms.account
-        let present = isScan ? [] : presentTiles(for: subscription, store)
-        let former =
-            store.formerSuggestions(
-                since: sequence, onBoards: boards(followedBy: subscription, store), followedBy: subscription.selector,
-                by: account
-            )
-            .merging(
-                store.formerVisits(since: sequence, onBoards: boardsVisited(by: subscription, store), for: account)
-            ) { max($0, $1) }
-        var gone: [EntityIndex] = []
-        for (key, rev) in former.sorted(by: { $0.key < $1.key }) {
-            if let known = store.index(of: key),
-                store.exists(known) || presence.contains(known, onBoard: store[known].kindName)
-            {
-                continue
-            }
-            let entity = store.intern(unplaced: key, rev: rev)
-            store.retain(entity)
-            gone.append(entity)
-        }
-        for entity in present + gone where store.follows(subscription.selector, entity) {
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-        }
-        for entity in gone { store.release(entity) }
+        guard store.isWidget(entity), !store.exists(entity), store.follows(subscription.selector, entity),
+            let member = presence.member(at: entity, onBoard: number)
+        else { return false }
+        return subscription.mayBeShown(unplacedOf: store.name(ofBoard: number)?.account, isVisit: member.isVisit)
     }
 
     // MARK: Changes of boards and kinds
@@ -116,7 +97,7 @@ extension SubscriptionRegistry {
         onBoard number: Int32, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
-        guard isFollowed(board: number) else { return giveUp(number, &store, &renderer) }
+        guard isFollowed(board: number) else { return giveUp(number, store, &renderer) }
         let former = presence.sequence(onBoard: number)
         let (members, gone) = changePresence { $0.examine(number, &store) }
         for member in members {
@@ -128,38 +109,38 @@ extension SubscriptionRegistry {
                 || store.index(of: member.widget).map { store.isVisitorOfEverybody($0) && store[$0].rev > former }
                     == true
             owePresence(
-                member.entity, onBoard: number, isChanged: isChanged, commit: commit, &store, renderer, to: &sessions)
+                member.entity, onBoard: number, isChanged: isChanged, commit: commit, store, renderer, to: &sessions)
         }
-        for member in gone {
+        for member in gone where !store.exists(member.entity) {
             renderer.invalidate(member.entity)
-            oweDeletion(of: member.entity, onBoard: number, commit: commit, &store, to: &sessions)
+            oweDeletion(of: member.entity, onBoard: number, commit: commit, store, to: &sessions)
         }
-        presence.release(gone, &store)
+        presence.release(gone, store)
         // The suggestions also affect the turns of the placed tiles.
         let items = store.itemsOfSuggestingStacks(onBoard: number)
         publishToNeighbours(
             of: items, inStacks: store.smartStacks(ofTiles: items, onBoard: number), onBoard: number, commit: commit,
-            &store, renderer,
+            store, renderer,
             to: &sessions)
     }
 
-    private mutating func giveUp(_ number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer) {
-        let gone = changePresence { $0.giveUp(number, &store) }
+    private mutating func giveUp(_ number: Int32, _ store: borrowing EntityStore, _ renderer: inout RowRenderer) {
+        let gone = changePresence { $0.giveUp(number) }
         for member in gone { renderer.invalidate(member.entity) }
-        presence.release(gone, &store)
+        presence.release(gone, store)
     }
 
     /// Marks a tile that is no more pending for those who hold it, or may hold it: a resume that has not reached its place in the
     /// table would find nothing there.
     private mutating func oweDeletion(
-        of entity: EntityIndex, onBoard number: Int32, commit: Int64, _ store: inout EntityStore,
+        of entity: EntityIndex, onBoard number: Int32, commit: Int64, _ store: borrowing EntityStore,
         to sessions: inout SessionTable
     ) {
         var followers = takeFollowers(of: entity, kind: number, isWidget: true)
         for index in followers {
             guard let subscription = self[index] else { continue }
             if subscription.knows(entity) || subscription.resumes(over: entity) {
-                oweSurroundings(of: entity, to: index, since: commit, &store)
+                oweSurroundings(of: entity, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             } else {
                 // Another key may get the index, so nothing may stay scheduled for this one.
@@ -176,7 +157,7 @@ extension SubscriptionRegistry {
     ///   - isAlike: Its relevance is unchanged, so nobody else gets one.
     mutating func owePresence(
         _ entity: EntityIndex, onBoard number: Int32, isChanged: Bool, isAlike: Bool = false, commit: Int64,
-        _ store: inout EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
+        _ store: borrowing EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
         var followers = takeFollowers(of: entity, kind: number, isWidget: true)
         for index in followers {
@@ -196,7 +177,7 @@ extension SubscriptionRegistry {
                     }
                 guard isDifferent else { continue }
             }
-            oweSurroundings(of: entity, to: index, since: commit, &store)
+            oweSurroundings(of: entity, to: index, since: commit, store)
             sessions.makeReady(slot: subscription.session)
         }
         giveBack(&followers)
@@ -210,25 +191,13 @@ extension SubscriptionRegistry {
 
     // MARK: Changes of widgets
 
-    /// Publishes a change of a widget that boards may show although nobody placed it.
-    mutating func publishToPresence(
-        of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
-        to sessions: inout SessionTable
-    ) {
-        guard !presence.isEmpty, let key = store[widget].key else { return }
-        if store.maySuggest(key) {
-            publishToSuggestions(of: widget, key, commit: commit, &store, &renderer, to: &sessions)
-        }
-        if presence.hasVisits, store.isOfVisitingKind(widget) {
-            publishToVisits(of: widget, key, commit: commit, &store, &renderer, to: &sessions)
-        }
-    }
-
-    /// Subscribers that hold it as a suggestion get a row. If its relevance changed, the stacks of all boards are re-examined.
+    /// Publishes a change of a widget that stacks may suggest. Subscribers that hold it as a suggestion get a row. If its relevance
+    /// changed, the stacks of all boards are re-examined.
     ///
     /// - Complexity: O(followed boards that may show it).
-    private mutating func publishToSuggestions(
-        of widget: EntityIndex, _ key: Key, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+    mutating func publishToSuggestions(
+        of widget: EntityIndex, _ key: Key, commit: Int64, _ store: borrowing EntityStore,
+        _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         let relevance = renderer.commonRelevance(ofSuggested: widget, key, store)
@@ -236,34 +205,34 @@ extension SubscriptionRegistry {
         changePresence { $0.setToldRelevance(relevance, of: key) }
         for board in presence.boards(with: key) {
             guard isFollowed(board: board) else {
-                giveUp(board, &store, &renderer)
+                giveUp(board, store, &renderer)
                 continue
             }
             let members = presence.members(of: key, onBoard: board)
             for member in members {
                 renderer.invalidate(member.entity)
                 owePresence(
-                    member.entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, &store, renderer,
+                    member.entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, store, renderer,
                     to: &sessions)
             }
             guard !isAlike else { continue }
             for other in presence.members(onBoard: board) where other.widget != key {
                 owePresence(
-                    other.entity, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
+                    other.entity, onBoard: board, isChanged: false, commit: commit, store, renderer, to: &sessions)
             }
             let stacks = store.smart(members.compactMap(\.stack), onBoard: board)
             publishToNeighbours(
-                of: [], inStacks: stacks, onBoard: board, commit: commit, &store, renderer, to: &sessions)
+                of: [], inStacks: stacks, onBoard: board, commit: commit, store, renderer, to: &sessions)
         }
     }
 
-    /// Watches that hold a relevant widget get a row. If its relevance changed, everything on the boards of its accounts is
-    /// re-examined.
+    /// Publishes a relevant widget that came, changed or went. Watches that hold it get a row. If its relevance changed, everything
+    /// on the boards of its accounts is re-examined.
     ///
     /// Boards that show a widget that is or was everybody's wait for their turn.
     ///
     /// - Complexity: O(the boards of its accounts that watches follow).
-    private mutating func publishToVisits(
+    mutating func publishToVisits(
         of widget: EntityIndex, _ key: Key, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
@@ -285,7 +254,7 @@ extension SubscriptionRegistry {
         let former = presence.toldRelevance(of: key)
         for board in boards {
             guard isFollowed(board: board) else {
-                giveUp(board, &store, &renderer)
+                giveUp(board, store, &renderer)
                 continue
             }
             let isKnown = !presence.members(of: key, onBoard: board).isEmpty
@@ -298,7 +267,7 @@ extension SubscriptionRegistry {
             for member in presence.members(of: key, onBoard: board) {
                 renderer.invalidate(member.entity)
                 owePresence(
-                    member.entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, &store, renderer,
+                    member.entity, onBoard: board, isChanged: true, isAlike: isAlike, commit: commit, store, renderer,
                     to: &sessions)
             }
         }
@@ -384,4 +353,12 @@ extension SubscriptionRegistry {
 extension Subscription {
     /// It gets the widgets themselves, so it gets no tiles of relevant widgets.
     var followsEverything: Bool { selector == .allWithWidgets || selector == .all }
+
+    /// Whether its account may be shown a tile that nobody placed, on a board of `owner`; `nil` = everybody's.
+    ///
+    /// One to everything gets relevant widgets themselves, and without an account the suggestions of everybody's boards only.
+    func mayBeShown(unplacedOf owner: String?, isVisit: Bool) -> Bool {
+        if followsEverything { return !isVisit && (owner == nil || owner == terms.account) }
+        return owner == nil || terms.account == nil || owner == terms.account
+    }
 }

@@ -28,11 +28,17 @@ extension SubscriptionRegistry {
             }
             return publishToNeighbours(
                 of: [entity], inStacks: store.smartStacks(ofTiles: [entity], onBoard: board), onBoard: board,
-                commit: commit, &store,
+                commit: commit, store,
                 renderer, to: &sessions)
         }
-        if isFirst { publishToTiles(of: entity, commit: commit, &store, &renderer, to: &sessions) }
-        publishToPresence(of: entity, commit: commit, &store, &renderer, to: &sessions)
+        if isFirst { publishToTiles(of: entity, commit: commit, store, &renderer, to: &sessions) }
+        guard !presence.isEmpty, let key = store[entity].key else { return }
+        if store.maySuggest(key) {
+            publishToSuggestions(of: entity, key, commit: commit, store, &renderer, to: &sessions)
+        }
+        if presence.hasVisits, store.isOfVisitingKind(entity) {
+            publishToVisits(of: entity, key, commit: commit, &store, &renderer, to: &sessions)
+        }
     }
 
     /// Marks the rows of tiles dirty when their widget changes. The tiles themselves do not change: there may be many, and most
@@ -42,7 +48,7 @@ extension SubscriptionRegistry {
     ///
     /// - Complexity: O(the widget's tiles, and the followed tiles on their boards).
     private mutating func publishToTiles(
-        of widget: EntityIndex, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
+        of widget: EntityIndex, commit: Int64, _ store: borrowing EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
         guard let key = store[widget].key else { return }
@@ -57,13 +63,13 @@ extension SubscriptionRegistry {
             for index in followers {
                 guard let subscription = self[index] else { continue }
                 if subscription.terms.isNotice {
-                    oweNotice(of: tile, commit: commit, through: store[widget].rev, to: index, &store, &sessions)
+                    oweNotice(of: tile, commit: commit, through: store[widget].rev, to: index, store, &sessions)
                     continue
                 }
                 guard case .surface = subscription.terms.view,
                     subscription.shown(tile) != nil || isShownNow(tile, to: subscription, store, renderer, sessions)
                 else { continue }
-                oweSurroundings(of: tile, to: index, since: commit, &store)
+                oweSurroundings(of: tile, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
@@ -71,7 +77,7 @@ extension SubscriptionRegistry {
         for (board, tiles) in tilesByBoard.sorted(by: { $0.key < $1.key }) {
             publishToNeighbours(
                 of: tiles, inStacks: store.smartStacks(ofTiles: tiles, onBoard: board), onBoard: board, commit: commit,
-                &store,
+                store,
                 renderer, to: &sessions)
         }
     }
@@ -95,7 +101,7 @@ extension SubscriptionRegistry {
     ///   - stacks: The smart stacks that contain them, or in which another tile changed.
     mutating func publishToNeighbours(
         of tiles: [EntityIndex], inStacks stacks: Set<String>, onBoard board: Int32, commit: Int64,
-        _ store: inout EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
+        _ store: borrowing EntityStore, _ renderer: borrowing RowRenderer, to sessions: inout SessionTable
     ) {
         let followed = store.items(onBoard: board).filter {
             hasFollowers(ofWidget: $0, board) && tiles != [$0]
@@ -116,30 +122,27 @@ extension SubscriptionRegistry {
                     looksDifferent(
                         renderer.widgetForm(form), neighbour, to: subscription, at: renderer.time, store)
                 else { continue }
-                oweSurroundings(of: neighbour, to: index, since: commit, &store)
+                oweSurroundings(of: neighbour, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
         }
         for member in members where member.stack.map({ stacks.contains($0) }) ?? true {
             owePresence(
-                member.entity, onBoard: board, isChanged: false, commit: commit, &store, renderer, to: &sessions)
+                member.entity, onBoard: board, isChanged: false, commit: commit, store, renderer, to: &sessions)
         }
     }
 
-    /// Marks the tiles pending for a resuming subscription whose widgets changed after its cursor.
-    mutating func fillTiles(_ index: SubscriptionIndex, after sequence: Int64, _ store: inout EntityStore) {
-        guard let subscription = self[index], case .surface = subscription.terms.view else { return }
-        let account = subscription.terms.account
-        let isNumbered = if case .surface(let surface) = subscription.terms.view { surface.numbersTiles } else { false }
+    /// The tiles of a resuming subscription whose widgets changed after its cursor, or that may have moved.
+    func changedTiles(
+        of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore
+    ) -> [EntityIndex] {
+        guard case .surface(let surface) = subscription.terms.view else { return [] }
         let changed =
-            isNumbered
+            surface.numbersTiles
             ? store.tiles(reorderedAfter: sequence, followedBy: subscription.selector)
             : store.tiles(changedAfter: sequence, followedBy: subscription.selector)
-        for entity in changed
-        where store.isListed(entity) && store.isVisible(entity, to: account) {
-            enqueue(entity, in: index, &store) { $0.markResume(entity, firstCommit: sequence + 1) }
-        }
+        return changed.filter { store.isListed($0) && store.isVisible($0, to: subscription.terms.account) }
     }
 }
 

@@ -53,7 +53,7 @@ extension SubscriptionRegistry {
     }
 
     /// Marks a row pending for each subscriber that has used up its entries at `time`. The row belongs to no commit.
-    mutating func oweUsedUp(at time: Timestamp, _ store: inout EntityStore, to sessions: inout SessionTable) {
+    mutating func oweUsedUp(at time: Timestamp, _ store: borrowing EntityStore, to sessions: inout SessionTable) {
         while let moment = changeTimelines({ $0.pop(by: time) }) {
             guard let subscription = self[moment.subscription],
                 let sent = subscription.backlog?.widgets[moment.entity.rawValue], sent.watchedAt == moment.time
@@ -66,7 +66,7 @@ extension SubscriptionRegistry {
                 continue
             }
             guard store.isListed(moment.entity) || isPresent(moment.entity, for: subscription, store) else { continue }
-            oweSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, &store)
+            oweSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, store)
             sessions.makeReady(slot: subscription.session)
         }
     }

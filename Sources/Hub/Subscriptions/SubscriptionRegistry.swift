@@ -61,7 +61,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// Retains forgotten keys for the scans of resumes that have not reached them. Their deletion is sent then, although the keys
     /// no longer exist.
-    mutating func hold(_ forgotten: [EntityIndex], _ store: inout EntityStore) {
+    mutating func hold(_ forgotten: [EntityIndex], _ store: borrowing EntityStore) {
         guard !forgotten.isEmpty, !resuming.isEmpty else { return }
         for index in resuming {
             guard let subscription = table[index], let backlog = subscription.backlog,
@@ -95,7 +95,7 @@ struct SubscriptionRegistry: ~Copyable {
         return terms
     }
 
-    mutating func insert(_ subscription: Subscription, _ store: inout EntityStore) -> SubscriptionIndex {
+    mutating func insert(_ subscription: Subscription, _ store: borrowing EntityStore) -> SubscriptionIndex {
         let index = table.insert(subscription)
         if case .key(let entity) = subscription.selector {
             store.retain(entity)
@@ -109,26 +109,25 @@ struct SubscriptionRegistry: ~Copyable {
         return index
     }
 
-    mutating func remove(_ index: SubscriptionIndex, _ store: inout EntityStore) {
-        guard let subscription = table.remove(index) else { return }
+    /// - Returns: The number of the kind that it followed, to be released.
+    mutating func remove(_ index: SubscriptionIndex, _ store: borrowing EntityStore) -> Int32? {
+        guard let subscription = table.remove(index) else { return nil }
         if let account = subscription.competingAccount {
             competitors.remove(index, subscription.selector, account: account)
         } else {
             patterns.remove(index, subscription.selector)
         }
-        switch subscription.selector {
-        case .all, .allWithWidgets: break
-        case .kind(let number): store.releaseKind(number)
-        case .key(let entity):
+        if let entity = subscription.key {
             countTileFollower(of: entity, by: -1, store)
             store.release(entity)
         }
         for entity in subscription.backlog?.notice?.removeAll() ?? [] { store.release(entity) }
-        guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return }
+        guard subscription.holdsWhatWaits, let backlog = subscription.backlog else { return subscription.kind }
         // The first part at once: most backlogs have no more.
-        if backlog.releaseWaiting(limit: Self.keysFreedAtOnce / 32, &store) == Self.keysFreedAtOnce / 32 {
+        if backlog.releaseWaiting(limit: Self.keysFreedAtOnce / 32, store) == Self.keysFreedAtOnce / 32 {
             retired.append(backlog)
         }
+        return subscription.kind
     }
 
     private mutating func countTileFollower(of entity: EntityIndex, by difference: Int, _ store: borrowing EntityStore)
@@ -145,10 +144,10 @@ struct SubscriptionRegistry: ~Copyable {
     var hasRetired: Bool { !retired.isEmpty }
 
     /// Releases a part of what was pending for closed subscriptions.
-    mutating func freeRetired(_ store: inout EntityStore) {
+    mutating func freeRetired(_ store: borrowing EntityStore) {
         var left = Self.keysFreedAtOnce
         while left > 0, let backlog = retired.last {
-            let count = backlog.releaseWaiting(limit: left, &store)
+            let count = backlog.releaseWaiting(limit: left, store)
             if count < left { retired.removeLast() }
             left -= max(1, count)
         }
@@ -182,7 +181,7 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// Lets `body` change the queue of a subscription. If it returns true, `entity` was newly added and is retained.
     mutating func enqueue(
-        _ entity: EntityIndex, in index: SubscriptionIndex, _ store: inout EntityStore,
+        _ entity: EntityIndex, in index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ body: (inout DirtyQueue) -> Bool
     ) {
         let holds = table.change(index) { body(&$0.needBacklog().queue) && $0.holdsWhatWaits }
@@ -193,10 +192,10 @@ struct SubscriptionRegistry: ~Copyable {
     ///
     /// - Parameter commit: The commit that caused it, or the next one if no resume could miss the change.
     mutating func oweSurroundings(
-        of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: inout EntityStore
+        of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: borrowing EntityStore
     ) {
         switch table[index]?.backlog?.markSurroundingsAhead(entity, commit: commit) {
-        case nil: enqueue(entity, in: index, &store) { $0.markChangedSurroundings(entity, firstCommit: commit) }
+        case nil: enqueue(entity, in: index, store) { $0.markChangedSurroundings(entity, firstCommit: commit) }
         case let holds?: if holds { store.retain(entity) }
         }
     }
@@ -264,7 +263,7 @@ struct SubscriptionRegistry: ~Copyable {
             if !followers.isEmpty {
                 var change = changes[position]
                 change.isReordered = reach?.isReordered != false
-                for index in followers { owe(change, to: index, &store, renderer, &sessions) }
+                for index in followers { owe(change, to: index, store, renderer, &sessions) }
             }
             giveBack(&followers)
             let isOnBoards = changes[position].isWidget && (store.hasBoards || !presence.isEmpty)
@@ -275,7 +274,7 @@ struct SubscriptionRegistry: ~Copyable {
                 publishToBoards(of: entity, commit: commit, isFirst: isFirst, &store, &renderer, to: &sessions)
             }
             if isFirst, renderer.hasControlReferences {
-                publishToEmbedders(of: entity, commit: commit, &store, &renderer, to: &sessions)
+                publishToEmbedders(of: entity, commit: commit, store, &renderer, to: &sessions)
             }
         }
         if presence.walk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
@@ -304,7 +303,8 @@ struct SubscriptionRegistry: ~Copyable {
 
     @inline(__always)
     private mutating func owe(
-        _ change: Change, to index: SubscriptionIndex, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
+        _ renderer: borrowing RowRenderer,
         _ sessions: inout SessionTable
     ) {
         if !change.isAnnounced {
@@ -315,35 +315,34 @@ struct SubscriptionRegistry: ~Copyable {
             case .refused: break
             }
         }
-        oweWithBacklog(change, to: index, &store, renderer, &sessions)
+        oweWithBacklog(change, to: index, store, renderer, &sessions)
     }
 
     private mutating func oweWithBacklog(
-        _ change: Change, to index: SubscriptionIndex, _ store: inout EntityStore, _ renderer: borrowing RowRenderer,
+        _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
+        _ renderer: borrowing RowRenderer,
         _ sessions: inout SessionTable
     ) {
         guard let terms = table.terms(of: index) else { return }
         let entity = change.entity
-        if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, &store, &sessions) }
+        if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, store, &sessions) }
         // Judged by what this change did, and not the whole batch.
         let sees = change.isAnnounced ? change.isTold(to: terms) : change.isVisible(to: terms)
-        let owes = table.change(index) { subscription in
-            if let holds = subscription.backlog?.markAhead(change, isSeen: sees) {
-                if holds { store.retain(entity) }
-                return true
-            }
-            guard sees || subscription.knows(entity) else { return false }
-            let isNew = subscription.needBacklog().queue.mark(entity, commit: change.commit)
-            if isNew, subscription.holdsWhatWaits { store.retain(entity) }
-            return true
-        }
+        let (owes, holds) =
+            table.change(index) { subscription -> (Bool, Bool) in
+                if let holds = subscription.backlog?.markAhead(change, isSeen: sees) { return (true, holds) }
+                guard sees || subscription.knows(entity) else { return (false, false) }
+                let isNew = subscription.needBacklog().queue.mark(entity, commit: change.commit)
+                return (true, isNew && subscription.holdsWhatWaits)
+            } ?? (false, false)
+        if holds { store.retain(entity) }
         if terms.competes, !change.isWidget, sees || change.isAddressed(to: terms.account) {
             // Even an activity that was not shown may have displaced others, and leave now. A shown one that stays in place
             // changes only its own row.
             if change.isReordered || !sees || table[index]?.shown(entity) == nil {
                 table.change(index) { $0.needsProjection = true }
             }
-        } else if owes != true {
+        } else if !owes {
             return
         }
         if change.isWidget, !sees || !store.isListed(entity) { table[index]?.backlog?.reconsidersHeld = true }
