@@ -72,6 +72,26 @@ extension SuggestionTests {
         #expect(!house.lines(of: phone).contains { $0.contains(tip) })
     }
 
+    @Test("A LIST in several writes has the suggestions of each board once, and gives no keys")
+    func longList() throws {
+        var configuration = HubConfiguration()
+        configuration.limits.keysPerLook = 2
+        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = house.connect(as: "alice")
+        let (tip, second) = (try id("tip/main"), house.time.milliseconds / 1_000)
+        house.send("HELLO caps=widgets", from: phone)
+        for number in 0..<6 { house.send("TILE @b\(number)/left do=stack suggest=yes", from: phone) }
+        let entry = #"{"date":\#(second),"content-state":{"n":"1"},"relevance":{"score":1}}"#
+        house.send(#"EVT tip/main type=timeline {"entries":[\#(entry)]}"#, from: phone)
+        let count = house.hub.store.keyCount
+        let lines = house.send("LIST * view=carplay", from: phone)
+        let rows = lines.filter { $0.hasPrefix("SNAP ") }
+        let told = rows.filter { $0.contains(#""suggested":true"#) }.compactMap { HubHarness.attribute("key", of: $0) }
+        #expect(told == (0..<6).map { "@b\($0)/\(tip)" })
+        #expect(lines.last?.contains(" count=\(rows.count)") == true)
+        #expect(house.hub.store.keyCount == count)
+    }
+
     @Test("Kinds that come, change or go bring and take suggestions")
     func kindChanges() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales])
