@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The apps that accept pushes: their bundle ids, and the kind for each attributes type.
 public struct PushDirectory: Hashable, Sendable {
     /// How the pushes of one attributes type become events of a kind.

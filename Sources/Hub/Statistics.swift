@@ -1,4 +1,3 @@
-internal import FanOut
 public import TelltaleModel
 
 /// The counters of `STATS`.

@@ -1,4 +1,3 @@
-internal import Journal
 internal import TelltaleModel
 
 /// The content that a checksum covers, defined in one place for writing and reading.

@@ -1,5 +1,4 @@
 internal import Journal
-internal import TelltaleModel
 
 /// Reads a whole journal and compares it with its checksums.
 struct JournalCheck {

@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The first fault of a JSON text, with its location.
 ///
 /// The fast parser reports faults for programs. After it has refused a text, this slower one parses it again, strictly by RFC

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import TelltaleModel
 
 /// Queries a server's monitor and blocks: one HTTP/1.0 request on its own connection.
 enum MonitorClient {

@@ -3,7 +3,6 @@ internal import Glibc
 internal import Journal
 internal import Synchronization
 internal import TelltaleEventLoop
-internal import TelltaleModel
 
 /// The thread that talks to the library: it connects, prepares the streams, and publishes.
 ///

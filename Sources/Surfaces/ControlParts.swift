@@ -1,5 +1,4 @@
 public import Kinds
-internal import Machines
 
 /// The parts of a control that one placement draws; `nil` for a part that it does not show.
 public struct ControlParts: Hashable, Sendable {

@@ -1,5 +1,4 @@
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// Chooses the next server.
 extension ClientProtocol {

@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The tables that hold sets of states, and the slots of history states.
 extension Compiler {
     mutating func makeSets() {

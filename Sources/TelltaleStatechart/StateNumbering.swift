@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// Numbers the states of a description in document order.
 ///
 /// It stops after ``Statechart/stateLimit`` states and one more, so that the compiler can tell that there are too many

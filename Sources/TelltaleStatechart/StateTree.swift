@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The hierarchy of a machine's states, numbered in document order: the descendants of a state have the indices
 /// directly after its own.
 struct StateTree: Sendable {

@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The states that a transition exits and enters, computed from the configuration and the history alone.
 extension Step {
     /// SCXML's computeExitSet for one transition. It is empty exactly if the transition enters nothing.

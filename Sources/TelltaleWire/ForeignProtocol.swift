@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The first words of other protocols, whose lines could be taken for ours.
 ///
 /// A web page can make a browser send a request to any port, and the body of that request is lines. The connection

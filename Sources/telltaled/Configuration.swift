@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Hub
-import JournalSQLite
 import Kinds
 import Machines
 import Server

@@ -2,7 +2,6 @@ import Hub
 import Journal
 import Logging
 import TelltaleEventLoop
-import TelltaleModel
 
 /// The lines of `--log-level debug`: connections opened and closed, and each commit with the duration of its sync. They
 /// contain no key, account or content.

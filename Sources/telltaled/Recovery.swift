@@ -2,7 +2,6 @@ import Hub
 import Journal
 import Logging
 import TelltaleEventLoop
-import TelltaleModel
 
 /// Rebuilds the hub from its journal.
 enum Recovery {

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Glibc
 import Hub
 import Journal
-import JournalSQLite
 import Kinds
 import Logging
 import Machines

@@ -1,5 +1,4 @@
 import Foundation
-import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import TelltaleWire
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import TelltaleClient
 import TelltaleModel
-import TelltaleWire
 import Testing
 
 /// When a client connects again, and when it gives a silent connection up.

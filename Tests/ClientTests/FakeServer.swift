@@ -1,6 +1,4 @@
-import TelltaleClient
 import TelltaleEventLoop
-import TelltaleModel
 import TelltaleWire
 import TestSupport
 

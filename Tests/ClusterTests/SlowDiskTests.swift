@@ -1,4 +1,3 @@
-import Cluster
 import Hub
 import Journal
 import Replication

@@ -1,6 +1,5 @@
 import Hub
 import Server
-import TelltaleModel
 
 /// A connection of a client: strings in and strings out.
 final class TownClient {

@@ -1,7 +1,6 @@
 import Synchronization
 import TelltaleEventLoop
 import TestSupport
-import Testing
 
 /// The other end of a connection, on a thread of its own.
 final class Peer {

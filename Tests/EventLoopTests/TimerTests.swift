@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import TelltaleEventLoop
 import TestSupport
 import Testing

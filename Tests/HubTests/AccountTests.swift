@@ -1,6 +1,5 @@
 import Hub
 import Machines
-import Surfaces
 import TelltaleModel
 import Testing
 

@@ -1,6 +1,5 @@
 import Hub
 import TelltaleModel
-import TestSupport
 import Testing
 
 /// A path of `by` that gives a new value with each event makes no keys without end.

@@ -1,6 +1,4 @@
 import Hub
-import Machines
-import Surfaces
 import TelltaleModel
 import Testing
 

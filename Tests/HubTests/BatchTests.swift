@@ -1,6 +1,5 @@
 import Journal
 import Server
-import TelltaleModel
 import Testing
 
 @testable import Hub

@@ -1,4 +1,3 @@
-import Machines
 import TelltaleModel
 import Testing
 

@@ -1,8 +1,6 @@
 import TelltaleModel
 import Testing
 
-@testable import Hub
-
 /// The view of a control: its placements, on a locked device, and the changes that send its row again.
 struct ControlViewTests {
     @Test(

@@ -1,6 +1,5 @@
 import FanOut
 import Kinds
-import Machines
 import TelltaleModel
 import TelltaleWire
 import Testing

@@ -1,5 +1,3 @@
-import FanOut
-import HeapModule
 import TelltaleModel
 import TestSupport
 import Testing

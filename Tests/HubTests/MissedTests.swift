@@ -1,4 +1,3 @@
-import Hub
 import TelltaleModel
 import Testing
 

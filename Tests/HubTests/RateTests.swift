@@ -1,4 +1,3 @@
-import HeapModule
 import TelltaleModel
 import TestSupport
 import Testing

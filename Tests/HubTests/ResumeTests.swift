@@ -1,4 +1,3 @@
-import TelltaleModel
 import Testing
 
 @testable import Hub

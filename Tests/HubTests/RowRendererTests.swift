@@ -1,6 +1,5 @@
 import FanOut
 import TelltaleModel
-import TelltaleWire
 import Testing
 
 @testable import Hub

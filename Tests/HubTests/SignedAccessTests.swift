@@ -1,7 +1,6 @@
 import Hub
 import Synchronization
 import TelltaleModel
-import TestSupport
 import Testing
 
 /// Issuers whose tokens are `NAME.SCOPES.LIFE`, in seconds from the moment at which they are looked at.

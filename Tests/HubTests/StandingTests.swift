@@ -1,5 +1,4 @@
 import Hub
-import TelltaleModel
 import TelltaleWire
 import Testing
 

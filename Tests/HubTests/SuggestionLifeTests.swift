@@ -1,4 +1,3 @@
-import Surfaces
 import TelltaleModel
 import TestSupport
 import Testing

@@ -1,10 +1,6 @@
 import Machines
-import Surfaces
 import TelltaleModel
-import TestSupport
 import Testing
-
-@testable import Hub
 
 /// Tiles that a stack suggests, over the line: W42 of Protocols/Widgets/rules.md, and its vectors.
 struct SuggestionTests {

@@ -1,7 +1,5 @@
 import Hub
-import Machines
 import Surfaces
-import TelltaleModel
 import Testing
 
 /// Cursors of surfaces: when a device resumes, and when it begins anew.

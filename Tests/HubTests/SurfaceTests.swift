@@ -1,6 +1,3 @@
-import Hub
-import Machines
-import Surfaces
 import TelltaleModel
 import Testing
 

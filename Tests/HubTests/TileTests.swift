@@ -1,6 +1,5 @@
 import Hub
 import TelltaleModel
-import TestSupport
 import Testing
 
 /// Boards and tiles over the line. Vectors W-V are those of Protocols/Widgets/rules.md.

@@ -1,7 +1,4 @@
-import TelltaleModel
 import Testing
-
-@testable import Hub
 
 /// A device that comes back is told nothing of what came and went for other accounts.
 struct VisitPrivacyTests {

@@ -1,5 +1,4 @@
 import Machines
-import Surfaces
 import TelltaleModel
 import Testing
 

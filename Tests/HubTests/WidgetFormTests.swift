@@ -1,5 +1,3 @@
-import TelltaleModel
-import TestSupport
 import Testing
 
 @testable import Hub

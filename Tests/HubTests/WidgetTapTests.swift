@@ -1,8 +1,6 @@
 import TelltaleModel
 import Testing
 
-@testable import Hub
-
 /// Buttons and toggles in the views of widgets. Vectors W-V are those of Protocols/Widgets/rules.md.
 struct WidgetTapTests {
     /// Pushed content, and a button in each family that a place may have.

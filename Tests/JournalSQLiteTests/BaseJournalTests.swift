@@ -1,6 +1,5 @@
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// A journal that becomes the copy of a log by a base.

@@ -1,7 +1,6 @@
 import Glibc
 import Journal
 import JournalSQLite
-import TelltaleModel
 import TestSupport
 import Testing
 

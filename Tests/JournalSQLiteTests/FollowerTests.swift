@@ -1,7 +1,6 @@
 import Glibc
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// A journal that is a node's copy of a replicated log.

@@ -3,7 +3,6 @@ import Glibc
 import Journal
 import JournalSQLite
 import Synchronization
-import TelltaleModel
 import Testing
 
 import struct TestSupport.SeededGenerator

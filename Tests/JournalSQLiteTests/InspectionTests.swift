@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// The commands of `telltale journal`.

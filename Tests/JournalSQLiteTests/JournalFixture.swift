@@ -1,8 +1,6 @@
 import Glibc
 import Journal
-import JournalSQLite
 import TelltaleModel
-import Testing
 
 /// A folder that goes with its owner.
 final class TemporaryFolder: Sendable {

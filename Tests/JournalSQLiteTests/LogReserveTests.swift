@@ -1,6 +1,5 @@
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// The log's file is longer than the log, so that a commit need not lengthen it.

@@ -1,7 +1,6 @@
 import Glibc
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// Opening a folder: its lock, the refusals, and the changes of the epoch.

@@ -1,7 +1,6 @@
 import Glibc
 import Journal
 import JournalSQLite
-import TelltaleModel
 import Testing
 
 /// A repair keeps the undamaged part, and never makes the damage worse.

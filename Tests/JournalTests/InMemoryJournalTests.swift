@@ -1,5 +1,4 @@
 import Journal
-import TelltaleModel
 import Testing
 
 struct InMemoryJournalTests {

@@ -1,4 +1,3 @@
-import Kinds
 import TelltaleModel
 import Testing
 

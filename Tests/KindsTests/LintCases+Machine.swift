@@ -1,6 +1,4 @@
-import Kinds
 import TelltaleModel
-import Testing
 
 /// Faults that the engine finds, and faults of a machine or a view as a whole.
 let machineCases: [LintCase] = [

@@ -1,6 +1,4 @@
-import Kinds
 import TelltaleModel
-import Testing
 
 /// Members of a kind that are missing, unknown, too long or of another type.
 let schemaCases: [LintCase] = [

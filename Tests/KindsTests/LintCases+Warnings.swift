@@ -1,6 +1,4 @@
-import Kinds
 import TelltaleModel
-import Testing
 
 /// Kinds that are taken, with a warning.
 let warningCases: [LintCase] = [

@@ -1,4 +1,3 @@
-import Kinds
 import TelltaleModel
 
 /// A kind of widget without a fault or a doubt.

@@ -1,5 +1,4 @@
 import Foundation
-import Kinds
 import TelltaleModel
 import TestSupport
 import Testing

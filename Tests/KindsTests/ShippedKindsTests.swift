@@ -2,7 +2,6 @@ import Foundation
 import Kinds
 import TelltaleModel
 import TelltaleStatechart
-import TestSupport
 import Testing
 
 /// `Protocols/Kinds/examples`, as they are shipped.

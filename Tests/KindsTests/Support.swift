@@ -1,6 +1,5 @@
 import Kinds
 import TelltaleModel
-import Testing
 
 /// A kind without a fault or a doubt, that tests change in one place each.
 let goodKind: JSON = [

@@ -1,4 +1,3 @@
-import TelltaleModel
 import TestSupport
 import Testing
 

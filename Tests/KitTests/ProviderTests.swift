@@ -1,5 +1,4 @@
 import Synchronization
-import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,5 +1,3 @@
-import Synchronization
-import TelltaleModel
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import TelltaleModel
-import TestSupport
 import Testing
 
 @testable import TelltaleKit

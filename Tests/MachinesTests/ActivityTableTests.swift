@@ -1,5 +1,4 @@
 import Machines
-import TelltaleModel
 import TestSupport
 import Testing
 

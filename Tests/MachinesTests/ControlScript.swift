@@ -1,4 +1,3 @@
-import Kinds
 import Machines
 import TelltaleModel
 

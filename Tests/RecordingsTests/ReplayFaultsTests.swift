@@ -2,7 +2,6 @@ import Foundation
 import Recordings
 import TelltaleModel
 import TelltaleWire
-import TestSupport
 import Testing
 
 struct ReplayFaultsTests {

@@ -1,4 +1,3 @@
-import Journal
 import Replication
 import TelltaleModel
 import Testing

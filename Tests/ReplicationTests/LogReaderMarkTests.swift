@@ -1,7 +1,6 @@
 import Journal
 import Replication
 import TelltaleModel
-import TestSupport
 import Testing
 
 struct LogReaderMarkTests {

@@ -1,4 +1,3 @@
-import Hub
 import Server
 import TelltaleModel
 import Testing

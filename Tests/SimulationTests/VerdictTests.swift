@@ -1,5 +1,3 @@
-import TelltaleModel
-import TelltaleWire
 import Testing
 
 @testable import Simulation

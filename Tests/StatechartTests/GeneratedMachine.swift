@@ -1,7 +1,6 @@
 import TelltaleModel
 import TelltaleStatechart
 import TestSupport
-import Testing
 
 /// A machine made of random numbers: every part of the language, in places where it is legal.
 struct GeneratedMachine {

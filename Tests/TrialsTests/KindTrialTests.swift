@@ -2,7 +2,6 @@ import Kinds
 import Machines
 import Surfaces
 import TelltaleModel
-import TestSupport
 import Testing
 import Trials
 

@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 public import ArgumentParser
-import AtomicFile
 import Glibc
 public import TelltaleEventLoop
 import TelltaleModel

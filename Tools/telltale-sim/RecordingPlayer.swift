@@ -1,7 +1,6 @@
 import Demo
 import Foundation
 import Recordings
-import Simulation
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel

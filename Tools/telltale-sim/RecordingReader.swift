@@ -1,5 +1,4 @@
 import Recordings
-import Simulation
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire

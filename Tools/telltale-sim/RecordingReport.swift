@@ -1,6 +1,5 @@
 import Recordings
 import Reports
-import Simulation
 import TelltaleModel
 
 /// Whether a replay had the outcomes of the recording.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Demo
 import Foundation
 import Recordings
-import Simulation
 import TelltaleEventLoop
 import TelltaleModel
 import ToolSupport

@@ -4,7 +4,6 @@ import Foundation
 import Reports
 import Simulation
 import TelltaleClient
-import TelltaleEventLoop
 import TelltaleModel
 import TelltaleWire
 import ToolSupport

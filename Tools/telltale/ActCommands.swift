@@ -1,5 +1,4 @@
 import ArgumentParser
-import Cards
 import TelltaleModel
 import TelltaleWire
 import ToolSupport

@@ -1,5 +1,4 @@
 public import ArgumentParser
-import Cards
 import TelltaleClient
 import TelltaleEventLoop
 public import TelltaleModel

@@ -1,4 +1,3 @@
-import Cards
 import Hub
 import Kinds
 import Server

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Journal
 import JournalSQLite
 import TelltaleModel
 import ToolSupport

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Cards
 import Glibc
 import TelltaleClient
 import TelltaleModel

@@ -1,7 +1,6 @@
 import ArgumentParser
 import TelltaleModel
 import TelltaleWire
-import ToolSupport
 
 /// `telltale tile`.
 struct TileCommand: ParsableCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Authenticator
-import Cards
 import Foundation
 import Kinds
 import TelltaleModel

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Cards
 import Console
 import TelltaleClient
 import TelltaleEventLoop

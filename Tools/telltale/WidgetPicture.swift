@@ -1,4 +1,3 @@
-import Cards
 import Kinds
 import Surfaces
 import TelltaleModel

@@ -1,4 +1,3 @@
-internal import FanOut
 internal import Journal
 internal import Kinds
 internal import Machines

@@ -1,7 +1,6 @@
 internal import FanOut
 internal import Machines
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// The result of one journal entry: for its reply, its record and the followers of its key.
 struct DecisionResult: Sendable {

@@ -3,7 +3,6 @@ internal import Kinds
 internal import Machines
 internal import Surfaces
 internal import TelltaleModel
-internal import TelltaleWire
 
 // The form in which a session shows a key.
 extension RowRenderer {

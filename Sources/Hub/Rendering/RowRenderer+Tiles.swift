@@ -3,7 +3,6 @@ internal import Kinds
 internal import Machines
 internal import Surfaces
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// How a subscription or a single request views a board.
 struct BoardView {

@@ -1,5 +1,4 @@
 internal import FanOut
-internal import Kinds
 internal import Machines
 internal import Surfaces
 internal import TelltaleModel

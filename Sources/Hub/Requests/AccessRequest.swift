@@ -1,4 +1,3 @@
-internal import FanOut
 internal import TelltaleModel
 internal import TelltaleWire
 

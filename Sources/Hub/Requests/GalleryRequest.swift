@@ -1,4 +1,3 @@
-internal import FanOut
 internal import Kinds
 internal import Machines
 internal import Surfaces

@@ -1,4 +1,3 @@
-internal import TelltaleModel
 internal import TelltaleWire
 
 /// An operator's request that this leader step down.

@@ -3,7 +3,6 @@ internal import FanOut
 public import Journal
 internal import Kinds
 internal import Machines
-internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 

@@ -1,7 +1,6 @@
 internal import FanOut
 internal import Kinds
 internal import Machines
-internal import Surfaces
 internal import TelltaleModel
 internal import TelltaleWire
 

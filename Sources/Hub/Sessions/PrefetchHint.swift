@@ -1,9 +1,7 @@
 internal import DequeModule
 internal import FanOut
-internal import Machines
 internal import Prefetch
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// The memory that deciding a waiting event will read, as far as it is known in advance.
 ///

@@ -1,4 +1,3 @@
-internal import FanOut
 internal import Surfaces
 
 /// The placement that a subscriber holds of each key, by the key's index.

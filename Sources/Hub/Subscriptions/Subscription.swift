@@ -1,7 +1,6 @@
 internal import FanOut
 internal import Surfaces
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// The terms of subscriptions, besides the keys that they follow. Equal terms share one object.
 final class SubscriptionTerms: Sendable {

@@ -1,5 +1,4 @@
 internal import FanOut
-internal import TelltaleModel
 
 /// A scan over the table of keys that sends a subscription to many keys its snapshot, its resume, or its rows again.
 ///

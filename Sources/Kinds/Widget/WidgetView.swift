@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The view of one family, with its variants.
 struct WidgetView: Sendable {
     let base: WidgetLayout

@@ -1,5 +1,3 @@
-import TelltaleWire
-
 /// Sends some lines on a connection of its own, and hands over the lines received once they are enough.
 final class Asker {
     private let isDone: ([ClientLine]) -> Bool

@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// A client that opens several subscriptions on one connection and gives them up again.

@@ -1,7 +1,3 @@
-import Recordings
-import TelltaleModel
-import TelltaleWire
-
 /// The clients of a scenario at a daemon in another process: everything but the sockets and the clock.
 ///
 /// The owner carries out its ``ConnectionCommand``s, hands it what its connections receive, and calls ``advance(to:)`` at

@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 extension String {

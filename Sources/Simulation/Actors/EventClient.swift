@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// Posts the lines that it is given, each until it has a reply, with the same event id every time.

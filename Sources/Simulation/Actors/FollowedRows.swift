@@ -1,5 +1,3 @@
-import TelltaleWire
-
 /// The subscription of a device, with `id=s`: one row a key, and the cursor that it resumes from.
 ///
 /// The rows of a snapshot are shown when the snapshot is whole.

@@ -1,6 +1,3 @@
-import TelltaleModel
-import TelltaleWire
-
 /// A client with a principal of few rights, which the operator changes while it is connected. It asks for what it may and for
 /// what it may not.
 ///

@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// The provider of the lamps and bells. It acts on most requests soon and correctly, on some late, wrongly or never.

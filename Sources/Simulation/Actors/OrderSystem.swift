@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// An order system: posts events in bursts, and posts unanswered events again with the same event id.

@@ -1,6 +1,3 @@
-import TelltaleModel
-import TelltaleWire
-
 /// One line of an order system, and its outcome.
 struct OrderPost {
     enum Expectation {

@@ -1,5 +1,3 @@
-import TelltaleWire
-
 /// A client that takes what it is sent line by line, with tails as they came. It may read slowly.
 protocol RowClient: ConnectedClient {
     func receive(_ line: ClientLine)

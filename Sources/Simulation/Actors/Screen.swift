@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes from its cursor.

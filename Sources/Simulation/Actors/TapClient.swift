@@ -1,4 +1,3 @@
-import TelltaleModel
 import TelltaleWire
 
 /// A person at a screen: switches lamps, taps twice, taps rows that are out of date, and dismisses orders.

@@ -1,5 +1,4 @@
 import TelltaleModel
-import TelltaleWire
 
 /// A screen with widgets: it follows them in one family, place and mode, keeps one row a key, and draws from it.
 final class WidgetScreen: DeviceScreen {

@@ -1,6 +1,3 @@
-import TelltaleModel
-import TelltaleWire
-
 /// A device that shows a board in a view, and turns its stacks by itself.
 final class BoardScreen: PlacedScreen {
     /// How long a row may be on its way when its moment comes, in milliseconds.

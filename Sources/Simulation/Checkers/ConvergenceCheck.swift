@@ -1,7 +1,6 @@
 import Hub
 import Journal
 import TelltaleModel
-import TelltaleWire
 
 /// The checks of a simulated world after faults and writes have stopped and every byte has arrived.
 struct ConvergenceCheck {

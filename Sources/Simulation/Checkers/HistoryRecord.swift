@@ -1,5 +1,4 @@
 import TelltaleModel
-import TelltaleWire
 
 /// One line of `HISTORY`, the input of the reference models.
 struct HistoryRecord {

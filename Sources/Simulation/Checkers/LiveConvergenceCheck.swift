@@ -1,5 +1,4 @@
 import TelltaleModel
-import TelltaleWire
 
 /// The checks of a crowd that has come to rest, against a daemon in another process and over its wire.
 ///

@@ -1,5 +1,3 @@
-import TelltaleModel
-
 /// The verdicts of the final checks, as pure functions of what was shown, posted and answered.
 ///
 /// ``ConvergenceCheck`` asks a simulated daemon and ``LiveConvergenceCheck`` a real one; both judge the answers here.

@@ -1,9 +1,7 @@
 import Hub
 import Kinds
-import Recordings
 import Surfaces
 import TelltaleModel
-import TelltaleWire
 
 /// A daemon, a network and a crowd, all from one seed.
 ///

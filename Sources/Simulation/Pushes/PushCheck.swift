@@ -1,4 +1,3 @@
-import ApplePush
 import TelltaleModel
 
 /// The check of the devices after faults and writes have stopped: each card is as the daemon has its activity.

@@ -1,6 +1,3 @@
-import TelltaleModel
-import TelltaleWire
-
 /// The reference model of an order or a ride, which histories are checked against.
 ///
 /// It follows ``ReferenceRules``: the machines of the simulation's kinds and of the shipped ones as tables.

@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// The times of events in an open model, in which senders do not wait for replies.
 ///
 /// A sender that waits for replies hides how slow they are. Here every event has a due time, and latency is measured

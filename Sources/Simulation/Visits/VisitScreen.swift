@@ -1,7 +1,3 @@
-import Hub
-import TelltaleModel
-import TelltaleWire
-
 /// A watch with a board on which only what comes by itself changes.
 final class VisitScreen: PlacedScreen {
     /// How long the boards of what is everybody's may wait to be looked at, in milliseconds.

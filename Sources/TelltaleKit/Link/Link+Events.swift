@@ -1,5 +1,4 @@
 internal import TelltaleClientProtocol
-internal import TelltaleModel
 internal import TelltaleWire
 
 /// Passes the protocol's events to the waiting tasks.

@@ -1,5 +1,4 @@
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// The view that a follower asks for. It decides the type of the rows: `.carplay` gives ``CarPlayRow``.
 public struct Projection<Activity: ActivityRow>: Hashable, Sendable {

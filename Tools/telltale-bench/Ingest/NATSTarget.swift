@@ -1,6 +1,5 @@
 import Foundation
 import TelltaleEventLoop
-import TelltaleModel
 
 /// NATS with one JetStream stream on disk: each event published with a reply subject, on which the server acknowledges.
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import ReplicationNATS
-import TelltaleEventLoop
 
 /// Three servers of NATS on this machine, as a cluster asks for them: each message is synced before it is acknowledged.
 final class LogEngine {

@@ -1,5 +1,4 @@
 import Hub
-import Kinds
 import Server
 import TelltaleModel
 

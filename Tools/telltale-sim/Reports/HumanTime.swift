@@ -1,5 +1,3 @@
-import TelltaleModel
-
 /// Durations as people write them: `0.83 ms`, `1.2 ms`, `45 ms`, `1.3 s`, `5m 30s`, `2h 05m`, `3d 4h`.
 public enum HumanTime {
     public static func text(microseconds: Int64) -> String {

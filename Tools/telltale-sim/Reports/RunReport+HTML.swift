@@ -1,6 +1,5 @@
 import Histogram
 import Simulation
-import TelltaleModel
 
 extension RunReport {
     /// One file with everything in it: no script, and no font, style or picture from elsewhere.

@@ -1,6 +1,4 @@
-import ArgumentParser
 import Journal
-import JournalSQLite
 import Replication
 import TelltaleEventLoop
 import TelltaleModel

@@ -5,7 +5,6 @@ import ReplicationFile
 import ReplicationNATS
 import TelltaleEventLoop
 import TelltaleModel
-import ToolSupport
 
 /// The cluster and its log, by the names that the daemon's own options have.
 struct EngineOptions: ParsableArguments {

@@ -1,4 +1,3 @@
-import Cards
 import Console
 import Glibc
 import TelltaleModel

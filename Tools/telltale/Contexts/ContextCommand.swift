@@ -1,5 +1,4 @@
 import ArgumentParser
-import Cards
 import Foundation
 import Glibc
 import TelltaleEventLoop

@@ -1,6 +1,5 @@
 import ArgumentParser
 import TelltaleModel
-import ToolSupport
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
