@@ -52,29 +52,3 @@ public struct KindLint: Sendable {
         }
     }
 }
-
-/// The locations of values in a JSON text.
-struct JSONPlaces {
-    private var offsets: [String: Int] = ["": 0]
-    private let bytes: [UInt8]
-
-    /// - Parameters:
-    ///   - paths: The requested paths.
-    ///   - bytes: A JSON text without a fault.
-    init(of paths: [String], in bytes: [UInt8]) {
-        self.bytes = bytes
-        guard !paths.isEmpty else { return }
-        var scanner = JSONScanner(bytes, lookingFor: paths)
-        try? scanner.document()
-        offsets.merge(scanner.offsets) { first, _ in first }
-    }
-
-    /// The line and the column of a path, or of the nearest existing value around it.
-    subscript(path: String) -> (line: Int, column: Int) {
-        var path = path[...]
-        while offsets[String(path)] == nil {
-            path = path[..<(path.lastIndex { $0 == "." || $0 == "[" } ?? path.startIndex)]
-        }
-        return JSONScanner.place(of: offsets[String(path)] ?? 0, in: bytes)
-    }
-}

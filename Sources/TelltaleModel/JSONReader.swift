@@ -6,7 +6,7 @@ struct JSONReader: ~Copyable {
     /// The text is not JSON, at `offset` bytes from its start.
     private struct Malformed: Error {
         var offset: Int
-        var reason: String
+        var mistake: JSONMistake
     }
 
     /// A part of the path to the value that is being read.
@@ -36,17 +36,32 @@ struct JSONReader: ~Copyable {
         do {
             try read(text)
         } catch {
-            return .failure(.malformed("byte \(error.offset + 1) of the JSON text \(error.reason)"))
+            return .failure(.malformed("byte \(error.offset + 1) of the JSON text \(error.mistake)"))
         }
         return fault.map { .failure($0) } ?? .success(())
     }
 
     private mutating func read(_ text: Span<UInt8>) throws(Malformed) {
-        if let broken = text.firstInvalidUTF8() { throw Malformed(offset: broken, reason: "is no UTF-8") }
+        if let broken = text.firstInvalidUTF8() { throw Malformed(offset: broken, mistake: .encoding) }
         skipBlanks(text)
         try readValue(text)
         skipBlanks(text)
-        guard offset == text.count else { throw malformed("stands behind the end of the value") }
+        guard offset == text.count else { throw malformed(.end) }
+    }
+
+    /// Reads the whole text for its first mistake.
+    fileprivate mutating func mistake(in text: Span<UInt8>) -> (offset: Int, mistake: JSONMistake, path: String)? {
+        do {
+            try read(text)
+            return nil
+        } catch {
+            switch error.mistake {
+            // The last step is that of the value before.
+            case .name, .comma, .unclosed: steps.removeLast()
+            default: break
+            }
+            return (error.offset, error.mistake, path)
+        }
     }
 
     /// The encoded value.
@@ -54,7 +69,7 @@ struct JSONReader: ~Copyable {
 
     // Recursion is bounded by `JSON.depthLimit`.
     private mutating func readValue(_ text: Span<UInt8>) throws(Malformed) {
-        guard offset < text.count else { throw malformed("is where a value should begin, and the text ends before it") }
+        guard offset < text.count else { throw malformed(.noValue) }
         switch text[offset] {
         case UInt8(ascii: "\""):
             form.write(JSONTag.string)
@@ -65,14 +80,14 @@ struct JSONReader: ~Copyable {
         case UInt8(ascii: "t"): try readWord("true", JSONTag.true, text)
         case UInt8(ascii: "f"): try readWord("false", JSONTag.false, text)
         case UInt8(ascii: "n"): try readWord("null", JSONTag.null, text)
-        default: throw malformed("begins no value")
+        default: throw malformed(.value)
         }
     }
 
     private mutating func readWord(_ word: StaticString, _ tag: UInt8, _ text: Span<UInt8>) throws(Malformed) {
         let end = offset + word.utf8CodeUnitCount
         guard end <= text.count, text.extracting(offset..<end).hasSameBytes(as: word) else {
-            throw malformed("begins no value: true, false, null, or a text in double quotes is")
+            throw malformed(.word)
         }
         form.write(tag)
         offset = end
@@ -111,10 +126,11 @@ struct JSONReader: ~Copyable {
             steps.append(.member(0))
             repeat {
                 guard offset < text.count, text[offset] == UInt8(ascii: "\"") else {
-                    throw malformed("is where a name in double quotes should stand")
+                    throw malformed(.name)
                 }
-                steps[steps.count - 1] = .member(form.count)
-                let name = try readString(text)
+                let place = form.count
+                let name = try readName(text)
+                steps[steps.count - 1] = .member(place)
                 nameCount += 1
                 // After a fault nothing is sorted.
                 if nameCount > nameLimit { fault = .tooManyNames(limit: nameLimit) }
@@ -128,7 +144,7 @@ struct JSONReader: ~Copyable {
                 last = name
                 skipBlanks(text)
                 guard offset < text.count, text[offset] == UInt8(ascii: ":") else {
-                    throw malformed("is where a : should stand behind the name")
+                    throw malformed(.colon)
                 }
                 offset += 1
                 skipBlanks(text)
@@ -148,7 +164,7 @@ struct JSONReader: ~Copyable {
     }
 
     private mutating func begin() throws(Malformed) {
-        guard depth < JSON.depthLimit else { throw malformed("is nested deeper than \(JSON.depthLimit) levels") }
+        guard depth < JSON.depthLimit else { throw malformed(.depth) }
         depth += 1
         offset += 1
     }
@@ -165,11 +181,11 @@ struct JSONReader: ~Copyable {
     private mutating func hasMore(before bracket: UInt8, _ text: Span<UInt8>) throws(Malformed) -> Bool {
         skipBlanks(text)
         guard offset < text.count else {
-            throw malformed("is where a \(Self.shown(bracket)) should stand, and the text ends before it")
+            throw malformed(.unclosed(by: bracket))
         }
         let byte = text[offset]
         guard byte == bracket || byte == UInt8(ascii: ",") else {
-            throw malformed("is where a , or a \(Self.shown(bracket)) should stand")
+            throw malformed(.comma(or: bracket))
         }
         offset += 1
         guard byte == UInt8(ascii: ",") else { return false }
@@ -195,7 +211,7 @@ struct JSONReader: ~Copyable {
         let opening = offset
         let start = offset + 1
         let end = text.plainEnd(from: start)
-        guard end < text.count else { throw Malformed(offset: opening, reason: "begins a text that never ends") }
+        guard end < text.count else { throw Malformed(offset: opening, mistake: .openText) }
         if text[end] == UInt8(ascii: "\"") {
             form.write(counted: text.extracting(start..<end))
             offset = end + 1
@@ -207,21 +223,34 @@ struct JSONReader: ~Copyable {
             let end = text.plainEnd(from: offset)
             unescaped.append(copying: text.extracting(offset..<end))
             offset = end
-            guard end < text.count else { throw Malformed(offset: opening, reason: "begins a text that never ends") }
+            guard end < text.count else { throw Malformed(offset: opening, mistake: .openText) }
             switch text[end] {
             case UInt8(ascii: "\""):
                 offset = end + 1
                 form.write(counted: unescaped.array.span)
                 return nil
             case UInt8(ascii: "\\"): try readEscape(text, to: &unescaped)
-            default: throw malformed("is a control character inside a text")
+            default: throw malformed(.control)
             }
+        }
+    }
+
+    /// Reads the name of a member.
+    ///
+    /// - Returns: As ``readString(_:)``.
+    private mutating func readName(_ text: Span<UInt8>) throws(Malformed) -> Range<Int>? {
+        do {
+            return try readString(text)
+        } catch {
+            // It names nothing.
+            steps.removeLast()
+            throw error
         }
     }
 
     private mutating func readEscape(_ text: Span<UInt8>, to unescaped: inout ByteBuffer) throws(Malformed) {
         let start = offset
-        guard offset + 1 < text.count else { throw malformed("begins an escape that is cut off") }
+        guard offset + 1 < text.count else { throw malformed(.cutEscape) }
         let byte = text[offset + 1]
         offset += 2
         switch byte {
@@ -235,12 +264,9 @@ struct JSONReader: ~Copyable {
             do throws(UnicodeEscapeFault) {
                 for byte in try text.unicodeEscape(at: &offset).utf8 { unescaped.append(byte) }
             } catch {
-                let reason =
-                    error == .digits
-                    ? "is an escape without its four hexadecimal digits" : "is half of a surrogate pair"
-                throw Malformed(offset: start, reason: reason)
+                throw Malformed(offset: start, mistake: error == .digits ? .hexDigits : .surrogate)
             }
-        default: throw Malformed(offset: start, reason: "is an escape that JSON does not have")
+        default: throw Malformed(offset: start, mistake: .escape)
         }
     }
 
@@ -252,7 +278,7 @@ struct JSONReader: ~Copyable {
         if isNegative { offset += 1 }
         if offset < text.count, text[offset] == UInt8(ascii: "0") {
             offset += 1
-            if offset < text.count, text[offset].isDigit { throw malformed("stands behind a leading 0") }
+            if offset < text.count, text[offset].isDigit { throw malformed(.leadingZero) }
         } else {
             try passDigits(text)
         }
@@ -272,7 +298,7 @@ struct JSONReader: ~Copyable {
         }
         if isWhole { return write(integer: text.extracting(start..<offset), isNegative: isNegative) }
         guard let number = Double(text.string(in: start..<offset)), number.isFinite else {
-            throw Malformed(offset: start, reason: "is a number that is too large")
+            throw Malformed(offset: start, mistake: .hugeNumber)
         }
         form.write(JSON(number))
     }
@@ -296,14 +322,12 @@ struct JSONReader: ~Copyable {
     private mutating func passDigits(_ text: Span<UInt8>) throws(Malformed) {
         let start = offset
         while offset < text.count, text[offset].isDigit { offset += 1 }
-        if offset == start { throw malformed("is where a digit should stand") }
+        if offset == start { throw malformed(.digit) }
     }
 
     // MARK: Errors
 
-    private func malformed(_ reason: String) -> Malformed { Malformed(offset: offset, reason: reason) }
-
-    private static func shown(_ byte: UInt8) -> String { String(UnicodeScalar(byte)) }
+    private func malformed(_ mistake: JSONMistake) -> Malformed { Malformed(offset: offset, mistake: mistake) }
 
     /// The path of the value that is being read.
     private var path: String {
@@ -319,5 +343,45 @@ struct JSONReader: ~Copyable {
             }
         }
         return path
+    }
+}
+
+/// Why a text is not JSON, by what should stand where it breaks off.
+package enum JSONMistake: CustomStringConvertible {
+    case encoding, end, noValue, value, word, name, colon, depth
+    case unclosed(by: UInt8)
+    case comma(or: UInt8)
+    case openText, control, cutEscape, escape, hexDigits, surrogate
+    case leadingZero, digit, hugeNumber
+
+    /// What the byte at the place of the mistake is, for a program's author.
+    package var description: String {
+        switch self {
+        case .encoding: "is no UTF-8"
+        case .end: "stands behind the end of the value"
+        case .noValue: "is where a value should begin, and the text ends before it"
+        case .value: "begins no value"
+        case .word: "begins no value: true, false, null, or a text in double quotes is"
+        case .name: "is where a name in double quotes should stand"
+        case .colon: "is where a : should stand behind the name"
+        case .depth: "is nested deeper than \(JSON.depthLimit) levels"
+        case .unclosed(let bracket): "is where a \(UnicodeScalar(bracket)) should stand, and the text ends before it"
+        case .comma(let bracket): "is where a , or a \(UnicodeScalar(bracket)) should stand"
+        case .openText: "begins a text that never ends"
+        case .control: "is a control character inside a text"
+        case .cutEscape: "begins an escape that is cut off"
+        case .escape: "is an escape that JSON does not have"
+        case .hexDigits: "is an escape without its four hexadecimal digits"
+        case .surrogate: "is half of a surrogate pair"
+        case .leadingZero: "stands behind a leading 0"
+        case .digit: "is where a digit should stand"
+        case .hugeNumber: "is a number that is too large"
+        }
+    }
+
+    /// The first mistake of a text by RFC 8259, its offset, and the path of the value that was being read; `nil` if there is none.
+    package static func first(in text: Span<UInt8>) -> (offset: Int, mistake: JSONMistake, path: String)? {
+        var reader = JSONReader(writingInto: BinaryWriter(), nameLimit: .max)
+        return reader.mistake(in: text)
     }
 }
