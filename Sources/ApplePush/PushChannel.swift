@@ -204,10 +204,7 @@ extension PushChannel {
     public static func list(_ channels: PushChannels, of bundle: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("channels")
-        writer.beginArray()
-        for channel in channels.all where channel.bundle == bundle { writer.value(channel.id) }
-        writer.endArray()
+        writer.array("channels", of: channels.all.filter { $0.bundle == bundle }) { $1.value($0.id) }
         writer.endObject()
         return writer.take()
     }

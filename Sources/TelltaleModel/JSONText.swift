@@ -107,6 +107,27 @@ public struct JSONWriter: ~Copyable, Sendable {
         self.value(value)
     }
 
+    /// Writes an array, whose elements `write` writes.
+    public mutating func array<Element>(
+        _ name: StaticString, of elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        self.name(name)
+        beginArray()
+        for element in elements { write(element, &self) }
+        endArray()
+    }
+
+    /// Writes an array of objects, whose members `write` writes.
+    public mutating func objects<Element>(
+        _ name: StaticString, of elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
+    ) {
+        array(name, of: elements) { element, writer in
+            writer.beginObject()
+            write(element, &writer)
+            writer.endObject()
+        }
+    }
+
     private mutating func open(_ bracket: UInt8) {
         separate()
         buffer.append(bracket)

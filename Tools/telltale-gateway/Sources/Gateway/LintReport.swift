@@ -41,18 +41,13 @@ public enum LintReport {
     }
 
     private static func write(_ findings: [KindLint.Finding], to writer: inout JSONWriter) {
-        writer.name("findings")
-        writer.beginArray()
-        for finding in findings {
-            writer.beginObject()
+        writer.objects("findings", of: findings) { finding, writer in
             writer.member("severity", finding.severity.rawValue)
             writer.member("path", finding.path)
             writer.member("line", finding.line)
             writer.member("column", finding.column)
             writer.member("message", finding.message)
             writer.member("advice", finding.advice)
-            writer.endObject()
         }
-        writer.endArray()
     }
 }

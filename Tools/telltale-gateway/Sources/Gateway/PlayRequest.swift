@@ -113,10 +113,7 @@ public struct PlayRequest: Sendable {
     }
 
     private func writeLog(to writer: inout JSONWriter) {
-        writer.name("log")
-        writer.beginArray()
-        for entry in trial.log {
-            writer.beginObject()
+        writer.objects("log", of: trial.log) { entry, writer in
             writer.member("step", entry.step)
             writer.member("at", entry.time.milliseconds)
             writer.member("type", entry.name)
@@ -127,9 +124,7 @@ public struct PlayRequest: Sendable {
                 writer.name("alert")
                 Self.write(alert, style: nil, to: &writer)
             }
-            writer.endObject()
         }
-        writer.endArray()
     }
 
     /// The alert of the last step, on each surface that draws it.

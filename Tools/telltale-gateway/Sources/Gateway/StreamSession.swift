@@ -205,18 +205,14 @@ public struct StreamSession: ~Copyable {
         writer.beginObject()
         writer.member("epoch", epoch)
         writer.member("now", now)
-        writer.name("subs")
-        writer.beginArray()
-        for (index, selection) in request.selections.enumerated() {
-            writer.beginObject()
+        writer.objects("subs", of: request.selections.enumerated()) { subscription, writer in
+            let (index, selection) = subscription
             writer.member("sub", index + 1)
             writer.member("pattern", selection.pattern.description)
             writer.member(
                 "view", index < views.count ? views[index] : selection.view?.description ?? "full")
             if let placement = selection.placement { writer.member("placement", placement) }
-            writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
         var first: [UInt8] = []
         encoder.open(Array(writer.bytes.dropFirst().dropLast()), into: &first)

@@ -57,16 +57,11 @@ final class ChannelStore: Sendable {
         guard let path else { return true }
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("channels")
-        writer.beginArray()
-        for channel in channels.all {
-            writer.beginObject()
+        writer.objects("channels", of: channels.all) { channel, writer in
             writer.member("id", channel.id)
             writer.member("app", channel.bundle)
             writer.member("message-storage-policy", channel.storagePolicy)
-            writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
         return (try? Data(writer.bytes).write(to: URL(filePath: path), options: .atomic)) != nil
     }

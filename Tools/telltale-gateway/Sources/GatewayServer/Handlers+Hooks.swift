@@ -120,14 +120,8 @@ extension GatewayResponder {
         }
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("hooks")
-        writer.beginArray()
-        for name in gateway.hooks.names { writer.value(name) }
-        writer.endArray()
-        writer.name("deliveries")
-        writer.beginArray()
-        for record in gateway.hooks.history {
-            writer.beginObject()
+        writer.array("hooks", of: gateway.hooks.names) { $1.value($0) }
+        writer.objects("deliveries", of: gateway.hooks.history) { record, writer in
             writer.member("at", record.at.milliseconds)
             writer.member("hook", record.hook)
             writer.member("topic", record.topic)
@@ -140,9 +134,7 @@ extension GatewayResponder {
             ] {
                 if let value { writer.member(named: name, .string(value)) }
             }
-            writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
         return .json(writer.bytes)
     }

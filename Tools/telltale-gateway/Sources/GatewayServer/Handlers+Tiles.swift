@@ -38,10 +38,7 @@ extension Answers {
     static func offered(_ line: ServerLine, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name", line["name"] ?? "")
-        writer.name("families")
-        writer.beginArray()
-        for family in (line["families"] ?? "").split(separator: ",") { writer.value(String(family)) }
-        writer.endArray()
+        writer.array("families", of: (line["families"] ?? "").split(separator: ",")) { $1.value(String($0)) }
         for member in line.tail ?? JSONObject() { writer.member(named: member.name, member.value) }
         writer.endObject()
     }

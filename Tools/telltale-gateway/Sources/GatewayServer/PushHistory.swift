@@ -1,4 +1,3 @@
-internal import ApplePush
 internal import Gateway
 internal import Synchronization
 internal import TelltaleModel
@@ -37,10 +36,7 @@ final class PushHistory: Sendable {
     static func json(_ records: [Record]) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("pushes")
-        writer.beginArray()
-        for record in records { write(record, to: &writer) }
-        writer.endArray()
+        writer.array("pushes", of: records) { write($0, to: &$1) }
         writer.endObject()
         return writer.bytes
     }
@@ -69,10 +65,7 @@ final class PushHistory: Sendable {
         ] {
             if let value { writer.member(named: name, .string(value)) }
         }
-        writer.name("notes")
-        writer.beginArray()
-        for note in record.notes { writer.value(note) }
-        writer.endArray()
+        writer.array("notes", of: record.notes) { $1.value($0) }
         writer.endObject()
     }
 }

@@ -62,10 +62,7 @@ extension PushResponder {
             if case .read(let id) = request { writer.member("channel", id) }
             writer.member("storage", policy)
         case .channels(let ids):
-            writer.name("channels")
-            writer.beginArray()
-            for id in ids { writer.value(id) }
-            writer.endArray()
+            writer.array("channels", of: ids) { $1.value($0) }
         case .deleted: return Response(status: .noContent)
         case .unknownChannel: throw Problem("not_found", "the push service knows no such channel")
         case .busy(let status):

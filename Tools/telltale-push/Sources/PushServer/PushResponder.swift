@@ -3,12 +3,8 @@ internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
 internal import ListenerLimits
-internal import Logging
 internal import NIOCore
-internal import TelltaleClient
 internal import TelltaleModel
-internal import TelltaleNIOClient
-internal import TelltaleWire
 
 /// The HTTP interface for registrations and metrics.
 struct PushResponder: HTTPResponder {
@@ -165,10 +161,7 @@ struct PushResponder: HTTPResponder {
         let registrations = await desk.registrations
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("targets")
-        writer.beginArray()
-        for registration in registrations.prefix(Self.listLimit) { write(registration, to: &writer) }
-        writer.endArray()
+        writer.array("targets", of: registrations.prefix(Self.listLimit)) { write($0, to: &$1) }
         writer.member("count", registrations.count)
         writer.endObject()
         return writer.bytes

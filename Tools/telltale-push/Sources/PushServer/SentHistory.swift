@@ -66,10 +66,8 @@ final class SentHistory: Sendable {
             writer.member(named: name, .integer(Int64(count)))
         }
         writer.endObject()
-        writer.name("sent")
-        writer.beginArray()
-        for record in records.reversed() where key == nil || record.key == key {
-            writer.beginObject()
+        let shown = records.reversed().filter { key == nil || $0.key == key }
+        writer.objects("sent", of: shown) { record, writer in
             writer.member("at", record.at.milliseconds)
             writer.member("registration", record.registration)
             if let key = record.key { writer.member("key", key) }
@@ -85,9 +83,7 @@ final class SentHistory: Sendable {
             writer.member("class", record.answer.name)
             if record.isRetired { writer.member("removed", true) }
             if let span = record.span { writer.member("ms", span.count) }
-            writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
         return writer.bytes
     }
