@@ -30,6 +30,37 @@ let goodButton: JSON = [
     "raises": ["kind": "order", "event": "confirm"],
 ]
 
+/// A kind of widget without a fault or a doubt.
+let goodWidget: JSON = [
+    "kind": "sales", "type": "widget", "version": 1, "app": "com.example", "title": "Sales",
+    "description": "See what was sold", "families": ["systemSmall", "accessoryRectangular"],
+    "parameters": ["shop": ["title": "Shop"]],
+    "views": [
+        "systemSmall": ["symbol": "cup", "title": "{{content.sold}} sold", "subtitle": "{{config.shop}}"],
+        "accessoryRectangular": ["text": "{{content.sold}}"],
+    ],
+    "preview": ["content": ["sold": 7]],
+]
+
+/// A kind of widget of many activities, without a fault or a doubt.
+let goodAggregate: JSON = goodWidget.merging([
+    "source": [
+        "over": "order", "by": ["shop": "attributes.shop"], "where": "lifecycle != 'ended'",
+        "values": ["sold": ["tally": "attributes.price", "on": "collected", "per": "day", "zone": "+09:00"]],
+    ],
+    "audience": "all",
+    "views": [
+        "systemSmall": ["title": "{{values.sold}} sold"], "accessoryRectangular": ["text": "{{values.sold}}"],
+    ],
+    "preview": ["content": .null, "values": ["sold": 7]],
+])
+
+/// A kind of widget of each activity, without a fault or a doubt.
+let goodMember: JSON = goodWidget.merging([
+    "parameters": .null, "source": ["each": "order"],
+    "views": ["systemSmall": ["title": "{{content.sold}} sold", "subtitle": "{{state.title}}"]],
+])
+
 func json(_ text: String) throws -> JSON { try JSONParser.parse(text) }
 
 func context(
