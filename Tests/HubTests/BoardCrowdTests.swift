@@ -92,7 +92,7 @@ struct BoardCrowdTests {
         let second = house.time.milliseconds / 1_000
         let content = #"{"content-state":{"from":\#(second),"to":\#(second + 600),"n":1}}"#
         for id in ["a", "b"] { house.send("EVT coffee-order/\(id) type=start for=alice \(content)", from: phone) }
-        let (other, watch) = (try VisitTests.Watch(house), try VisitTests.Watch(house, as: nil))
+        let (other, watch) = (try BoardDevice.watch(house), try BoardDevice.watch(house, as: nil))
         let id = VisitTests.id("hint/b")
         #expect(other.rows[id] != nil && watch.rows[id] != nil)
         let cursor = try #require(watch.cursor)

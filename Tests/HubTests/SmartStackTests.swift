@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// A watch: its whole board is one Smart Stack.
-struct SmartStackTests {
-    private let house: HubHarness
-    private let phone: HubHarness.Client
+struct SmartStackTests: BoardSuite {
+    let house: HubHarness
+    let phone: HubHarness.Client
     private let start: Timestamp
 
     private let account: String?
@@ -19,8 +19,6 @@ struct SmartStackTests {
         self.account = account
         start = house.time
     }
-
-    private func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
 
     private func add(_ name: Character) {
         let answer = reply(
@@ -48,8 +46,8 @@ struct SmartStackTests {
         var places: [Int64: Character] = [:]
         for name in names {
             guard let row = watch["@watch/\(name)"] else { continue }
-            let moved = row["orders"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-            guard let order = (moved ?? row)["order"]?.integer, order > 0 else { continue }
+            guard let order = (BoardDevice.newest("orders", of: row, at: now) ?? row)["order"]?.integer, order > 0
+            else { continue }
             #expect(places.updateValue(name, forKey: order) == nil)
         }
         return String(places.sorted { $0.key < $1.key }.map(\.value))

@@ -6,7 +6,7 @@ import Testing
 
 /// Stacks of a board over the line: the tile on top, and the turns that a screen makes by itself. Vectors W-V are those of
 /// Protocols/Widgets/rules.md.
-struct StackTests {
+struct StackTests: BoardSuite {
     private static let hint = """
         {"kind":"hint","type":"widget","version":1,"app":"com.example.coffee","title":"Hint",
          "families":["systemSmall"],"relevance":[{"place":"work"},{"date":{"from":"{{content.from}}","to":"{{content.to}}"}}],
@@ -14,8 +14,8 @@ struct StackTests {
         """
     private static let kinds = [HubHarness.coffee, WidgetTests.sales, hint]
 
-    private let house: HubHarness
-    private let phone: HubHarness.Client
+    let house: HubHarness
+    let phone: HubHarness.Client
     private let start: Timestamp
 
     init() throws {
@@ -34,9 +34,6 @@ struct StackTests {
         }
     }
 
-    @discardableResult
-    private func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
-
     /// Posts a timeline: seconds from the start, the score, and for how long.
     private func post(_ shop: Character, n: Int = 1, _ entries: [(Int64, Double?, Int64)]) {
         let texts = entries.map { second, score, span in
@@ -47,55 +44,7 @@ struct StackTests {
         #expect(answer.hasPrefix("OK"), "\(answer)")
     }
 
-    /// A car that follows the board, and what it holds: the rows that reached it.
-    private final class Car {
-        let house: HubHarness
-        let client: HubHarness.Client
-        private(set) var rows: [String: JSON] = [:]
-
-        init(_ house: HubHarness, from cursor: String? = nil, words: String = "") {
-            self.house = house
-            client = house.connect(as: "alice")
-            house.post("SUB @car/* view=carplay\(words)" + (cursor.map { " from=\($0)" } ?? ""), from: client)
-            house.turn()
-        }
-
-        /// Takes what came, and names the tiles of the rows.
-        @discardableResult
-        func read() throws -> [String] {
-            var names: [String] = []
-            for line in house.lines(of: client) {
-                let text = try ServerText(line)
-                guard ["SNAP", "UPD", "DEL"].contains(text.verb) else { continue }
-                rows[text.key] = text.verb == "DEL" ? nil : text.body
-                names.append(String(text.key.dropFirst("@car/".count)))
-            }
-            return names.sorted()
-        }
-
-        /// The tile that it draws at a moment, by the row of one of them.
-        func top(at now: Timestamp, by name: Character = "A") -> String? {
-            let row = rows["@car/\(name)"]
-            let turn = row?["turns"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-            if let key = turn?["key"]?.string { return String(key.dropFirst("@car/".count)) }
-            let key = rows.first { $0.value["top"] == true }?.key
-            return key.map { String($0.dropFirst("@car/".count)) }
-        }
-
-        /// The turns in a row: seconds from the start, and the tile.
-        func turns(_ name: Character, from start: Timestamp) -> String {
-            (rows["@car/\(name)"]?["turns"]?.array ?? []).map { turn in
-                let date = Timestamp(milliseconds: turn["date"]?.integer ?? 0)
-                return "\((date - start).count / 1_000):\((turn["key"]?.string ?? "?").dropFirst("@car/".count))"
-            }.joined(separator: " ")
-        }
-    }
-
-    private func car() throws -> Car {
-        let car = Car(house)
-        try car.read()
-        return car
-    }
+    private func car() throws -> BoardDevice { try .car(house) }
 
     @Test("W-V55: of scores 5 of 10 and 3 of 3 the second is on top, until the first has its 10")
     func normalised() throws {
@@ -103,9 +52,9 @@ struct StackTests {
         post("A", [(0, 5, 0), (600, 10, 0)])
         post("B", [(0, 3, 0)])
         let car = try car()
-        #expect(car.rows["@car/A"]?["top"] == false && car.rows["@car/B"]?["top"] == true)
+        #expect(car.rows["A"]?["top"] == false && car.rows["B"]?["top"] == true)
         #expect(car.turns("A", from: start) == "600:A" && car.turns("B", from: start) == "600:A")
-        #expect(car.rows["@car/A"]?["stack"] == "left")
+        #expect(car.rows["A"]?["stack"] == "left")
     }
 
     @Test("W-V56, W-V57: of equal ones the first is on top; a score of 0 never is")
@@ -162,8 +111,7 @@ struct StackTests {
             )
         }
         house.send("TILE @car/B do=show", from: phone)
-        let car = Car(house)
-        try car.read()
+        let car = try BoardDevice.car(house)
         #expect(car.turns("A", from: house.time) == "60:A")
     }
 
@@ -193,10 +141,10 @@ struct StackTests {
         let cursor = try house.cursor(of: "SUB @car/* view=carplay", from: first)
         house.disconnect(first)
         house.advance(by: .seconds(300))
-        #expect(try Car(house, from: cursor).read() == [])
+        #expect(try BoardDevice.car(house, "alice", "from=\(cursor)").told == [])
         post("B", [(0, nil, 0), (300, 1, 60)])
-        let car = Car(house, from: cursor)
-        #expect(try car.read() == ["A", "B"])
+        let car = try BoardDevice.car(house, "alice", "from=\(cursor)")
+        #expect(car.told == ["A", "B"])
         #expect(car.turns("A", from: start) == "360:A")
     }
 
@@ -255,7 +203,7 @@ struct StackTests {
         let before = try car().rows
         try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
         let after = try car().rows
-        #expect(after == before && after["@car/B"]?["top"] == true)
+        #expect(after == before && after["B"]?["top"] == true)
     }
 
     @Test(

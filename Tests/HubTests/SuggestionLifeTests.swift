@@ -11,11 +11,11 @@ extension SuggestionTests {
         stack(2)
         post("tip/main", [(0, nil), (60, 1), (120, nil)])
         post("walk/main", [(0, 1)])
-        let before = try Car(house).rows
+        let before = try BoardDevice.car(house).rows
         let hash = house.hub.stateHash
         #expect(before.count == 4)
         try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
-        #expect(try Car(house).rows == before)
+        #expect(try BoardDevice.car(house).rows == before)
         // Keys of suggestions are no state.
         let other = try house.recovered()
         #expect(house.hub.stateHash == other.stateHash && hash != 0)
@@ -25,7 +25,7 @@ extension SuggestionTests {
     func fullDisk() throws {
         stack(1)
         post("tip/main", [(0, 1), (600, 0)])
-        let (car, tip) = (try Car(house), try id("tip/main"))
+        let (car, tip) = (try BoardDevice.car(house), try id("tip/main"))
         house.isFull = true
         #expect(reply("TILE @car/\(tip) do=keep").contains("storage_full"))
         house.isFull = false
@@ -47,7 +47,7 @@ extension SuggestionTests {
         #expect(reply("TILE @car/~0 do=stack").contains("bad_key"))
         #expect(reply("TILE @car/t9 do=add widget=tip stack=~0").contains("bad_key"))
         #expect(reply("TILE @car/~0 do=keep").contains("unknown_key"))
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         #expect(reply("HISTORY @car/\(tip)").contains("unknown_key"))
         #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=applied"))
         #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=duplicate"))
@@ -97,7 +97,7 @@ extension SuggestionTests {
         let phone = house.connect(as: "alice")
         house.send("TILE @car/left do=stack smart=yes suggest=yes", from: phone)
         house.send(#"TILE @car/t0 do=add widget=sales stack=left {"configuration":{"shop":"a"}}"#, from: phone)
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         try house.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })
         house.turn()
         #expect(try car.read() == [])
@@ -133,7 +133,7 @@ extension SuggestionTests {
         configuration.decisions.retention = .seconds(60)
         let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
         let phone = house.connect(as: "alice")
-        let (car, tip, second) = (try Car(house), try id("tip/main"), house.time.milliseconds / 1_000)
+        let (car, tip, second) = (try BoardDevice.car(house), try id("tip/main"), house.time.milliseconds / 1_000)
         for line in [
             "TILE @car/left do=stack smart=yes suggest=yes",
             #"EVT tip/main type=timeline {"entries":[{"date":\#(second),"content-state":{"n":"1"},"relevance":{"score":1}}]}"#,
@@ -178,7 +178,7 @@ extension SuggestionTests {
         let lines = house.lines(of: clock)
         #expect(lines.contains { $0.hasPrefix("DEL sub=1 key=@car/\(tip)") && $0.contains("why=hidden") }, "\(lines)")
         // A car has the whole stack.
-        #expect(try Car(house).rows[tip] != nil)
+        #expect(try BoardDevice.car(house).rows[tip] != nil)
     }
 
     @Test("A widget that is not for the account is not suggested")
@@ -192,8 +192,8 @@ extension SuggestionTests {
         let anybody = house.connect()
         house.send("TILE @hall/left do=stack smart=yes suggest=yes", from: anybody)
         house.send(#"EVT coffee-order/1 type=start for=alice {"content-state":{"n":1}}"#, from: anybody)
-        #expect(try Car(house, "alice", pattern: "@hall/*").suggested.count == 1)
-        #expect(try Car(house, "bob", pattern: "@hall/*").suggested.isEmpty)
+        #expect(try BoardDevice.car(house, "alice", pattern: "@hall/*").suggested.count == 1)
+        #expect(try BoardDevice.car(house, "bob", pattern: "@hall/*").suggested.isEmpty)
     }
 
     @Test("A board that nobody looks at has no keys of suggestions, and a change of their widget does not look at it")
@@ -202,7 +202,7 @@ extension SuggestionTests {
         for number in 0..<20 { reply("TILE @b\(number)/left do=stack suggest=yes") }
         post("tip/main", [(0, 1)])
         #expect(house.hub.subscriptions.presence.boardNumbers.isEmpty)
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         #expect(house.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = house.hub.store.keyCount
         house.disconnect(car.client)
@@ -246,7 +246,7 @@ extension SuggestionTests {
             }
             post(widget, entries)
         }
-        let car = try Car(house, "alice", "ahead=64")
+        let car = try BoardDevice.car(house, "alice", "ahead=64")
         let (tip, walk) = (try id("tip/main"), try id("walk/main"))
         for minute in 0..<1_440 {
             house.time = start + .minutes(Int64(minute))

@@ -3,7 +3,7 @@ import TelltaleModel
 import Testing
 
 /// Tiles that a stack suggests, over the line: W42 of Protocols/Widgets/rules.md, and its vectors.
-struct SuggestionTests {
+struct SuggestionTests: BoardSuite {
     static func kind(_ name: String, _ more: String = "", families: String = #"["systemSmall"]"#) -> String {
         """
         {"kind":"\(name)","type":"widget","version":1,"app":"com.example.coffee","title":"Tip","families":\(families),
@@ -36,9 +36,6 @@ struct SuggestionTests {
         }
     }
 
-    @discardableResult
-    func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
-
     /// Posts a timeline: seconds from the start, and the score.
     func post(_ key: String, _ entries: [(Int64, Double?)]) {
         let texts = entries.map { second, score in
@@ -58,61 +55,10 @@ struct SuggestionTests {
         Key(widget).map { Board.suggestionID(of: $0, inStack: "left") } ?? widget
     }
 
-    /// A car that follows the board.
-    final class Car {
-        let house: HubHarness
-        let client: HubHarness.Client
-        private(set) var rows: [String: JSON] = [:]
-        private(set) var deletions: [String] = []
-
-        init(_ house: HubHarness, _ account: String = "alice", _ words: String = "", pattern: String = "@car/*") throws
-        {
-            self.house = house
-            client = house.connect(as: account)
-            house.post("SUB \(pattern) view=carplay\(words.isEmpty ? "" : " " + words)", from: client)
-            house.turn()
-            try read()
-        }
-
-        /// Takes what came, and names the tiles of the rows, with `-` before those that went.
-        @discardableResult
-        func read() throws -> [String] {
-            var names: [String] = []
-            for line in house.lines(of: client) {
-                let text = try ServerText(line)
-                guard ["SNAP", "UPD", "DEL"].contains(text.verb) else { continue }
-                let name = String(text.key.drop { $0 != "/" }.dropFirst())
-                rows[name] = text.verb == "DEL" ? nil : text.body
-                if text.verb == "DEL" { deletions.append(line) }
-                names.append((text.verb == "DEL" ? "-" : "") + name)
-            }
-            return names.sorted()
-        }
-
-        /// The title that the row of a suggestion draws at a moment.
-        func drawn(_ name: String, at now: Timestamp) -> String? {
-            let shown = rows[name]?["entries"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-            return shown?["view"]?["title"]?.string
-        }
-
-        /// The tile that it draws at a moment, without a connection.
-        func top(at now: Timestamp) -> String? {
-            // Before the first turn the one that has `top`.
-            for (name, row) in rows where row["stack"] == "left" {
-                let turn = row["turns"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-                if let key = turn?["key"]?.string { return String(key.drop { $0 != "/" }.dropFirst()) }
-                if row["top"] == true { return name }
-            }
-            return nil
-        }
-
-        var suggested: [String] { rows.filter { $0.value["suggested"] == true }.keys.sorted() }
-    }
-
     @Test("W-V60: a suggestion in a stack of 9 that is kept stays; in a stack of 10 it was never shown")
     func kept() throws {
         stack(9)
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         #expect(car.rows.count == 9)
         post("tip/main", [(0, 1), (600, 0)])
         let tip = try id("tip/main")
@@ -134,14 +80,14 @@ struct SuggestionTests {
         let walk = try id("walk/main")
         #expect(reply("TILE @car/\(walk) do=keep").contains("limit_tiles"))
         try house.restart(kinds: Self.kinds)
-        #expect(try Car(house).rows[tip]?["position"] == 10)
+        #expect(try BoardDevice.car(house).rows[tip]?["position"] == 10)
     }
 
     @Test("W-V61: a suggestion that is not kept goes when its context ends")
     func notKept() throws {
         stack(9)
         post("tip/main", [(0, 1), (600, 0)])
-        let (car, tip) = (try Car(house), try id("tip/main"))
+        let (car, tip) = (try BoardDevice.car(house), try id("tip/main"))
         #expect(car.suggested == [tip])
         house.advance(by: .seconds(599))
         #expect(try car.read() == [])
@@ -151,13 +97,13 @@ struct SuggestionTests {
         #expect(reply("TILE @car/\(tip) do=keep").contains("unknown_key"))
         #expect(car.top(at: house.time) == "t0")
         // The row of a new subscriber is not there at all.
-        #expect(try Car(house).suggested.isEmpty)
+        #expect(try BoardDevice.car(house).suggested.isEmpty)
     }
 
     @Test("W42: what matters later is told ahead, with nothing drawn until then, and no row comes at its date")
     func ahead() throws {
         stack(2)
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         post("tip/main", [(0, nil), (60, 1), (120, nil)])
         let tip = try id("tip/main")
         #expect(try car.read() == ["t0", "t1", tip].sorted())
@@ -173,7 +119,7 @@ struct SuggestionTests {
     @Test("W42: other content that matters as before brings the row of the suggestion alone")
     func quiet() throws {
         stack(2)
-        let (car, tip) = (try Car(house), Self.id("tip/main"))
+        let (car, tip) = (try BoardDevice.car(house), Self.id("tip/main"))
         post("tip/main", [(0, 1), (600, 0)])
         #expect(try car.read() == ["t0", "t1", tip].sorted())
         post("tip/main", [(0, 1), (300, 1), (600, 0)])
@@ -189,7 +135,7 @@ struct SuggestionTests {
     @Test("W42: further ahead than a day it is told when it is known")
     func farAhead() throws {
         stack(0)
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         post("tip/main", [(0, nil), (90_000, 1), (90_060, nil)])
         #expect(try car.read() == [])
         house.advance(by: .seconds(3_599))
@@ -206,7 +152,7 @@ struct SuggestionTests {
     func situation() throws {
         stack(1)
         post("walk/main", [(0, nil)])
-        let (car, other, walk) = (try Car(house), try Car(house), try id("walk/main"))
+        let (car, other, walk) = (try BoardDevice.car(house), try BoardDevice.car(house), try id("walk/main"))
         #expect(car.suggested.isEmpty)
         house.post("TRAIT place=commute", from: car.client)
         house.turn()
@@ -224,7 +170,7 @@ struct SuggestionTests {
         let (tip, walk) = (try id("tip/main"), try id("walk/main"))
         post("tip/main", [(0, 1), (60, 2), (120, 0)])
         post("walk/main", [(0, 1), (120, 1), (180, 0)])
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         #expect(car.suggested == [tip, walk].sorted())
         for (second, name) in [(0, walk), (60, tip), (119, tip), (120, walk), (179, walk)] as [(Int64, String)] {
             let now = start + .seconds(second)
@@ -254,9 +200,9 @@ struct SuggestionTests {
         let keys = rows.compactMap { HubHarness.attribute("key", of: $0) }
         // CarPlay has no medium family.
         #expect(Set(keys) == ["@car/\(small)", "@car/\(big)"])
-        #expect(try Car(house).suggested == [small])
+        #expect(try BoardDevice.car(house).suggested == [small])
         reply("TILE @car/t9 do=add widget=tip")
-        let car = try Car(house)
+        let car = try BoardDevice.car(house)
         let walk = try id("walk/main")
         #expect(car.suggested == [walk])
         reply("TILE @car/t9 do=remove")
@@ -282,7 +228,7 @@ struct SuggestionTests {
         case 1: reply("TILE @car/left do=stack suggest=no")
         default: post("tip/main", [(0, 1), (600, 0)])
         }
-        let car = try Car(house, "alice", "from=\(cursor)")
+        let car = try BoardDevice.car(house, "alice", "from=\(cursor)")
         #expect(car.deletions.contains { $0.contains(tip) && $0.contains("why=hidden") } == (number < 2))
         #expect(car.suggested == (number < 2 ? [] : [tip]))
     }

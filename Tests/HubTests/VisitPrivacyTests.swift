@@ -11,11 +11,11 @@ struct VisitPrivacyTests {
     private func deletions(
         as account: String?, pattern: String = "@wrist/*", while happens: () throws -> Void
     ) throws -> [String] {
-        let first = try VisitTests.Watch(house, as: account, pattern: pattern)
+        let first = try BoardDevice.watch(house, as: account, pattern: pattern)
         let cursor = try #require(first.cursor)
         house.disconnect(first.client)
         try happens()
-        return try VisitTests.Watch(house, as: account, "from=\(cursor)", pattern: pattern).deletions
+        return try BoardDevice.watch(house, as: account, "from=\(cursor)", pattern: pattern).deletions
             .compactMap { HubHarness.attribute("key", of: $0) }
     }
 
@@ -62,12 +62,12 @@ struct VisitPrivacyTests {
     @Test("Whoever may not see a board is not told which suggestions its stacks had")
     func suggestions() throws {
         let tests = try SuggestionTests()
-        let stranger = try SuggestionTests.Car(tests.house, "bob")
+        let stranger = try BoardDevice.car(tests.house, "bob")
         let cursor = try tests.house.cursor(of: "SUB @car/* view=carplay", from: tests.house.connect(as: "bob"))
         tests.stack(2)
         tests.post("tip/main", [(0, 3)])
         tests.reply("TILE @car/left do=stack suggest=no")
-        #expect(try SuggestionTests.Car(tests.house, "bob", "from=\(cursor)").deletions == [])
+        #expect(try BoardDevice.car(tests.house, "bob", "from=\(cursor)").deletions == [])
         #expect(stranger.deletions == [])
     }
 }

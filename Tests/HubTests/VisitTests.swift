@@ -5,7 +5,7 @@ import Testing
 @testable import Hub
 
 /// Widgets that come and go by themselves on a watch's board: W43, W44, and the vectors V62–V65 of Protocols/Widgets/rules.md.
-struct VisitTests {
+struct VisitTests: BoardSuite {
     static func kind(_ name: String, _ context: String) -> String {
         """
         {"kind":"\(name)","type":"widget","version":1,"app":"com.example.coffee","title":"Hint",
@@ -30,9 +30,6 @@ struct VisitTests {
         #expect(reply(#"TILE @wrist/t0 do=add widget=sales/s0 family=accessoryRectangular"#).hasPrefix("OK"))
     }
 
-    @discardableResult
-    func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
-
     /// Begins an order that matters from one second to another.
     func begin(_ id: String, _ from: Int64, _ to: Int64, for accounts: String = "alice") {
         let second = start.milliseconds / 1_000
@@ -44,72 +41,11 @@ struct VisitTests {
 
     static func id(_ widget: String) -> String { Key(widget).map { Board.visitID(of: $0) } ?? widget }
 
-    /// A watch that follows the board.
-    final class Watch {
-        let house: HubHarness
-        var client: HubHarness.Client
-        private(set) var rows: [String: JSON] = [:]
-        private(set) var deletions: [String] = []
-        private(set) var cursor: String?
-
-        init(
-            _ house: HubHarness, as account: String? = "alice", _ words: String = "", pattern: String = "@wrist/*",
-            traits: String = ""
-        ) throws {
-            self.house = house
-            client = account.map { house.connect(as: $0) } ?? house.connect()
-            if !traits.isEmpty { house.send("TRAIT \(traits)", from: client) }
-            house.post("SUB \(pattern) view=watch\(words.isEmpty ? "" : " " + words)", from: client)
-            house.turn()
-            try read()
-        }
-
-        /// Takes what came, and names the tiles of the rows, with `-` before those that went.
-        @discardableResult
-        func read() throws -> [String] {
-            var names: [String] = []
-            for line in house.lines(of: client) {
-                if let told = HubHarness.attribute("cur", of: line) { cursor = told }
-                let text = try ServerText(line)
-                if text.verb == "RESET" { rows = [:] }
-                guard ["SNAP", "UPD", "DEL"].contains(text.verb) else { continue }
-                let name = String(text.key.drop { $0 != "/" }.dropFirst())
-                rows[name] = text.verb == "DEL" ? nil : text.body
-                if text.verb == "DEL" { deletions.append(line) }
-                names.append((text.verb == "DEL" ? "-" : "") + name)
-            }
-            return names.sorted()
-        }
-
-        /// It reconnects, and resumes.
-        func comeBack(as account: String?, traits: String) throws {
-            client = account.map { house.connect(as: $0) } ?? house.connect()
-            if !traits.isEmpty { house.send("TRAIT \(traits)", from: client) }
-            let from = cursor.map { " from=\($0)" } ?? ""
-            if cursor == nil { rows = [:] }
-            house.post("SUB @wrist/* view=watch\(from)", from: client)
-            house.turn()
-        }
-
-        /// The titles that it draws at a moment, without a connection, from the top.
-        func drawn(at now: Timestamp) -> [String] {
-            var drawn: [(order: Int64, title: String)] = []
-            for row in rows.values {
-                let moved = row["orders"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-                let order = moved?["order"]?.integer ?? row["order"]?.integer ?? 0
-                let entry = row["entries"]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
-                guard order > 0, let view = entry?["view"], view != .null else { continue }
-                drawn.append((order, row["widget"]?.string ?? "-"))
-            }
-            return drawn.sorted { $0.order < $1.order }.map(\.title)
-        }
-    }
-
     @Test(
         "W-V62: at each date a watch draws those that are relevant, before what is placed, without a connection"
     )
     func untilDates() throws {
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         #expect(watch.drawn(at: start) == ["sales/s0"])
         begin("a", 0, 600)
         begin("b", 300, 900)
@@ -132,7 +68,7 @@ struct VisitTests {
     @Test("W-V63: a situation brings it to the watch that is in it, and its end takes it away")
     func situations() throws {
         reply("EVT coffee-order/a type=start for=alice {}")
-        let (watch, other) = (try Watch(house), try Watch(house))
+        let (watch, other) = (try BoardDevice.watch(house), try BoardDevice.watch(house))
         #expect(watch.rows.count == 1)
         house.send("TRAIT place=work", from: watch.client)
         let near = Self.id("near/a")
@@ -147,7 +83,7 @@ struct VisitTests {
     @Test("W-V64: of 12 that matter and a pinned tile a watch shows 10, the pinned one second")
     func limit() throws {
         reply("TILE @wrist/t0 do=pin pos=2")
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         for number in 0..<12 { begin("o\(number)", Int64(-60 + number), 600, for: "") }
         try watch.read()
         let drawn = watch.drawn(at: house.time)
@@ -160,7 +96,7 @@ struct VisitTests {
 
     @Test("It comes and goes with its activity; a change of it is a row of that commit")
     func members() throws {
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         begin("a", 0, 600)
         let hint = Self.id("hint/a")
         #expect(try watch.read().contains(hint))
@@ -193,7 +129,7 @@ struct VisitTests {
         #expect(reply("GET @wrist/\(hint) view=full").contains("not_offered"))
         #expect(reply("HISTORY @wrist/\(hint)").contains("unknown_key"))
         #expect(house.send("LIST @wrist/* view=watch", from: phone).contains { $0.contains(hint) })
-        _ = try Watch(house)
+        _ = try BoardDevice.watch(house)
         for request in ["SUB @wrist/* view=full", "SUB @wrist/* view=phone", "LIST @wrist/* view=phone"] {
             #expect(!house.send(request, from: house.connect(as: "alice")).contains { $0.contains(hint) })
         }
@@ -208,7 +144,10 @@ struct VisitTests {
     @Test("W25: a board has its account's and everybody's; one that is everybody's has no account's")
     func audience() throws {
         house.send("TILE @hall/t0 do=add widget=sales/s0 family=accessoryRectangular", from: house.connect())
-        let watches = try [Watch(house), Watch(house, pattern: "@hall/*"), Watch(house, as: "bob", pattern: "@hall/*")]
+        let watches = try [
+            BoardDevice.watch(house), BoardDevice.watch(house, pattern: "@hall/*"),
+            BoardDevice.watch(house, as: "bob", pattern: "@hall/*"),
+        ]
         begin("mine", 0, 600)
         begin("his", 0, 600, for: "bob")
         begin("ours", 0, 600, for: "")
@@ -229,13 +168,13 @@ struct VisitTests {
     func resume(restarts: Bool) throws {
         begin("a", 0, 600)
         begin("b", 0, 600)
-        let first = try Watch(house)
+        let first = try BoardDevice.watch(house)
         let cursor = try #require(first.cursor)
         house.disconnect(first.client)
         reply("EVT coffee-order/a type=end")
         begin("c", 0, 600)
         if restarts { try house.restart(kinds: Self.kinds) }
-        let watch = try Watch(house, "from=\(cursor)")
+        let watch = try BoardDevice.watch(house, "from=\(cursor)")
         #expect(watch.deletions.count { $0.contains(Self.id("hint/a")) && $0.contains("why=hidden") } == 1)
         #expect(watch.rows[Self.id("hint/c")] != nil && watch.rows[Self.id("hint/c")]?["order"] == 2)
         // Whoever may not see the board is told nothing.
@@ -250,10 +189,10 @@ struct VisitTests {
     func replay(fromSnapshot: Bool) throws {
         begin("a", 0, 600)
         begin("b", 60, 600)
-        let before = try Watch(house).rows
+        let before = try BoardDevice.watch(house).rows
         #expect(before.count == 3)
         try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
-        #expect(try Watch(house).rows == before)
+        #expect(try BoardDevice.watch(house).rows == before)
         let other = try house.recovered()
         #expect(house.hub.stateHash == other.stateHash)
     }
@@ -261,21 +200,21 @@ struct VisitTests {
     @Test("A batch that the disk refuses brings nothing and takes nothing")
     func fullDisk() throws {
         begin("a", 0, 600)
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         house.isFull = true
         #expect(reply("EVT coffee-order/a type=end").contains("storage_full"))
         #expect(reply("EVT coffee-order/b type=start for=alice {}").contains("storage_full"))
         house.isFull = false
         #expect(try watch.read() == [])
         #expect(house.hub.store.visitorCount(for: "alice") == 2)
-        #expect(try Watch(house).rows == watch.rows)
+        #expect(try BoardDevice.watch(house).rows == watch.rows)
     }
 
     @Test("A board that no watch looks at has no keys of them, and their change does not look at it")
     func unfollowed() throws {
         begin("a", 0, 600)
         for number in 0..<20 { reply("TILE @b\(number)/t0 do=add widget=sales/s0 family=accessoryRectangular") }
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         #expect(house.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = house.hub.store.keyCount
         house.disconnect(watch.client)
@@ -297,7 +236,7 @@ struct VisitTests {
             begin("o\(number)", 0, 600, for: "")
             house.advance(by: .seconds(1))
         }
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         let number = house.hub.store.boardNumbers[0]
         #expect(house.hub.subscriptions.presence.members(onBoard: number).count == Visitors.limit)
         // Each order has two of them, and one of these needs another situation.
@@ -305,14 +244,14 @@ struct VisitTests {
         for number in (10..<100).reversed() { reply("EVT coffee-order/o\(number) type=end") }
         try watch.read()
         #expect(watch.drawn(at: house.time) == (0..<10).map { "hint/o\($0)" })
-        #expect(try Watch(house).drawn(at: house.time) == watch.drawn(at: house.time))
+        #expect(try BoardDevice.watch(house).drawn(at: house.time) == watch.drawn(at: house.time))
     }
 
     @Test("The first tile of a board, and a kind that comes, bring them to a watch that follows already")
     func later() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, Self.sales])
         let phone = house.connect(as: "alice")
-        let watch = try Watch(house)
+        let watch = try BoardDevice.watch(house)
         house.send("EVT coffee-order/a type=start for=alice {}", from: phone)
         house.send("TILE @wrist/t0 do=add widget=sales/s0 family=accessoryRectangular", from: phone)
         try house.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })

@@ -21,8 +21,8 @@ struct VisitWalkTests {
         }
     }
 
-    private func watches() throws -> [VisitTests.Watch] {
-        try (0..<Self.boardCount).map { try VisitTests.Watch(house, as: nil, pattern: "@b\($0)/*") }
+    private func watches() throws -> [BoardDevice] {
+        try (0..<Self.boardCount).map { try BoardDevice.watch(house, as: nil, pattern: "@b\($0)/*") }
     }
 
     /// Posts an event about an order that matters now, and decides it alone.
@@ -128,10 +128,10 @@ struct VisitWalkTests {
         #expect(waitingCount > 3)
         if restarts { try house.restart(kinds: VisitTests.kinds) }
         for (number, watch) in watches.enumerated() {
-            let later = try VisitTests.Watch(house, as: nil, "from=\(watch.cursor ?? "-")", pattern: "@b\(number)/*")
+            let later = try BoardDevice.watch(house, as: nil, "from=\(watch.cursor ?? "-")", pattern: "@b\(number)/*")
             var held = watch.rows.filter { row in !later.deletions.contains { $0.contains("/\(row.key) ") } }
             held.merge(later.rows) { $1 }
-            let fresh = try VisitTests.Watch(house, as: nil, pattern: "@b\(number)/*")
+            let fresh = try BoardDevice.watch(house, as: nil, pattern: "@b\(number)/*")
             #expect(held.keys.sorted() == fresh.rows.keys.sorted(), "\(number)")
         }
     }
@@ -141,7 +141,7 @@ struct VisitWalkTests {
         _ = try watches()
         let phone = house.connect(as: "alice")
         house.send("TILE @wrist/t0 do=add widget=sales/s0 family=accessoryRectangular", from: phone)
-        let own = try VisitTests.Watch(house)
+        let own = try BoardDevice.watch(house)
         post("start", "mine", for: "alice")
         #expect(!isUnderWay && lookedAtCount == 1)
         house.flush()
@@ -181,7 +181,7 @@ struct VisitWalkTests {
     @Test("A device that follows the key of one that is to come is told when it comes")
     func keyAlone() throws {
         let id = VisitTests.id("hint/a")
-        let watch = try VisitTests.Watch(house, as: nil, pattern: "@b3/\(id)")
+        let watch = try BoardDevice.watch(house, as: nil, pattern: "@b3/\(id)")
         post("start")
         house.turn()
         #expect(try watch.read() == [id])

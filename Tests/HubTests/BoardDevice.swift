@@ -1,0 +1,247 @@
+import Hub
+import TelltaleModel
+import TestSupport
+
+/// A device that follows a board, and draws from the rows that reached it, without asking anybody.
+final class BoardDevice {
+    let house: HubHarness
+    let account: String?
+    /// The words of its `TRAIT`.
+    var traits: String
+    private(set) var client: HubHarness.Client
+    /// By the ids of the tiles.
+    private(set) var rows: [String: JSON] = [:]
+    /// The lines of all deletions.
+    private(set) var deletions: [String] = []
+    private(set) var cursor: String?
+    /// The tiles of the rows that it took last, with `-` before those that went.
+    private(set) var told: [String] = []
+    private let view: String
+    private let pattern: String
+
+    /// - Parameter words: Of its `SUB`.
+    init(
+        _ house: HubHarness, view: String, as account: String? = "alice", _ words: String = "", pattern: String,
+        traits: String = ""
+    ) throws {
+        (self.house, self.account, self.traits, self.view, self.pattern) = (house, account, traits, view, pattern)
+        client = account.map { house.connect(as: $0) } ?? house.connect()
+        follow(words)
+        try read()
+    }
+
+    static func car(
+        _ house: HubHarness, _ account: String = "alice", _ words: String = "", pattern: String = "@car/*"
+    ) throws -> BoardDevice {
+        try BoardDevice(house, view: "carplay", as: account, words, pattern: pattern)
+    }
+
+    static func watch(
+        _ house: HubHarness, as account: String? = "alice", _ words: String = "", pattern: String = "@wrist/*"
+    ) throws -> BoardDevice {
+        try BoardDevice(house, view: "watch", as: account, words, pattern: pattern)
+    }
+
+    private func follow(_ words: String) {
+        if !traits.isEmpty { house.send("TRAIT \(traits)", from: client) }
+        house.post("SUB \(pattern) view=\(view)" + (words.isEmpty ? "" : " \(words)"), from: client)
+        house.turn()
+    }
+
+    /// A new device of the same account, in the same situation.
+    func another() throws -> BoardDevice {
+        try BoardDevice(house, view: view, as: account, pattern: pattern, traits: traits)
+    }
+
+    /// It reconnects, and resumes.
+    func comeBack() {
+        client = account.map { house.connect(as: $0) } ?? house.connect()
+        if cursor == nil { rows = [:] }
+        follow(cursor.map { "from=\($0)" } ?? "")
+    }
+
+    /// Takes what came.
+    ///
+    /// - Returns: ``told``.
+    @discardableResult
+    func read() throws -> [String] {
+        told = []
+        for line in house.lines(of: client) {
+            if let known = HubHarness.attribute("cur", of: line) { cursor = known }
+            let text = try ServerText(line)
+            if text.verb == "RESET" { rows = [:] }
+            guard ["SNAP", "UPD", "DEL"].contains(text.verb) else { continue }
+            let name = Self.name(text.key)
+            rows[name] = text.verb == "DEL" ? nil : text.body
+            if text.verb == "DEL" { deletions.append(line) }
+            told.append((text.verb == "DEL" ? "-" : "") + name)
+        }
+        told.sort()
+        return told
+    }
+
+    private static func name(_ key: String) -> String { String(key.drop { $0 != "/" }.dropFirst()) }
+
+    /// The newest element of a list in a row that has come at a moment.
+    static func newest(_ list: String, of row: JSON?, at now: Timestamp) -> JSON? {
+        row?[list]?.array?.last { ($0["date"]?.integer ?? 0) <= now.milliseconds }
+    }
+
+    // MARK: A stack
+
+    /// The title that a tile draws at a moment.
+    func drawn(_ name: String, at now: Timestamp) -> String? {
+        Self.newest("entries", of: rows[name], at: now)?["view"]?["title"]?.string
+    }
+
+    /// The tile of the stack that it draws at a moment.
+    ///
+    /// - Parameter name: The tile whose row says so; `nil` = any.
+    func top(at now: Timestamp, by name: String? = nil) -> String? {
+        let stack = rows.filter { $0.value["stack"] == "left" }
+        for (other, row) in stack where name ?? other == other {
+            if let key = Self.newest("turns", of: row, at: now)?["key"]?.string { return Self.name(key) }
+        }
+        // Before the first turn the one that has `top`.
+        return stack.first { $0.value["top"] == true }?.key
+    }
+
+    /// The turns in a row: seconds from the start, and the tile.
+    func turns(_ name: String, from start: Timestamp) -> String {
+        (rows[name]?["turns"]?.array ?? []).map { turn in
+            let date = Timestamp(milliseconds: turn["date"]?.integer ?? 0)
+            return "\((date - start).count / 1_000):\(Self.name(turn["key"]?.string ?? "/?"))"
+        }.joined(separator: " ")
+    }
+
+    var suggested: [String] { rows.filter { $0.value["suggested"] == true }.keys.sorted() }
+
+    /// What each tile draws at a moment.
+    func sight(at now: Timestamp) -> [String: String] {
+        var sight: [String: String] = [:]
+        for (name, row) in rows {
+            let (entry, turn) = (Self.newest("entries", of: row, at: now), Self.newest("turns", of: row, at: now))
+            let isTop = turn.map { Self.name($0["key"]?.string ?? "") == name } ?? (row["top"] == true)
+            let title = entry?["placeholder"] == true ? "-" : entry?["view"]?["title"]?.string ?? "nothing"
+            // StandBy draws nothing else, and is not told that a tile will not come on top again.
+            if view == "standby", !isTop { continue }
+            // A suggestion that is to come may be known to one that came later.
+            if row["suggested"] == true, title == "nothing" { continue }
+            sight[name] = "\(title) \(row["position"]?.integer ?? 0) \(isTop) \(row["suggested"] == true)"
+        }
+        return sight
+    }
+
+    // MARK: A watch
+
+    /// The widgets that it draws at a moment, from the top.
+    func drawn(at now: Timestamp) -> [String] {
+        var drawn: [(order: Int64, widget: String)] = []
+        for row in rows.values {
+            let moved = Self.newest("orders", of: row, at: now)
+            let order = moved?["order"]?.integer ?? row["order"]?.integer ?? 0
+            guard order > 0, let view = Self.newest("entries", of: row, at: now)?["view"], view != .null else {
+                continue
+            }
+            drawn.append((order, row["widget"]?.string ?? "-"))
+        }
+        return drawn.sorted { $0.order < $1.order }.map(\.widget)
+    }
+}
+
+/// Tests of boards over the line, which a phone arranges.
+protocol BoardSuite {
+    var house: HubHarness { get }
+    var phone: HubHarness.Client { get }
+}
+
+extension BoardSuite {
+    /// The reply to a line of the phone.
+    @discardableResult
+    func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
+}
+
+/// Random things that happen to devices that follow a board: after each, they draw what a new device draws.
+struct BoardStorm {
+    let house: HubHarness
+    private(set) var phone: HubHarness.Client
+    var devices: [BoardDevice] = []
+    var kinds: [String]
+    var generator: SeededGenerator
+    private let seed: UInt64
+    private var log: [String] = []
+
+    init(_ kinds: [String], seed: UInt64) throws {
+        (self.kinds, self.seed) = (kinds, seed)
+        house = try HubHarness(kinds: kinds)
+        phone = house.connect(as: "alice")
+        generator = SeededGenerator(seed: seed)
+    }
+
+    mutating func any<Element>(_ all: [Element]) -> Element { all.randomElement(using: &generator) ?? all[0] }
+    mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
+
+    /// The situation of a device changes.
+    mutating func situate(_ places: [String]) -> String {
+        let device = any(devices)
+        device.traits = "place=\(any(places))"
+        house.post("TRAIT \(device.traits)", from: device.client)
+        return "PING id=trait"
+    }
+
+    /// A device is away while something happens.
+    mutating func away(_ request: String) throws -> String {
+        let device = any(devices)
+        try device.read()
+        house.disconnect(device.client)
+        house.send(request, from: phone)
+        house.time = house.time + .seconds(Int64(number(0...300)))
+        house.turn()
+        device.comeBack()
+        return "PING id=away"
+    }
+
+    mutating func adopt(_ kinds: [String]) throws -> String {
+        self.kinds = kinds
+        try house.hub.adopt(try kinds.map { try HubHarness.kind($0) })
+        return "PING id=kinds-\(kinds.count)"
+    }
+
+    mutating func restart() throws -> String {
+        for device in devices { try device.read() }
+        try house.restart(kinds: kinds, fromSnapshot: number(0...1) == 0)
+        phone = house.connect(as: "alice")
+        for device in devices { device.comeBack() }
+        return "PING id=restart"
+    }
+
+    /// The disk refuses something.
+    mutating func refuse(_ request: String) -> String {
+        house.isFull = true
+        house.send(request, from: phone)
+        house.isFull = false
+        house.time = house.time + .seconds(Int64(number(1...100)))
+        return "PING"
+    }
+
+    /// The phone sends a request, or nothing that matters.
+    ///
+    /// - Parameter sight: What a device draws.
+    /// - Returns: The device that draws something else than a new one, if there is one.
+    mutating func fault<Sight: Equatable>(after request: String, _ sight: (BoardDevice) -> Sight) throws -> String? {
+        log.append(request)
+        house.post(request, from: phone)
+        house.turn()
+        _ = house.lines(of: phone)
+        for (index, device) in devices.enumerated() {
+            try device.read()
+            let fresh = try device.another()
+            house.disconnect(fresh.client)
+            let (held, given) = (sight(device), sight(fresh))
+            if held != given {
+                return "seed \(seed), device \(index) (\(device.traits)): \(held), and \(given), after \(log.suffix(6))"
+            }
+        }
+        return nil
+    }
+}
