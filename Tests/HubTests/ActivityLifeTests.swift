@@ -109,9 +109,7 @@ struct ActivityLifeTests {
     }
 
     @Test func `a shorter retention applies to activities that were dismissed before`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)
         var settings = DecisionSettings()
         settings.retention = .seconds(1)

@@ -34,8 +34,7 @@ struct ControlProviderTests {
         configuration.limits.requestsInFlight = 2
         let house = try HubHarness(kinds: [HubHarness.porchLight()], configuration: configuration)
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SET porch-light/front value=on", from: screen)
         let operation = try #require(house.operation(askedOf: lamp))
         house.post("PING\nPING\nPING\nDONE op=\(operation) value=on", from: lamp)
@@ -73,8 +72,7 @@ struct ControlProviderTests {
     @Test func `a silent provider costs the time that the kind allows, a lying one is overridden`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SUB porch-light/* view=watch", from: screen)
         house.send("SET porch-light/front value=on", from: screen)
         house.advance(by: .seconds(5))
@@ -92,8 +90,7 @@ struct ControlProviderTests {
     func `a date that is set ahead takes nothing off the time of an operation`(seconds: Int64) throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SET porch-light/front value=on", from: screen)
         house.advance(by: Milliseconds(300))
         house.leap(by: .seconds(seconds))
@@ -115,8 +112,7 @@ struct ControlProviderTests {
     {
         let house = try HubHarness(kinds: [HubHarness.porchLight(#""timeout":"5s""#)])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SET porch-light/front value=on", from: screen)
         let operation = try #require(house.operation(askedOf: lamp))
         house.leap(by: .seconds(30))

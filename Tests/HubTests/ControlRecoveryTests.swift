@@ -21,8 +21,7 @@ struct ControlRecoveryTests {
     ) {
         let house = try HubHarness(kinds: [HubHarness.porchLight(more)])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("HELLO account=alice", from: screen)
         return (house, lamp, screen)
     }

@@ -8,8 +8,7 @@ struct ControlTests {
     @Test func `a tap is confirmed on every screen, and the tapped one alone shows the wish meanwhile`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         for screen in [tapped, other] { house.send("SUB porch-light/* view=carplay", from: screen) }
         let reply = house.send("SET porch-light/front value=on", from: tapped)
         #expect(reply.first?.contains("phase=pending") == true)
@@ -32,8 +31,7 @@ struct ControlTests {
     func wishes(pattern: String) throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, tapped, other) = (house.connect(), house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         for screen in [tapped, other] { house.send("SUB \(pattern)", from: screen) }
         let told = house.send("SET porch-light/front value=on", from: tapped).last
         #expect(try HubHarness.tail(told)["shown"] == true && HubHarness.tail(told)["text"] == "On")
@@ -118,8 +116,7 @@ struct ControlTests {
     @Test func `controls live by the version of their kind that is in force, and leave with the kind`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight(), HubHarness.logCoffee(#""instances":["desk"]"#)])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SUB *", from: screen)
         let second = HubHarness.porchLight(version: 2, #""value":{"on":"Lit","off":"Dark"},"instances":["back"]"#)
         try house.hub.adopt([try HubHarness.kind(second)])

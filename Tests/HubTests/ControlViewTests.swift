@@ -16,8 +16,7 @@ struct ControlViewTests {
     func placement(terms: String, parts: String) throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         let row = try HubHarness.tail(
             house.send(terms.isEmpty ? "SUB *" : "SUB * \(terms)", from: screen).first { $0.hasPrefix("SNAP") })
         let names = ["hint", "symbol", "text", "title"].filter { row[$0] != nil }
@@ -36,8 +35,7 @@ struct ControlViewTests {
         let house = try HubHarness(
             kinds: [HubHarness.porchLight(#""privacySensitive":true,"requiresAuthentication":true"#)])
         let (lamp, phone) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=on", from: lamp)
+        house.serveLight(value: "on", from: lamp)
         house.send("SUB porch-light/* view=phone placement=controlCenterLarge", from: phone)
         let locked = try HubHarness.tail(house.send("TRAIT locked=yes", from: phone).last)
         #expect(locked["redacted"] == true && locked["unlock"] == true && locked["value"] == .null)
@@ -53,8 +51,7 @@ struct ControlViewTests {
     @Test func `controls do not come again when activities beside them change`() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let (lamp, phone) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("HELLO account=alice surface=phone", from: phone)
         house.send("SUB *", from: phone)
         house.send("EVT coffee-order/1 type=start", from: lamp)
@@ -64,8 +61,7 @@ struct ControlViewTests {
     @Test func `a person's device is shown the controls that there are`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let lamp = house.connect()
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         for pattern in ["*", "porch-light/*", "porch-light/front"] {
             let told = house.send("SUB \(pattern) view=watch", from: house.connect(as: "alice"))
             #expect(told.contains { $0.hasPrefix("SNAP sub=1 key=porch-light/front ") })
@@ -75,8 +71,7 @@ struct ControlViewTests {
     @Test func `one connection is shown a control in two places`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         for place in ["menuBar", "smartStack"] {
             let told = house.send("SUB * placement=\(place)", from: screen).first { $0.hasPrefix("SNAP ") }
             #expect(try HubHarness.tail(told)["placement"] == .string(place))

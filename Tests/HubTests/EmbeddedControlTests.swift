@@ -103,8 +103,7 @@ struct EmbeddedControlTests {
             with: #""supplementalFamilies":["small"],"views":{"small":{"buttons":["porch-light/front"]},"#)
         let house = try HubHarness(kinds: [coffee, secret, HubHarness.logCoffee()])
         let (lamp, watch) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=on", from: lamp)
+        house.serveLight(value: "on", from: lamp)
         house.send("EVT coffee-order/1 type=start", from: lamp)
         house.send("SUB coffee-order/* view=watch", from: watch)
         func shown(_ trait: String) throws -> JSON? {

@@ -39,9 +39,7 @@ struct EventIDTests {
 
     @Test("Every verdict uses its id up, and a refusal does not", arguments: ["applied", "noop", "ignored", "stale"])
     func verdicts(verdict: String) throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         let event =
             switch verdict {
             case "applied": "type=confirm"

@@ -11,9 +11,7 @@ struct EventReplyTests {
             (#"{"a b,c":1,"é":2,"":3}"#, "-,a?b?c,??"),
         ])
     func unknownMembers(tail: String, names: String) throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         let reply = house.send("EVT coffee-order/1 type=confirm \(tail)", from: shop)
         #expect(reply.last.flatMap { HubHarness.attribute("ignored", of: $0) } == names)
         let told = try HubHarness.tail(house.send("HISTORY coffee-order/1", from: shop).dropLast().last)
@@ -42,9 +40,7 @@ struct EventReplyTests {
     }
 
     @Test func `an event that no state handles is named, and one that this state does not handle is not`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         let typo = house.send("EVT coffee-order/1 type=comfirm", from: shop)
         #expect(try HubHarness.tail(typo.last) == ["msg": "no state of coffee-order handles comfirm"])
         let early = house.send("EVT coffee-order/1 type=collect", from: shop)

@@ -24,8 +24,7 @@ struct FullDiskTests {
     @Test func `a restart that does not fit on the disk is made up for when there is room`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("SET porch-light/front value=on", from: screen)
         house.isFull = true
         try house.restart()
@@ -87,9 +86,7 @@ struct FullDiskTests {
     }
 
     @Test func `a pruning that fits at the second try leaves the key's place to another`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         let places = house.hub.store.indexCount
         house.isFull = true
@@ -102,9 +99,8 @@ struct FullDiskTests {
     }
 
     @Test func `cursors of before a pruning that was refused resume`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
+        let screen = house.connect()
         let cursor = try house.cursor(of: "SUB coffee-order/*", from: screen)
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":1}"#, from: shop)
         house.isFull = true
@@ -186,9 +182,7 @@ struct FullDiskTests {
     }
 
     @Test func `timers that were due while the disk was full fire before the refused requests are retried`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         house.isFull = true
         house.advance(by: .minutes(6))
         house.isFull = false

@@ -6,9 +6,7 @@ import Testing
 struct HistoryTests {
     @Test("A history is told from its first record on", arguments: [1, 255, 256, 257, 512, 600])
     func whole(count: Int) throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         for number in 1..<count {
             house.send(#"EVT coffee-order/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
         }
@@ -21,9 +19,7 @@ struct HistoryTests {
     }
 
     @Test func `one piece of one history is read for a session, and no more before it is taken`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         for _ in 1...10 { house.post("HISTORY coffee-order/1", from: shop) }
         _ = house.hub.decide(at: house.now)
         house.hub.committed(at: house.now)
@@ -37,9 +33,8 @@ struct HistoryTests {
     }
 
     @Test func `no row overtakes a reply that waits behind a history`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
+        let screen = house.connect()
         house.send("SUB coffee-order/1", from: screen)
         house.post("HISTORY coffee-order/1 id=h\nGET coffee-order/1 id=g", from: screen)
         for line in ["", "EVT coffee-order/1 type=confirm"] {
@@ -57,9 +52,8 @@ struct HistoryTests {
     }
 
     @Test func `rows leave while the journal looks for a history`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
+        let screen = house.connect()
         house.send("SUB coffee-order/1", from: screen)
         house.post("HISTORY coffee-order/1 id=h", from: screen)
         house.post("EVT coffee-order/1 type=confirm", from: shop)
@@ -104,9 +98,7 @@ struct HistoryTests {
     }
 
     @Test func `a key that was pruned begins a new history`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         house.send(#"EVT coffee-order/1 type=end {"dismissal-date":0}"#, from: shop)
         house.advance(by: .days(8))
         house.send("EVT coffee-order/1 type=start", from: shop)
@@ -118,9 +110,7 @@ struct HistoryTests {
         "Records that are pruned while a history is sent leave no hole in it", arguments: 0...6,
         [1, 200, 300, 556, 600])
     func pruned(pieces: Int, count: Int64) throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         for number in 1..<600 {
             house.send(#"EVT coffee-order/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
         }

@@ -2,11 +2,24 @@ import Hub
 import TelltaleModel
 
 extension HubHarness {
+    /// An order that `shop` has started.
+    static func startedOrder() throws -> (HubHarness, shop: HubHarness.Client) {
+        let house = try HubHarness()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        return (house, shop)
+    }
+
+    /// A client provides the porch light, and reports that it is on or off.
+    func serveLight(value: String = "off", from lamp: Client) {
+        send("SERVE porch-light", from: lamp)
+        send("REPORT porch-light/front value=\(value)", from: lamp)
+    }
+
     /// An order, and a screen that is live and has its newest row.
     static func followedOrder() throws -> (HubHarness, shop: HubHarness.Client, screen: HubHarness.Client) {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try startedOrder()
+        let screen = house.connect()
         house.send("SUB coffee-order/1 view=full", from: screen)
         return (house, shop, screen)
     }

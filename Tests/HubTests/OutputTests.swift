@@ -218,8 +218,7 @@ struct OutputTests {
     @Test func `a clock that is put back takes no time with it`() throws {
         let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
         let shop = house.connect()
-        house.send("SERVE porch-light", from: shop)
-        house.send("REPORT porch-light/front value=off", from: shop)
+        house.serveLight(from: shop)
         house.send("EVT coffee-order/1 type=start", from: shop)
         let time = house.time
         house.time = time + .hours(-1)

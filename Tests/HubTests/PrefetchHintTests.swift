@@ -24,9 +24,7 @@ struct PrefetchHintTests {
     }
 
     @Test func `the entity of a key is found before its event is decided`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         house.send("EVT coffee-order/2 type=start", from: shop)
         let orders = [1, 1, 2, 3, 2, 1, 2]
         for order in orders { house.post("EVT coffee-order/\(order) type=confirm", from: shop) }

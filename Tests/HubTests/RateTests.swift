@@ -7,9 +7,8 @@ import Testing
 struct RateTests {
     @Test("At most so many lines a second for each key", arguments: [1, 3, 7, 600, 1_000, 5_000])
     func lines(rate: Int) throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
+        let screen = house.connect()
         var times: [Int64] = []
         let snapshot = house.send("SUB coffee-order/1 rate=\(rate)", from: screen)
         #expect(snapshot.contains { $0.hasPrefix("SNAP ") })

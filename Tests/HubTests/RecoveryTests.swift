@@ -73,9 +73,7 @@ struct RecoveryTests {
     }
 
     @Test func `a snapshot has the clocks of its newest record, whatever its hub has read since`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         let records = house.records.count
         let begin = house.time
         // Time goes on, without a record: this machine's clock may be ahead of that of the next leader.

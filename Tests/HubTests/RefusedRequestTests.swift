@@ -9,8 +9,7 @@ struct RefusedRequestTests {
     private func lit() throws -> (HubHarness, provider: HubHarness.Client) {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let provider = house.connect()
-        house.send("SERVE porch-light", from: provider)
-        house.send("REPORT porch-light/front value=off", from: provider)
+        house.serveLight(from: provider)
         return (house, provider)
     }
 

@@ -5,9 +5,8 @@ import Testing
 /// A subscriber that was blocked or away is sent the newest rows, deletions, or a reset with its reason.
 struct ResumeTests {
     @Test func `a blocked reader gets the newest state with the number that was folded`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
+        let screen = house.connect()
         house.send("SUB *", from: screen)
         house.hub.becameBlocked(screen.id, at: house.now)
         for event in ["confirm", "brew", "ready"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }

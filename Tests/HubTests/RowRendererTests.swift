@@ -7,9 +7,7 @@ import Testing
 struct RowRendererTests {
     /// A house with one order, which a session looks at.
     private func looked() throws -> (HubHarness, EntityIndex, Session) {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
+        let (house, shop) = try HubHarness.startedOrder()
         let key = try #require(Key("coffee-order/1"))
         let known = house.hub.store.index(of: key)
         let entity = try #require(known)

@@ -8,8 +8,7 @@ struct TapIDTests {
     @Test func `an id of a tap acts once for an account, on whichever of its devices`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let (lamp, phone, watch, other) = (house.connect(), house.connect(), house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         house.send("HELLO account=alice", from: phone)
         house.send("HELLO account=alice", from: watch)
         // A client whose name equals the account's is another sender.
@@ -31,8 +30,7 @@ struct TapIDTests {
     @Test func `an id of a tap acts once for a client, on whichever of its connections`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let lamp = house.connect()
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         let answers = ["remote/1", "remote/1", "remote/2"].map { name in
             let client = house.connect()
             house.send("HELLO client=\(name)", from: client)
@@ -44,8 +42,7 @@ struct TapIDTests {
     @Test func `an id of a tap is forgotten by the real clock, however fast the kinds' clock runs`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         let client = house.connect()
-        house.send("SERVE porch-light", from: client)
-        house.send("REPORT porch-light/front value=off", from: client)
+        house.serveLight(from: client)
         let start = house.now
         func send(_ line: String, timeAfter: Milliseconds, wallAfter: Milliseconds) {
             house.post(line, from: client)
@@ -65,8 +62,7 @@ struct TapIDTests {
     @Test func `the id of a nameless connection means nothing to one of the same number after a restart`() throws {
         let house = try HubHarness(kinds: [HubHarness.porchLight()])
         var (lamp, screen) = (house.connect(), house.connect())
-        house.send("SERVE porch-light", from: lamp)
-        house.send("REPORT porch-light/front value=off", from: lamp)
+        house.serveLight(from: lamp)
         #expect(house.send("SET porch-light/front value=on eid=1", from: screen).first?.contains("op=") == true)
         try house.restart()
         (lamp, screen) = (house.connect(), house.connect())
