@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Logging
 import TelltaleEventLoop
 import TelltaleModel
@@ -33,7 +32,7 @@ struct Log: LogHandler {
 
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        let time = Self.timestamp(Date())
+        let time = Timestamp(milliseconds: EventLoop.wallClockMilliseconds()).internetDate
         var line: String
         switch format {
         case .text:
@@ -41,26 +40,14 @@ struct Log: LogHandler {
             for name in all.keys.sorted() { line += " \(name)=\(all[name].map { "\($0)" } ?? "")" }
             line = line.harmless
         case .json:
-            var object: [String: String] = ["time": time, "level": event.level.rawValue, "message": "\(event.message)"]
-            for name in all.keys { object[name] = all[name].map { "\($0)" } }
-            let data = (try? JSONEncoder.sorted.encode(object)) ?? Data()
-            line = String(decoding: data, as: UTF8.self).harmlessJSON
+            var object: JSONObject = [
+                "time": .string(time), "level": .string(event.level.rawValue), "message": .string("\(event.message)"),
+            ]
+            for (name, value) in all { object[name] = .string("\(value)") }
+            line = JSON.object(object).description.harmlessJSON
         }
         // Does not wait: this runs on the loop's thread, and a reader of the log that has stopped must not block the
         // daemon.
         StandardStream.error.write(line + "\n", waits: false)
-    }
-
-    private static func timestamp(_ date: Date) -> String {
-        date.formatted(
-            .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
-    }
-}
-
-extension JSONEncoder {
-    fileprivate static var sorted: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return encoder
     }
 }

@@ -1,5 +1,4 @@
 import Demo
-import Foundation
 import Recordings
 import TelltaleEventLoop
 import TelltaleModel
@@ -30,9 +29,9 @@ final class ReplayProgress {
 extension Replayer {
     /// Where the replay is, in the trace's own calendar.
     fileprivate var progressText: String {
-        let date = Date(timeIntervalSince1970: Double((plan.start + reached).milliseconds) / 1000)
+        let date = (plan.start + reached).internetDate.prefix(10)
         let absent = connectionFailure == nil ? "" : "  waiting for the daemon"
-        return "\(tally.answered)/\(plan.posts.count) events  \(date.ISO8601Format().prefix(10))  "
+        return "\(tally.answered)/\(plan.posts.count) events  \(date)  "
             + "\(summary.eventsPerSecond)/s\(absent)"
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Hub
 import Journal
 import JournalSQLite
@@ -41,27 +40,22 @@ struct JournalExportCommand: ParsableCommand {
         [
             "seq": .integer(record.sequence), "time": .integer(record.time.milliseconds),
             "key": .string(record.entity), "previous": .integer(record.previous),
-            "body": .string(Data(record.body).base64EncodedString()),
+            "body": .string(Base64.text(record.body, .standard)),
         ]
     }
 
     private static func decoded(_ record: JournalRecord) -> JSON {
         guard let readable = ReadableRecord(record) else {
             return [
-                "seq": .integer(record.sequence), "time": .string(date(record.time)),
+                "seq": .integer(record.sequence), "time": .string(record.time.internetDate),
                 "key": .string(record.entity), "error": "this release cannot read the record",
             ]
         }
         return [
-            "seq": .integer(record.sequence), "time": .string(date(record.time)),
-            "happened": .string(date(readable.happenedAt)), "key": .string(record.entity),
+            "seq": .integer(record.sequence), "time": .string(record.time.internetDate),
+            "happened": .string(readable.happenedAt.internetDate), "key": .string(record.entity),
             "type": .string(readable.type), "verdict": .string(readable.verdict.rawValue),
             "rev": .integer(readable.rev), "body": readable.tail,
         ]
-    }
-
-    private static func date(_ time: Timestamp) -> String {
-        Date(timeIntervalSince1970: Double(time.milliseconds) / 1_000)
-            .ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

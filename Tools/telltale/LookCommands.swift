@@ -1,6 +1,5 @@
 import ArgumentParser
 import Cards
-import Foundation
 import TelltaleClient
 import TelltaleModel
 import TelltaleWire
@@ -94,23 +93,18 @@ struct HistoryCommand: ParsableCommand {
     }
 
     private static func text(_ line: ServerLine) -> String {
-        let at = line.integer("at") ?? 0
-        let heard = line.integer("heard") ?? at
+        let at = Timestamp(milliseconds: line.integer("at") ?? 0)
+        let heard = line.integer("heard").map(Timestamp.init(milliseconds:)) ?? at
         var text =
-            "\(date(at))  \((line["type"] ?? "-").padded(to: 16)) \((line["verdict"] ?? "-").padded(to: 9)) rev=\(line["rev"] ?? "-")"
+            "\(at.internetDate)  \((line["type"] ?? "-").padded(to: 16)) \((line["verdict"] ?? "-").padded(to: 9)) rev=\(line["rev"] ?? "-")"
         if let state = line.tail?["state"]?.string { text += "  \(state)" }
-        if heard != at { text += "  heard \(date(heard))" }
+        if heard != at { text += "  heard \(heard.internetDate)" }
         if let source = line.tail?["src"]?.string { text += "  from \(source)" }
         if let principal = line.tail?["by"]?.string { text += "  by \(principal)" }
         for (name, member) in [("attributes", "attributes"), ("content", "content-state")] {
             if let value = line.tail?[member] { text += "  \(name)=\(value)" }
         }
         return text
-    }
-
-    private static func date(_ milliseconds: Int64) -> String {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-            .ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
 

@@ -1,5 +1,4 @@
 import Cards
-import Foundation
 import Recordings
 import TelltaleEventLoop
 import TelltaleModel
@@ -236,10 +235,7 @@ final class Demo {
     }
 
     private var footText: String {
-        func date(_ time: Timestamp?) -> String {
-            guard let time else { return "-" }
-            return String(Date(timeIntervalSince1970: Double(time.milliseconds) / 1000).ISO8601Format().prefix(10))
-        }
+        func date(_ time: Timestamp?) -> Substring { time?.internetDate.prefix(10) ?? "-" }
         let latency = milliseconds(screens[0].latency.percentile(50))
         return "orders of \(date(latestOrder)), flights of \(date(latestFlight))  event to view \(latency)  ctrl-c ends"
     }

@@ -98,7 +98,7 @@ public struct CloudEvent: Sendable {
         // A CloudEvent's id is any text, but the daemon's `eid` is a word.
         event.eid = (try? Query.word(id, "id")) ?? HashedID.make(Array(id.utf8))
         if let time {
-            guard let time = RFC3339.parse(time), time.milliseconds >= 0 else {
+            guard let time = Timestamp(internetDate: time), time.milliseconds >= 0 else {
                 throw Self.fault("time is to be a date of RFC 3339, since 1970")
             }
             event.happenedAt = time

@@ -1,4 +1,3 @@
-internal import Kinds
 public import TelltaleModel
 public import TelltaleWire
 
@@ -143,7 +142,7 @@ extension Hook.Rule {
     static func time(_ value: JSON) throws(Problem) -> Timestamp {
         switch value {
         case .string(let text):
-            if let time = RFC3339.parse(text) ?? RFC3339.parse(text + "Z") { return time }
+            if let time = Timestamp(internetDate: text) ?? Timestamp(internetDate: text + "Z") { return time }
             if let number = Query.decimal(text) { return try time(.integer(number)) }
         case .integer, .number:
             if let number = value.double, number >= 0 {

@@ -32,11 +32,8 @@ public struct StandardErrorLog: LogHandler {
     }
 
     private func write(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &now)
-        let time = Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
         var line = hasPriorities ? Array("<\(Self.priority(level))>".utf8) : []
-        line += Self.line(format, time, level, message, metadata)
+        line += Self.line(format, SystemClock.now, level, message, metadata)
         line.append(0x0A)
         // One write for each line, so that lines of several threads do not mix. A failed write is ignored.
         _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -51,7 +48,7 @@ public struct StandardErrorLog: LogHandler {
         case .json:
             var writer = JSONWriter()
             writer.beginObject()
-            writer.member("ts", RFC3339.format(time))
+            writer.member("ts", time.internetDate)
             writer.member("level", level.rawValue)
             writer.member("msg", message)
             for name in names {
@@ -64,7 +61,7 @@ public struct StandardErrorLog: LogHandler {
             writer.endObject()
             return writer.bytes
         case .text:
-            var text = "\(RFC3339.format(time)) \(level.rawValue) \(message)"
+            var text = "\(time.internetDate) \(level.rawValue) \(message)"
             for name in names { text += " \(name)=\(metadata[name]?.description ?? "")" }
             return text.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
         }

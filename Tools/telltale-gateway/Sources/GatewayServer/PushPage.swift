@@ -16,7 +16,7 @@ enum PushPage {
             "<span class=\"\(record.status < 300 ? "good" : "bad")\">\(escaped(answer))</span>",
             record.verdict.map { "<span>\(escaped($0))</span>" } ?? "",
             record.key.map { "<a href=\"/\(escaped($0))\">\(escaped($0))</a>" } ?? "",
-            record.type.map { "<span>\(escaped($0))</span>" } ?? "", "<time>\(RFC3339.format(record.at))</time>",
+            record.type.map { "<span>\(escaped($0))</span>" } ?? "", "<time>\(record.at.internetDate)</time>",
         ].filter { !$0.isEmpty }
         let notes = record.notes.map { "<p class=\"note\">\(escaped($0))</p>" }.joined()
         let fields = record.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n")

@@ -34,7 +34,7 @@ enum SentPage {
         let head = [
             "<span class=\"\((200..<300).contains(status) ? "good" : "bad")\">\(escaped(answer))</span>",
             "<span>\(escaped(record["event"]?.string ?? ""))</span>", key.map(link) ?? "",
-            "<span>to \(escaped(record["registration"]?.string ?? ""))</span>", "<time>\(RFC3339.format(time))</time>",
+            "<span>to \(escaped(record["registration"]?.string ?? ""))</span>", "<time>\(time.internetDate)</time>",
         ].filter { !$0.isEmpty }
         var facts = [
             "priority \(record["priority"]?.integer ?? 0)", record["alert"]?.bool == true ? "alert" : nil,

@@ -235,7 +235,8 @@ final class AppleConnection: @unchecked Sendable {
             let varies = name == "apns-id" || name == "apns-request-id" || name == "apns-expiration"
             headers.add(name: name, value: value, indexing: varies ? .nonIndexable : .indexable)
         }
-        headers.add(name: "authorization", value: "bearer \(signer.token(at: PushClock.now))", indexing: .nonIndexable)
+        headers.add(
+            name: "authorization", value: "bearer \(signer.token(at: SystemClock.now))", indexing: .nonIndexable)
         return headers
     }
 
@@ -255,7 +256,7 @@ final class AppleConnection: @unchecked Sendable {
         switch outcome {
         case .unsent, .lost: return nil
         case .response(let headers, let body):
-            let reply = ServiceReply(headers, body, at: PushClock.now)
+            let reply = ServiceReply(headers, body, at: SystemClock.now)
             if reply.reason == "ExpiredProviderToken" { signer.refused() }
             if reply.reason == "UnrelatedKeyIdInToken" { channel?.close(promise: nil) }
             return reply

@@ -1,7 +1,6 @@
 internal import ApplePush
 internal import Gateway
 internal import Logging
-internal import NIOCore
 internal import TelltaleModel
 
 /// Performs what a ``PushLedger`` decides: it writes a turn to disk, then sends, and brings the answers back.
@@ -45,7 +44,7 @@ actor PushDesk {
         ledger.forgetRows()
         if let known = try store.epoch(), known != epoch {
             log.warning("the daemon has another history; every activity is told anew")
-            ledger.newHistory(at: PushClock.now)
+            ledger.newHistory(at: SystemClock.now)
         }
         // After the change of every lane, so that a process killed in between starts with it again.
         turn()
@@ -83,7 +82,7 @@ actor PushDesk {
 
     func deletion(of key: Key, rev: Int64, in watch: PushLedger.Watch, _ generation: Int) {
         guard generation == self.generation else { return }
-        ledger.takeDeletion(of: key, rev: rev, in: watch, at: PushClock.now)
+        ledger.takeDeletion(of: key, rev: rev, in: watch, at: SystemClock.now)
         turnSoon()
     }
 
@@ -105,7 +104,7 @@ actor PushDesk {
         } else if !ledger.isForm(ofKind: registration.kind) {
             throw Problem("unknown_kind", "no app of the configuration has the kind \(registration.kind)")
         }
-        let outcome = ledger.register(registration, at: PushClock.now)
+        let outcome = ledger.register(registration, at: SystemClock.now)
         guard outcome != .full else {
             throw Problem("limit_keys", "there are \(PushLedger.registrationLimit) registrations; remove some")
         }
@@ -143,7 +142,7 @@ actor PushDesk {
 
     private func turn() {
         guard !isStopping else { return }
-        let turn = ledger.takeTurn(at: PushClock.now)
+        let turn = ledger.takeTurn(at: SystemClock.now)
         do {
             try store.write(turn)
         } catch {
@@ -168,9 +167,9 @@ actor PushDesk {
 
     private func sleep() {
         guard let next = ledger.nextWake else { return }
-        if let wake, wake.at <= next, wake.at > PushClock.now { return }
+        if let wake, wake.at <= next, wake.at > SystemClock.now { return }
         wake?.task.cancel()
-        let span = max(1, (next - PushClock.now).count)
+        let span = max(1, (next - SystemClock.now).count)
         // Setting the clock must not delay a push for ever.
         let task = Task {
             try? await Task.sleep(for: .milliseconds(min(span, 60_000)))
@@ -185,7 +184,7 @@ actor PushDesk {
         var event = attempt.role == .start ? "start" : attempt.state.isEnd ? "end" : "update"
         if lane.key == nil { event = "content-changed" }
         return SentHistory.Record(
-            at: PushClock.now, registration: lane.registration, key: lane.key?.text,
+            at: SystemClock.now, registration: lane.registration, key: lane.key?.text,
             token: PushRegistration.name(ofToken: attempt.token, cryptography), event: event, rev: attempt.state.rev,
             priority: attempt.priority, alerts: attempt.alerts, isThrottled: attempt.isThrottled, size: size)
     }
@@ -211,9 +210,9 @@ actor PushDesk {
         record.status = answer.status
         record.reason = answer.reason
         record.answer = answer.kind
-        record.span = PushClock.now - record.at
+        record.span = SystemClock.now - record.at
         let wasRegistered = ledger.registrations[lane.registration] != nil
-        ledger.take(answer.kind, to: lane, number, at: PushClock.now)
+        ledger.take(answer.kind, to: lane, number, at: SystemClock.now)
         record.isRetired = wasRegistered && ledger.registrations[lane.registration] == nil
         history.remember(record)
         log(record, answer)

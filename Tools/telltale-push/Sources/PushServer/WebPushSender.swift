@@ -1,6 +1,6 @@
 internal import ApplePush
 internal import FoundationEssentials
-internal import Logging
+internal import Gateway
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -71,7 +71,7 @@ final class WebPushSender: Sendable {
     }
 
     private func token(for origin: String) throws -> String {
-        let now = PushClock.now
+        let now = SystemClock.now
         if let known = tokens.withLock({ $0[origin] }), now - known.at < Self.tokenAge, known.at <= now {
             return known.text
         }
@@ -127,7 +127,7 @@ private final class WebPushExchange: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data), head.status.code >= 200 else { return }
-        finish(AppleAnswer(web: head, at: PushClock.now))
+        finish(AppleAnswer(web: head, at: SystemClock.now))
         // The body has no meaning for a program.
         context.close(promise: nil)
     }
