@@ -123,7 +123,7 @@ public struct ActivityPayload: Sendable {
             identifier = found
         } else {
             let digest = cryptography.sha256(Array("\(token.lowercased()) \(id)".utf8))
-            identifier = Encodings.hex(digest.prefix(8))
+            identifier = Hexadecimal.text(digest.prefix(8))
         }
         guard let key = Key(kind: kind, id: identifier) else {
             return .failure(Drop(note: "\"\(identifier.prefix(70))\" is no id of a key"))

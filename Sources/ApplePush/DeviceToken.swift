@@ -47,7 +47,7 @@ public struct DeviceToken: Hashable, Sendable {
         }
         let head = [Self.version, type]
         let tag = cryptography.tag(head + content).prefix(Self.tagLength)
-        return Encodings.hex(head + tag + content)
+        return Hexadecimal.text(head + tag + content)
     }
 
     private var type: UInt8 {
@@ -61,7 +61,7 @@ public struct DeviceToken: Hashable, Sendable {
     ///
     /// - Returns: `nil` for any other text.
     public init?(_ text: some StringProtocol, _ cryptography: PushCryptography) {
-        guard text.utf8.count <= 2_048, let bytes = Encodings.bytes(hex: text) else { return nil }
+        guard text.utf8.count <= 2_048, let bytes = Hexadecimal.bytes(text) else { return nil }
         let start = 2 + Self.tagLength
         guard bytes.count >= start + 2, bytes[0] == Self.version else { return nil }
         let content = Array(bytes[start...])

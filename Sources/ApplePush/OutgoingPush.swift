@@ -120,7 +120,7 @@ public struct OutgoingPush: Sendable {
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         var text = ""
-        for (index, digit) in Encodings.hex(bytes).enumerated() {
+        for (index, digit) in Hexadecimal.text(bytes).enumerated() {
             if [8, 12, 16, 20].contains(index) { text += "-" }
             text.append(digit)
         }

@@ -24,7 +24,7 @@ public struct PushChannel: Hashable, Sendable {
 
     /// The id in the key of a channel's one activity.
     public static func identifier(of channel: String, _ cryptography: PushCryptography) -> String {
-        "ch-" + Encodings.hex(cryptography.sha256(Array(channel.utf8)).prefix(8))
+        "ch-" + Hexadecimal.text(cryptography.sha256(Array(channel.utf8)).prefix(8))
     }
 
     /// As its sender reads it.

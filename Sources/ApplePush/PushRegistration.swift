@@ -74,7 +74,7 @@ public struct PushRegistration: Hashable, Sendable {
 
     /// A name for a token that is safe to show: 8 digits of its digest.
     public static func name(ofToken token: String, _ cryptography: PushCryptography) -> String {
-        Encodings.hex(cryptography.sha256(Array(token.utf8)).prefix(4))
+        Hexadecimal.text(cryptography.sha256(Array(token.utf8)).prefix(4))
     }
 
     // MARK: JSON
@@ -110,7 +110,7 @@ public struct PushRegistration: Hashable, Sendable {
         let deviceToken = try Self.text(object, "token")
         if let deviceToken {
             guard !deviceToken.isEmpty, deviceToken.utf8.count <= Self.tokenLimit,
-                Encodings.bytes(hex: deviceToken) != nil
+                Hexadecimal.bytes(deviceToken) != nil
             else { throw Fault(description: "token: takes hexadecimal digits, at most \(Self.tokenLimit)") }
         }
         let key = try Self.text(object, "key")

@@ -78,12 +78,8 @@ extension Span<UInt8> {
         guard offset + 4 <= count else { return nil }
         var code: UInt32 = 0
         for index in offset..<offset + 4 {
-            switch self[index] {
-            case let digit where digit.isDigit: code = code << 4 | UInt32(digit - UInt8(ascii: "0"))
-            case let digit where (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit | 0x20):
-                code = code << 4 | UInt32((digit | 0x20) - UInt8(ascii: "a") + 10)
-            default: return nil
-            }
+            guard let value = Hexadecimal.value(of: self[index]) else { return nil }
+            code = code << 4 | UInt32(value)
         }
         return code
     }

@@ -177,9 +177,8 @@ public struct JSONWriter: ~Copyable, Sendable {
         case 0x0D: buffer.append("\\r")
         case 0x09: buffer.append("\\t")
         case 0..<0x20, 0x7F:
-            buffer.append("\\u00")
-            buffer.append(hexDigit(byte >> 4))
-            buffer.append(hexDigit(byte & 0xF))
+            buffer.append("\\u")
+            buffer.append(hexadecimal: UInt64(byte), digits: 4)
         default: buffer.append(byte)
         }
     }
@@ -202,10 +201,6 @@ public struct JSONWriter: ~Copyable, Sendable {
 
     /// An upper bound of the bytes that ``append(quoted:to:)`` appends: an escaped byte takes six.
     static func byteCountBound(quoted text: String) -> Int { 6 * text.utf8.count + 2 }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
 }
 
 extension JSON: CustomStringConvertible {

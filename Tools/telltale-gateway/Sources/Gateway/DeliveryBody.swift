@@ -174,7 +174,7 @@ struct DeliveryBody {
         guard start + 4 <= bytes.count else { return nil }
         var unit: UInt16 = 0
         for byte in bytes[start..<start + 4] {
-            guard let digit = PercentCoding.hexValue(byte) else { return nil }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
             unit = unit << 4 | UInt16(digit)
         }
         return unit

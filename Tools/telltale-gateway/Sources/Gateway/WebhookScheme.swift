@@ -100,18 +100,7 @@ struct Verification: Sendable {
 
     private func hex(_ text: String?, prefix: String = "") -> [Data] {
         guard let text, text.hasPrefix(prefix) else { return [] }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for byte in text.dropFirst(prefix.count).utf8 {
-            guard let digit = PercentCoding.hexValue(byte) else { return [] }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        return high == nil ? [Data(bytes)] : []
+        return Hexadecimal.bytes(text.dropFirst(prefix.count)).map { [Data($0)] } ?? []
     }
 
     // MARK: What it is about
