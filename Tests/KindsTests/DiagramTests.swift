@@ -1,4 +1,5 @@
 import TelltaleModel
+import TestSupport
 import Testing
 
 @testable import Kinds
@@ -67,7 +68,7 @@ struct DiagramTests {
     func random(group: UInt64) throws {
         var drawn = 0
         for seed in 0..<30 {
-            var random = SplitMix(state: group * 30 + UInt64(seed))
+            var random = SeededGenerator(seed: group * 30 + UInt64(seed))
             var source = goodKind.object ?? JSONObject()
             source["machine"] = Self.machine(&random)
             guard let drawing = Kind.read(.object(source), file: "a.json").kind.flatMap({ MachineDrawing($0) }) else {
@@ -84,7 +85,7 @@ struct DiagramTests {
     }
 
     /// A machine of nested and parallel states, with transitions between any of them.
-    private static func machine(_ random: inout SplitMix) -> JSON {
+    private static func machine(_ random: inout SeededGenerator) -> JSON {
         var paths: [String] = []
         /// The members of a compound state: `initial` and `states`.
         func body(_ prefix: String, _ depth: Int) -> JSONObject {

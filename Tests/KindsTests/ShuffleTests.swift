@@ -1,12 +1,13 @@
 import Kinds
 import TelltaleModel
 import TelltaleStatechart
+import TestSupport
 import Testing
 
 struct ShuffleTests {
     @Test("The kind is the same for any order of a file's members", arguments: 0..<20)
     func shuffled(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         for file in try Shipped.files() {
             let (kind, diagnostics) = KindSet.read(file.bytes, file: file.name)
             let source = try #require(kind?.source)
@@ -23,7 +24,7 @@ struct ShuffleTests {
         }
     }
 
-    private func write(_ json: JSON, to text: inout String, using random: inout SplitMix) {
+    private func write(_ json: JSON, to text: inout String, using random: inout SeededGenerator) {
         switch json {
         case .object(let object):
             text += "{"
@@ -41,17 +42,5 @@ struct ShuffleTests {
             text += "]"
         case .null, .bool, .integer, .number, .string: text += json.description
         }
-    }
-}
-
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }
