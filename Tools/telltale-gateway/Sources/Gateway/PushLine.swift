@@ -1,5 +1,3 @@
-internal import TelltaleModel
-
 /// A line pushed by the daemon, cut into byte ranges: a stream forwards thousands of them without parsing.
 struct PushLine {
     var verb: Range<Int>

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import Gateway
 internal import NIOCore
 internal import NIOSSL
 internal import Synchronization

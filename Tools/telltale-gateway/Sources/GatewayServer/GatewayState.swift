@@ -3,7 +3,6 @@ internal import ListenerLimits
 internal import Logging
 internal import NIOCore
 internal import Synchronization
-internal import TelltaleModel
 
 /// The state that all requests share. It contains none of the daemon's state.
 final class GatewayState: Sendable {

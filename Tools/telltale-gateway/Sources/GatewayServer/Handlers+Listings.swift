@@ -4,7 +4,6 @@ internal import Hummingbird
 internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleModel
-internal import TelltaleWire
 
 /// Answers as long as the daemon's state: each is forwarded as its reader takes it, and never held whole.
 extension GatewayResponder {

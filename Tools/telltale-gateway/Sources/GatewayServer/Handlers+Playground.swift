@@ -1,7 +1,6 @@
 internal import Gateway
 internal import Glibc
 internal import Hummingbird
-internal import TelltaleClient
 internal import TelltaleWire
 
 // The playground: kind files in requests. The gateway stores none of them, and the daemon never sees them.

@@ -2,7 +2,6 @@ internal import ApplePush
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
-internal import TelltaleClient
 internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire

@@ -3,7 +3,6 @@ internal import Hummingbird
 internal import ListenerLimits
 internal import Metrics
 internal import NIOCore
-internal import Synchronization
 internal import TelltaleClient
 internal import TelltaleModel
 internal import TelltaleNIOClient

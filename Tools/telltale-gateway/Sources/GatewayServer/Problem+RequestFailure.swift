@@ -1,5 +1,4 @@
 internal import Gateway
-internal import TelltaleClient
 internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire

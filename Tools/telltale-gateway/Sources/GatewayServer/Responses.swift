@@ -4,7 +4,6 @@ internal import Hummingbird
 internal import ListenerLimits
 internal import NIOCore
 internal import TelltaleModel
-internal import TelltaleNIOClient
 internal import TelltaleWire
 
 extension Response {

@@ -1,4 +1,3 @@
-internal import Logging
 public import NIOCore
 public import TelltaleClient
 public import TelltaleWire

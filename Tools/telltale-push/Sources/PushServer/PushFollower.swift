@@ -1,7 +1,6 @@
 internal import ApplePush
 internal import Logging
 internal import NIOCore
-internal import Synchronization
 internal import TelltaleClient
 internal import TelltaleModel
 internal import TelltaleNIOClient

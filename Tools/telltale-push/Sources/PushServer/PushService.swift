@@ -1,5 +1,4 @@
 internal import ApplePush
-internal import Dispatch
 internal import FoundationEssentials
 internal import Gateway
 internal import Glibc
@@ -12,7 +11,6 @@ internal import NIOPosix
 internal import ServiceLifecycle
 internal import TelltaleCrypto
 public import TelltaleEventLoop
-internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import UnixSignals
 
