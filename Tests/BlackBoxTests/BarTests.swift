@@ -20,11 +20,9 @@ struct BarTests {
     @Test func `a bar shows each change, is dim while the daemon is away, and its click switches the light`()
         async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let address = "127.0.0.1:\(daemon.port)"
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("SERVE porch-light")
             _ = try peer.ask("REPORT porch-light/front value=off")
             let bar = try RunningProgram(
@@ -57,8 +55,7 @@ struct BarTests {
             let environment = [
                 "TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)", "XDG_RUNTIME_DIR": folder.url.path(),
             ]
-            let provider = try Peer(port: daemon.port)
-            _ = try provider.receive()
+            let provider = try daemon.greetedPeer()
             _ = try provider.ask("SERVE porch-light")
             _ = try provider.ask("REPORT porch-light/front value=off")
             func start(_ arguments: String...) throws -> RunningProgram {
@@ -93,8 +90,7 @@ struct BarTests {
     @Test func `of two bars with the same words, the one that ends leaves what the other one shows`() async throws {
         try await onOwnThread {
             let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
-            let provider = try Peer(port: daemon.port)
-            _ = try provider.receive()
+            let provider = try daemon.greetedPeer()
             _ = try provider.ask("SERVE porch-light")
             _ = try provider.ask("REPORT porch-light/front value=off")
             func start() throws -> RunningProgram {
@@ -120,8 +116,7 @@ struct BarTests {
     @Test func `a click of a block that is started each time is for what it showed the last time`() async throws {
         try await onOwnThread {
             let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
-            let provider = try Peer(port: daemon.port)
-            _ = try provider.receive()
+            let provider = try daemon.greetedPeer()
             _ = try provider.ask("SERVE porch-light")
             _ = try provider.ask("REPORT porch-light/front value=off")
             func block(button: String) throws -> (lines: [String], error: String) {
@@ -190,11 +185,9 @@ struct BarTests {
     }
 
     @Test func `i3blocks gives its clicks on standard input`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let address = "127.0.0.1:\(daemon.port)"
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("SERVE porch-light")
             _ = try peer.ask("REPORT porch-light/front value=on")
             let bar = try RunningProgram(

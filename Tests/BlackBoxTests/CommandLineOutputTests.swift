@@ -117,8 +117,7 @@ struct CommandLineOutputTests {
         "A terminal without UTF-8 gets ASCII, and JSON that is the same",
         arguments: [["list", "--json"], ["list"], ["history", "errand/1"], ["get", "errand/1"], ["surfaces"]])
     func ascii(arguments: [String]) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let posted = try Shell(daemon).run("post", "errand/1", "start", "--content", #"{"a":"Café 茶"}"#)
             #expect(posted.status == 0)
             // Higher than the list, or it would go through a pager.
@@ -206,8 +205,7 @@ struct CommandLineOutputTests {
     }
 
     @Test func `a reader that has enough ends the program quietly`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let shell = Shell(daemon)
             for id in 1...3 { _ = try shell.run("post", "coffee-order/\(id)", "start") }
             let pipeline = try RunningProgram(

@@ -7,8 +7,7 @@ import Testing
 @Suite(.serialized)
 struct CommandLineTests {
     @Test func `an order's whole life, from the shell`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let shell = Shell(daemon)
             _ = try shell.run("post", "coffee-order/6", "start")
             let watch = try shell.start("watch", "coffee-order/*", "--view", "carplay", "--count", "3")
@@ -54,8 +53,7 @@ struct CommandLineTests {
     }
 
     @Test func `a light is served, switched, and switched in vain`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let shell = Shell(daemon)
             let unserved = try shell.run("set", "porch-light/front", "on")
             #expect(unserved.status == 1)
@@ -92,8 +90,7 @@ struct CommandLineTests {
     }
 
     @Test func `a command's processes end with telltale serve`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let shell = Shell(daemon)
             let note = daemon.folder.appending(path: "pid")
             let provider = try shell.start(
@@ -114,8 +111,7 @@ struct CommandLineTests {
     }
 
     @Test func `a refusal is one line on standard error, and exit 1`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let shell = Shell(daemon)
             let long = try shell.run(
                 "post", "coffee-order/1", "start", "--data", #"{"note":"\#(String(repeating: "x", count: 70_000))"}"#)
@@ -200,8 +196,7 @@ struct CommandLineTests {
             (["dismiss", "errand/1"], "--account NAME"),
         ])
     func refusal(arguments: [String], remedy: String) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try Shell(daemon).run("post", "errand/1", "start")
             let result = try Shell(daemon).run(arguments)
             #expect(result.status != 0)

@@ -29,8 +29,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `content and attributes have options of their own, and dropped members are named`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let started = try telltale(
                 daemon, "post", "errand/1", "start", "--attributes", #"{"who":"Ana"}"#, "--content", #"{"a":1,"b":2}"#)
             #expect(started.status == 0 && started.error.isEmpty)
@@ -60,8 +59,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `an ignored event is a failure where that is asked for, and seconds are hinted at`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(daemon, "post", "errand/1", "start")
             let ignored = try telltale(daemon, "post", "errand/1", "gone")
             #expect(ignored.status == 0)
@@ -80,8 +78,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `events are posted in bulk, in order, and each that is refused is told with its line`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             var lines = (1...1_500).map { #"errand/\#($0) start eid=e\#($0) {"content-state":{"n":\#($0)}}"# }
             lines[3] = "errand/4"
             lines[5] = "errand/6 start eid=a eid=b"
@@ -101,8 +98,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `events are posted in bulk though the reader of the verdicts has gone`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let folder = try TemporaryFolder()
             let lines = (1...1_500).map { "errand/\($0) start" } + ["nothing/1 start"]
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: folder.path("events")))
@@ -122,8 +118,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `a byte order mark before the first event is named, and the others are posted`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let posted = try telltale(daemon, "post", "-", input: "\u{FEFF}errand/1 start\nerrand/2 start\n")
             #expect(posted.status == 1)
             #expect(posted.lines.map { $0.prefix(9) } == ["errand/2 "])
@@ -134,8 +129,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `the daemon's figures, and the newest of a history`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(daemon, "post", "-", input: "errand/1 start\nerrand/1 go\nerrand/1 arrive\n")
             let figures = try telltale(daemon, "stats").lines
             #expect(figures.contains { $0.hasPrefix("connections ") && $0.hasSuffix(" 1") })
@@ -148,8 +142,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `a long history goes through the pager of a terminal`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(
                 daemon, "post", "-", input: "errand/1 start\n" + String(repeating: "errand/1 update\n", count: 20))
             let terminal = try PseudoTerminal(width: 100, height: 10)
@@ -164,10 +157,8 @@ struct CommandOptionsTests {
     }
 
     @Test func `a watch goes on behind a cursor`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("EVT errand/1 type=start")
             #expect(try peer.ask("SUB errand/*").verb == "OK")
             var line = try peer.receive()
@@ -181,8 +172,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `a change is printed by a template`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(daemon, "post", "errand/1", "start", "--content", #"{"n":"a\u001bb"}"#)
             let watched = try telltale(
                 daemon, "watch", "errand/*", "--once", "--format", #"{{event}}\t{{key}} [{{row.content.n}}]"#)
@@ -194,8 +184,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `on a terminal more cards than it has rows are scrolled`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let events = (10...29).map { "errand/\($0) start" }.joined(separator: "\n")
             #expect(try telltale(daemon, "post", "-", input: events).status == 0)
             let terminal = try PseudoTerminal(width: 60, height: 12)
@@ -259,8 +248,7 @@ struct CommandOptionsTests {
     }
 
     @Test func `a record of the journal is exported in the words of the history`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(
                 daemon, "post", "errand/1", "start", "--attributes", #"{"who":"Ana"}"#, "--src", "pos", "--eid", "e1")
             let data = daemon.folder.appending(path: "data").path
@@ -291,8 +279,7 @@ struct CommandOptionsTests {
 
     @Test("Colours are for terminals whose user wants them", arguments: ["NO_COLOR", "CLICOLOR", ""])
     func colors(variable: String) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             _ = try telltale(daemon, "post", "errand/1", "start")
             let terminal = try PseudoTerminal(width: 80, height: 24)
             let values = ["NO_COLOR": "1", "CLICOLOR": "0"]

@@ -19,9 +19,7 @@ struct ConfigurationTests {
     }
 
     @Test func `every setting has a flag of its name`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let file = folder.appending(path: "telltaled.json")
             try Data(#"{"nonsense":1}"#.utf8).write(to: file)
             let listing = try DaemonProcess.launch(["--config", file.path])
@@ -56,9 +54,7 @@ struct ConfigurationTests {
     }
 
     @Test func `a variable that a cluster or the command line sets is ignored with a warning`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let variables = [
                 "TELLTALE_SERVICE_HOST": "10.96.0.7", "TELLTALE_SERVICE_PORT": "7878",
                 "TELLTALE_SERVICE_PORT_LINES": "7878",
@@ -80,9 +76,7 @@ struct ConfigurationTests {
     }
 
     @Test func `a check of the configuration locates its faults, and makes nothing`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let file = folder.appending(path: "telltale.json")
             try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds"}"#.utf8).write(to: file)
             let good = try DaemonProcess.launch(["--config", file.path, "--check-config"])
@@ -99,9 +93,7 @@ struct ConfigurationTests {
     @Test func `a check of the configuration reads the files that it names, and tells the faults of all`()
         async throws
     {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let usual = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
             try Data("{".utf8).write(to: folder.appending(path: "kinds/torn.json"))
             let program = try DaemonProcess.launch(
@@ -125,9 +117,7 @@ struct ConfigurationTests {
     @Test func `a check tells the faults of settings, of what does not go together and of files in one go`()
         async throws
     {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             try Data("{".utf8).write(to: folder.appending(path: "kinds/torn.json"))
             let file = folder.appending(path: "telltaled.json")
             let settings: [String: Any] = [
@@ -163,9 +153,7 @@ struct ConfigurationTests {
             (["--tls-cert", "/nope.pem", "--listen", "nowhere"], ["nowhere", "--tls-cert: needs --tls-key"]),
         ] as [([String], [String])])
     func certificate(arguments: [String], faults: [String]) async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let program = try DaemonProcess.launch(
                 ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"] + arguments)
             #expect(program.waitForExit() == 78)
@@ -199,9 +187,7 @@ struct ConfigurationTests {
             ("rules", ["1", "2"], ["0", "3", "two"]),
         ] as [(String, [String], [String])])
     func spans(name: String, good: [String], bad: [String]) async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let file = folder.appending(path: "telltaled.json")
             var usual = ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--check-config"]
             if ["lease", "give-up", "base-every"].contains(name) {
@@ -241,9 +227,7 @@ struct ConfigurationTests {
     }
 
     @Test func `other than loopback is refused without authentication and encryption`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let program = try DaemonProcess.launch(
                 ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "0.0.0.0:0"])
             #expect(program.waitForExit() == 78)
@@ -253,9 +237,7 @@ struct ConfigurationTests {
     }
 
     @Test func `an unknown key of the configuration file is an error`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let file = folder.appending(path: "telltale.json")
             try Data(#"{"data":"\#(folder.path)/data","kinds":"\#(folder.path)/kinds","colour":"red"}"#.utf8).write(
                 to: file)
@@ -266,9 +248,7 @@ struct ConfigurationTests {
     }
 
     @Test func `a broken kind is named with its file, and nothing is served`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             try Data(#"{"kind":"walk","type":"activity","version":1,"app":"a"}"#.utf8).write(
                 to: folder.appending(path: "kinds/walk.json"))
             try DaemonProcess.expectRefusal(
@@ -280,8 +260,7 @@ struct ConfigurationTests {
     @Test func `debug logs tell of connections and commits, and of no key`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(["--log-level", "debug"])
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             #expect(try peer.ask("EVT errand/secret type=start").verb == "OK")
             peer.close()
             daemon.send(SIGTERM)

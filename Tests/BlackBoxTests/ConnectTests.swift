@@ -16,8 +16,7 @@ struct ConnectTests {
     }
 
     @Test func `into a pipe it is plain, and an error is its exit code`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let address = "127.0.0.1:\(daemon.port)"
             let good = try connect(address, input: "EVT errand/1 type=start\nGET errand/1")
             let lines = good.readToEnd()
@@ -53,8 +52,7 @@ struct ConnectTests {
     @Test func `a prompt completes verbs, kinds and keys, keeps a history, and gives the terminal back`() async throws {
         try await onOwnThread {
             let (daemon, folder) = (try DaemonProcess(), try TemporaryFolder())
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("EVT errand/first type=start")
             let terminal = try PseudoTerminal(width: 100, height: 24)
             let environment = ["XDG_STATE_HOME": folder.url.path()]

@@ -10,8 +10,7 @@ struct ControlProcessTests {
     @Test func `after SIGKILL a retried tap acts once, and a pending operation is reverted or asked for again`()
         async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let (provider, phone) = (try Peer(port: daemon.port), try Peer(port: daemon.port))
             for kind in ["porch-light", "store-open"] { #expect(try provider.ask("SERVE \(kind)").verb == "OK") }
             for key in ["porch-light/front", "porch-light/back", "store-open/main"] {
@@ -69,8 +68,7 @@ struct ControlProcessTests {
     }
 
     @Test func `telltale serve acts by a command, and reports the outcome`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
             let program = try RunningProgram(
                 telltale,
@@ -79,8 +77,7 @@ struct ControlProcessTests {
                     #"case $TELLTALE_VALUE in on) echo on;; *) echo "stuck at $TELLTALE_KEY" >&2; exit 3;; esac"#,
                 ])
             defer { program.kill() }
-            let phone = try Peer(port: daemon.port)
-            _ = try phone.receive()
+            let phone = try daemon.greetedPeer()
             try phone.send("SUB porch-light/front")
             func settled(_ operation: String?) throws -> ServerLine {
                 while true {
@@ -109,8 +106,7 @@ struct ControlProcessTests {
                     "sleep 0.5; echo on",
                 ])
             defer { program.kill() }
-            let phone = try Peer(port: daemon.port)
-            _ = try phone.receive()
+            let phone = try daemon.greetedPeer()
             try phone.send("SUB porch-light/front")
             var row = try phone.receive()
             while row.tail?["value"] != false { row = try phone.receive() }
@@ -121,8 +117,7 @@ struct ControlProcessTests {
     }
 
     @Test func `slow commands, and processes that they leave behind, delay no other command`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let telltale = DaemonProcess.executable.deletingLastPathComponent().appending(path: "telltale")
             let leftBehind = daemon.folder.appending(path: "left-behind")
             let program = try RunningProgram(
@@ -147,8 +142,7 @@ struct ControlProcessTests {
                 for process in processes.split(separator: "\n").compactMap({ pid_t($0) }) { kill(process, SIGKILL) }
                 program.kill()
             }
-            let phone = try Peer(port: daemon.port)
-            _ = try phone.receive()
+            let phone = try daemon.greetedPeer()
             try phone.send("SUB porch-light/*")
             var known: Set<String> = []
             while known.count < 5 {
@@ -165,15 +159,13 @@ struct ControlProcessTests {
     }
 
     @Test func `the lamp of the documentation is a provider`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let file = daemon.folder.appending(path: "lamp")
             let script = repository.appending(path: "Protocols/Controls/lamp.py")
             let lamp = try RunningProgram(
                 URL(filePath: "/usr/bin/env"), ["python3", script.path, "127.0.0.1:\(daemon.port)", file.path])
             defer { lamp.kill() }
-            let phone = try Peer(port: daemon.port)
-            _ = try phone.receive()
+            let phone = try daemon.greetedPeer()
             try phone.send("SUB porch-light/front")
             // The control exists with its kind file, and has a value when the lamp has reported it.
             while try phone.receive().tail?["value"] != false {}

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TelltaleWire
 import TestSupport
 import Testing
 
@@ -111,6 +112,15 @@ final class DaemonProcess {
 
     var openDescriptorCount: Int {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.identifier)/fd")) ?? []).count
+    }
+
+    /// A connection whose greeting was read.
+    ///
+    /// - Parameter port: Another one that leads to the daemon.
+    func greetedPeer(port: UInt16? = nil) throws -> Peer {
+        let peer = try Peer(port: port ?? self.port)
+        #expect(try peer.receive().verb == "TELLTALE")
+        return peer
     }
 
     /// A folder with `kinds` in it: the shipped ones, and the ones of the transcripts.
@@ -256,4 +266,18 @@ final class RunningProgram {
         send(SIGKILL)
         _ = waitForExit()
     }
+}
+
+/// Runs a test on a thread of its own, with a folder for a daemon, which is removed afterwards.
+func inFolder(_ body: @escaping @Sendable (URL) throws -> Void) async throws {
+    try await onOwnThread {
+        let folder = try DaemonProcess.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+}
+
+/// Runs a test on a thread of its own, with a daemon.
+func withDaemon(_ body: @escaping @Sendable (DaemonProcess) throws -> Void) async throws {
+    try await onOwnThread { try body(try DaemonProcess()) }
 }

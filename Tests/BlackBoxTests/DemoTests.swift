@@ -34,9 +34,7 @@ struct DemoTests {
     @Test func `the leader of a cluster is killed in the middle, and every case still ends as the data says`()
         async throws
     {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             try FileManager.default.copyItem(
                 at: repository.appending(path: "Protocols/Kinds/widgets/dispatch.json"),
                 to: folder.appending(path: "kinds/dispatch.json"))
@@ -83,8 +81,7 @@ struct DemoTests {
     }
 
     @Test func `a leader that cannot be killed ends the demo`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let demo = try Self.demo(["--seconds", "1", "--kill-leader", "/nowhere"], daemon)
             #expect(demo.waitForExit() == 1)
             #expect(demo.standardError.contains("the daemon is no node of a cluster, so there is no leader to kill"))
@@ -92,11 +89,9 @@ struct DemoTests {
     }
 
     @Test func `a daemon with a past of its own does not agree, and the exit says so`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             // It has no kind of widget: that is no fault.
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             // A delivered order is set back by another source with a newer version.
             let key = "parcel/b9a6c5f5df52c7226ac85aee7524c27f"
             _ = try peer.ask("EVT \(key) type=start ver=99")
@@ -120,8 +115,7 @@ struct DemoTests {
     }
 
     @Test func `on ctrl-Z the shell gets its screen back, and then the demo`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let terminal = try PseudoTerminal(width: 120, height: 40)
             let demo = try Self.demo(["--seconds", "600"], daemon, writingTo: terminal.end)
             defer { demo.kill() }

@@ -7,10 +7,8 @@ import Testing
 struct FolderOwnerTests {
     @Test(.enabled(if: geteuid() == 0, "only root can give a folder to another user"))
     func `a repair by root says how to give the files back`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("EVT errand/1 type=start")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)

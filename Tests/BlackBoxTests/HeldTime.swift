@@ -52,7 +52,7 @@ struct HeldTimeTests {
             let time = try HeldTime()
             let daemon = try DaemonProcess(limits: time.limits)
             try time.connect()
-            let peer = try greeted(daemon)
+            let peer = try daemon.greetedPeer()
             for line in ["SERVE send-off", "REPORT send-off/1", "PRESS send-off/1"] {
                 #expect(try peer.ask(line).verb == "OK")
             }

@@ -8,15 +8,15 @@ import Testing
 @Suite(.serialized)
 struct HostileInputTests {
     @Test func `a line that never ends is refused at its first byte too many`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             try peer.send("PING id=1")
             try peer.socket.send("PING " + String(repeating: "x", count: 65_531))
             #expect(peer.next() == .line("PONG id=1"))
             try peer.socket.send("x")
             try expectFatal(.lineTooLong, peer)
 
-            let megabytes = try greeted(daemon)
+            let megabytes = try daemon.greetedPeer()
             let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
             for _ in 0..<64 { try? megabytes.socket.send(piece) }
             #expect(daemon.residentByteCount < 200 << 20)
@@ -24,8 +24,8 @@ struct HostileInputTests {
     }
 
     @Test func `a line of exactly the limit is taken, with LF and with CRLF`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             for ending in ["\n", "\r\n"] {
                 let comment = "#" + String(repeating: "x", count: 65_535)
                 try peer.socket.send(comment + ending)
@@ -38,8 +38,8 @@ struct HostileInputTests {
     }
 
     @Test func `requests that come byte by byte are understood`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             let lines = [
                 "HELLO id=1 client=slow\r\n", "# comment\n", "\n",
                 #"EVT errand/1 type=start id=2 {"attributes":{"é":"☕"}}"# + "\r\n", "GET errand/1 id=3\n",
@@ -58,17 +58,17 @@ struct HostileInputTests {
         "A byte that may not be there is fatal wherever it stands", .nightly,
         arguments: [0x00, 0x09, 0x1B, 0x7F, 0xFF, 0x80, 0x0D])
     func strayByte(_ byte: UInt8) async throws {
-        try await withDaemon { daemon in
+        try await withLastingDaemon { daemon in
             let line = Array(#"EVT errand/1 type=start eid=1 {"attributes":{"a":"é"}}"#.utf8)
             for position in 0..<line.count {
-                let peer = try greeted(daemon)
+                let peer = try daemon.greetedPeer()
                 try peer.socket.send(Array(line[..<position]) + [byte] + Array(line[position...]) + Array("\n".utf8))
                 let reply = try peer.receive()
                 #expect(reply.errorCode == .badLine || reply.errorCode == .badUTF8, "at \(position): \(reply)")
                 #expect(reply["fatal"] == "1")
                 #expect(peer.next() == .end)
             }
-            #expect(try greeted(daemon).ask("GET errand/1").errorCode == .unknownKey)
+            #expect(try daemon.greetedPeer().ask("GET errand/1").errorCode == .unknownKey)
         }
     }
 
@@ -84,8 +84,8 @@ struct HostileInputTests {
             #"{"a":nan}"#, "{\"a\":'b'}", "{,}", #"{"a" 1}"#, #"{"a":1,}"#,
         ])
     func badJSON(tail: String) async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             let reply = try peer.ask("EVT errand/1 type=start id=1 \(tail)")
             #expect(reply.errorCode == .badJSON)
             #expect(reply["id"] == "1")
@@ -94,8 +94,8 @@ struct HostileInputTests {
     }
 
     @Test func `ten thousand attributes are ignored, and as many as fit are named`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             // Three letters and digits each, so that ten thousand stand in one line.
             let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
             let attributes = (0..<10_000).map { " \(letters[$0 / 1296])\(letters[$0 / 36 % 36])\(letters[$0 % 36])=1" }
@@ -106,8 +106,8 @@ struct HostileInputTests {
     }
 
     @Test(.nightly) func `a flood of bad requests is answered in order`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             let count = 20_000
             let text = (0..<count).map { "LEVITATE id=\($0)\n" }.joined()
             let socket = peer.socket
@@ -128,8 +128,8 @@ struct HostileInputTests {
     @Test(.nightly) func `a client that does not read costs bounded memory, and gets every answer in the end`()
         async throws
     {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             let count = 200_000
             let text = (0..<count).map { "PING id=\($0)\n" }.joined()
             let before = daemon.residentByteCount
@@ -137,7 +137,7 @@ struct HostileInputTests {
             try inBackground {
                 try socket.send(text)
             } during: {
-                let reply = try greeted(daemon).ask("PING")
+                let reply = try daemon.greetedPeer().ask("PING")
                 #expect(reply.verb == "PONG")
                 #expect(daemon.residentByteCount - before < 64 << 20)
                 for number in 0..<count {
@@ -151,8 +151,8 @@ struct HostileInputTests {
     }
 
     @Test(.nightly) func `connections by the thousand come and go, and leave nothing`() async throws {
-        try await withDaemon { daemon in
-            let witness = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let witness = try daemon.greetedPeer()
             let descriptors = daemon.openDescriptorCount
             for _ in 0..<10 {
                 var peers: [Peer] = []
@@ -180,8 +180,8 @@ struct HostileInputTests {
     }
 
     @Test func `a connection has 256 subscriptions`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             for number in 1...256 {
                 #expect(try peer.ask("SUB errand/\(number)")["sub"] == "\(number)")
             }
@@ -192,23 +192,22 @@ struct HostileInputTests {
     }
 
     @Test func `a line that was begun and never ended is no request`() async throws {
-        try await withDaemon { daemon in
-            let peer = try greeted(daemon)
+        try await withLastingDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             try peer.socket.send("PING id=1\nEVT errand/1 type=start")
             peer.socket.shutdownWrite()
             #expect(peer.receiveRest() == ["PONG id=1"])
-            #expect(try greeted(daemon).ask("GET errand/1").errorCode == .unknownKey)
+            #expect(try daemon.greetedPeer().ask("GET errand/1").errorCode == .unknownKey)
         }
     }
 
     // MARK: -
 
-    private func withDaemon(_ body: @escaping @Sendable (DaemonProcess) throws -> Void) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+    private func withLastingDaemon(_ body: @escaping @Sendable (DaemonProcess) throws -> Void) async throws {
+        try await withDaemon { daemon in
             try body(daemon)
             // It still serves, and it ends in order.
-            #expect(try greeted(daemon).ask("PING").verb == "PONG")
+            #expect(try daemon.greetedPeer().ask("PING").verb == "PONG")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0, "\(daemon.standardError.suffix(500))")
         }
@@ -224,15 +223,6 @@ struct HostileInputTests {
         try body()
         #expect(done.wait(timeout: .now() + patience) == .success)
     }
-}
-
-/// A connection that has read its greeting.
-///
-/// - Parameter port: Another one that leads to the daemon.
-func greeted(_ daemon: DaemonProcess, port: UInt16? = nil) throws -> Peer {
-    let peer = try Peer(port: port ?? daemon.port)
-    #expect(try peer.receive().verb == "TELLTALE")
-    return peer
 }
 
 private func expectFatal(_ code: ErrorCode, _ peer: Peer) throws {

@@ -15,7 +15,7 @@ struct JournalProcessTests {
         try await onOwnThread {
             var daemon = try DaemonProcess()
             let folder = daemon.folder
-            var peer = try greeted(daemon)
+            var peer = try daemon.greetedPeer()
             let first = try peer.ask(#"EVT errand/1 type=start src=pos eid=a {"attributes":{"n":1,"m":2}}"#)
             #expect(first["verdict"] == "applied")
             #expect(
@@ -24,7 +24,7 @@ struct JournalProcessTests {
             daemon.send(signal)
             _ = daemon.waitForExit()
             let again = try DaemonProcess(in: folder)
-            peer = try greeted(again)
+            peer = try again.greetedPeer()
             // The order of names is no difference.
             let repeated = try peer.ask(#"EVT errand/1 type=start src=pos eid=a {"attributes":{"m":2,"n":1}}"#)
             #expect(repeated["verdict"] == "duplicate")
@@ -45,7 +45,7 @@ struct JournalProcessTests {
     @Test func `ids are forgotten beyond the newest of a source, and by age`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(["--event-ids-per-source", "3"])
-            let peer = try greeted(daemon)
+            let peer = try daemon.greetedPeer()
             for number in 1...5 { _ = try peer.ask("EVT errand/\(number) type=start src=pos eid=\(number)") }
             #expect(try peer.ask("EVT errand/3 type=start src=pos eid=3")["verdict"] == "duplicate")
             #expect(try peer.ask("EVT errand/2 type=start src=pos eid=2")["verdict"] == "ignored")
@@ -54,13 +54,12 @@ struct JournalProcessTests {
 
     @Test func `a history of newer rules is served with an older --rules, by its own and with a warning`() async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             daemon.send(SIGTERM)
             _ = daemon.waitForExit()
             let again = try DaemonProcess(["--rules", "1"], in: daemon.folder)
             try again.waitUntilLogged("this history does not go back to --rules 1")
-            #expect(try greeted(again).ask("STATS").tail?["rules"] == 2)
+            #expect(try again.greetedPeer().ask("STATS").tail?["rules"] == 2)
         }
     }
 
@@ -81,7 +80,7 @@ struct JournalProcessTests {
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
             let daemon = try DaemonProcess(in: folder, limits: "export LD_PRELOAD='\(shim)' FAILING_SYNC='\(flag)'")
-            let (peer, screen) = (try greeted(daemon), try greeted(daemon))
+            let (peer, screen) = (try daemon.greetedPeer(), try daemon.greetedPeer())
             try screen.send("SUB errand/* view=full")
             for number in 1...5 { #expect(try peer.ask("EVT errand/\(number) type=start")["verdict"] == "applied") }
             try Data().write(to: URL(filePath: flag))
@@ -93,22 +92,20 @@ struct JournalProcessTests {
             #expect(screen.receiveRest().allSatisfy { !$0.contains("errand/6") })
             #expect(daemon.standardError.contains("nothing more is acknowledged; check the disk, then start again"))
             let again = try DaemonProcess(in: folder)
-            let reader = try greeted(again)
+            let reader = try again.greetedPeer()
             for number in 1...5 { #expect(try reader.ask("GET errand/\(number) view=full").verb == "OK") }
         }
     }
 
     @Test("The epoch tells whether history is whole", .nightly, arguments: ["full", "normal", "off"])
     func epoch(sync: String) async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             var epochs: [String] = []
             for signal in [SIGTERM, SIGKILL, SIGTERM] {
                 let daemon = try DaemonProcess(["--sync", sync], in: folder)
                 epochs.append(daemon.ready["epoch"] ?? "")
                 let event = "EVT errand/\(epochs.count) type=start"
-                #expect(try greeted(daemon).ask(event)["verdict"] == "applied")
+                #expect(try daemon.greetedPeer().ask(event)["verdict"] == "applied")
                 daemon.send(signal)
                 _ = daemon.waitForExit()
             }
@@ -123,7 +120,7 @@ struct JournalProcessTests {
         try await onOwnThread {
             let other = try DaemonProcess()
             let daemon = try DaemonProcess(["--sync", sync])
-            #expect(try greeted(daemon).ask("EVT errand/1 type=start")["verdict"] == "applied")
+            #expect(try daemon.greetedPeer().ask("EVT errand/1 type=start")["verdict"] == "applied")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
             // Its address is in use, which it finds out when it has the journal, and has written there of a new kind.
@@ -140,15 +137,14 @@ struct JournalProcessTests {
     }
 
     @Test(.nightly) func `a copy that is put in the folder of a stopped daemon begins another epoch`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let (data, copy) = (daemon.folder.path + "/data", daemon.folder.path + "/copy")
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
             try run("cp -r \(data) \(copy)")
             let next = try DaemonProcess(in: daemon.folder)
             #expect(next.ready["epoch"] == daemon.ready["epoch"])
-            #expect(try greeted(next).ask("EVT errand/1 type=start")["verdict"] == "applied")
+            #expect(try next.greetedPeer().ask("EVT errand/1 type=start")["verdict"] == "applied")
             next.send(SIGTERM)
             #expect(next.waitForExit() == 0)
             try run("cp -r \(copy)/. \(data)")
@@ -163,9 +159,7 @@ struct JournalProcessTests {
     }
 
     @Test func `an error of a command is an object with --json, and a line without`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let path = folder.path + "/my data"
             for command in [["info"], ["verify"], ["repair"], ["backup"]] {
                 let rest = command + [path] + (command == ["backup"] ? [folder.path + "/copy"] : [])
@@ -182,7 +176,7 @@ struct JournalProcessTests {
     /// A daemon that has ended in order, and left a journal of 300 activities.
     private func stoppedWithErrands() throws -> DaemonProcess {
         let daemon = try DaemonProcess()
-        let peer = try greeted(daemon)
+        let peer = try daemon.greetedPeer()
         for number in 1...300 { _ = try peer.ask("EVT errand/\(number) type=start") }
         daemon.send(SIGTERM)
         #expect(daemon.waitForExit() == 0)
@@ -253,9 +247,8 @@ struct JournalProcessTests {
     @Test(.nightly) func `a backup of a running daemon, and a repair, begin another epoch with the same state`()
         async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try greeted(daemon)
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             for number in 1...20 { _ = try peer.ask("EVT errand/\(number) type=start src=pos eid=\(number)") }
             let cursor = try peer.ask("SUB errand/*")
             #expect(cursor.verb == "OK")
@@ -273,7 +266,7 @@ struct JournalProcessTests {
             let second = try DaemonProcess(in: restored)
             let epoch = second.ready["epoch"]
             #expect(epoch != daemon.ready["epoch"])
-            let reader = try greeted(second)
+            let reader = try second.greetedPeer()
             #expect(try reader.ask("EVT errand/20 type=start src=pos eid=20")["verdict"] == "duplicate")
             #expect(try reader.ask("GET errand/21 view=full")["code"] == "unknown_key")
             second.send(SIGTERM)
@@ -287,16 +280,14 @@ struct JournalProcessTests {
     }
 
     @Test(.nightly) func `under steady load the files stop growing`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let filler = String(repeating: "x", count: 3_000)
             var sizes: [Int] = []
             for life in 0..<2 {
                 let daemon = try DaemonProcess(
                     ["--retention", "1", "--event-id-age", "1"], in: folder,
                     limits: "export TELLTALE_SNAPSHOT_RECORDS=100")
-                let peer = try greeted(daemon)
+                let peer = try daemon.greetedPeer()
                 var forgotten: Int64 = 0
                 for round in 0..<6 {
                     for number in 0..<100 {
@@ -345,12 +336,6 @@ struct JournalProcessTests {
         while Date.now < end { if try isSo() { return } }
         let isSo = try isSo()
         try #require(isSo, what)
-    }
-
-    private func greeted(_ daemon: DaemonProcess) throws -> Peer {
-        let peer = try Peer(port: daemon.port)
-        #expect(try peer.receive().verb == "TELLTALE")
-        return peer
     }
 
     @discardableResult

@@ -8,8 +8,7 @@ import Testing
 @Suite(.serialized, .nightly)
 struct LineFuzzTests {
     @Test func `random bytes end in an answer or an end, never in silence for others`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             try fuzz(daemon, port: daemon.port, seed: 11)
         }
     }
@@ -24,7 +23,7 @@ struct LineFuzzTests {
     @Test func `requests over TLS that come byte by byte are understood, and long lines are bounded`() async throws {
         try await onOwnThread {
             let bridge = try TLSBridge()
-            let peer = try greeted(bridge.daemon, port: bridge.port)
+            let peer = try bridge.daemon.greetedPeer(port: bridge.port)
             for byte in "HELLO id=1 client=slow\r\n# comment\n\nGET errand/1 id=2\n".utf8 {
                 try peer.socket.send([byte])
             }
@@ -37,11 +36,11 @@ struct LineFuzzTests {
     }
 
     private func fuzz(_ daemon: DaemonProcess, port: UInt16, seed: UInt64) throws {
-        let witness = try greeted(daemon)
+        let witness = try daemon.greetedPeer()
         var random = SeededGenerator(seed: seed)
         let seeds = VerbDescription.all.map(\.example).filter { !$0.hasPrefix("BYE") }
         for _ in 0..<150 {
-            let peer = try greeted(daemon, port: port)
+            let peer = try daemon.greetedPeer(port: port)
             for _ in 0..<20 {
                 var line = Array((seeds.randomElement(using: &random) ?? "PING").utf8)
                 for _ in 0..<Int.random(in: 0...3, using: &random) {

@@ -40,8 +40,7 @@ struct OperatorsPageTests {
     }
 
     @Test func `the recipe of a menu bar on Linux`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let tools = DaemonProcess.executable.deletingLastPathComponent().path
             let program = try RunningProgram(
                 URL(filePath: "/bin/sh"), ["-ec", commands("bar", of: "recipes")],
@@ -54,10 +53,8 @@ struct OperatorsPageTests {
     }
 
     @Test func `the commands of a backup`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             _ = try peer.ask("EVT coffee-order/1 type=start")
             let folder = try TemporaryFolder()
             let script = try commands("backup", of: "production")
@@ -83,8 +80,7 @@ struct OperatorsPageTests {
             try FileManager.default.copyItem(
                 at: daemon.folder.appending(path: "kinds"), to: folder.url.appending(path: "kinds"))
             let restored = try DaemonProcess(in: folder.url)
-            let reader = try Peer(port: restored.port)
-            _ = try reader.receive()
+            let reader = try restored.greetedPeer()
             #expect(try reader.ask("GET coffee-order/1").verb == "OK", "\(lines)")
         }
     }

@@ -8,8 +8,7 @@ import Testing
 @Suite(.serialized)
 struct ProcessTests {
     @Test func `ready is told once it serves`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             #expect(daemon.ready["entities"] == "3")
             #expect(daemon.ready["epoch"]?.count == 16)
             #expect(Int(daemon.ready["recovered_ms"] ?? "") != nil)
@@ -19,10 +18,8 @@ struct ProcessTests {
     }
 
     @Test func `many are written to at once, and each gets its own lines`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let shop = try Peer(port: daemon.port)
-            _ = try shop.receive()
+        try await withDaemon { daemon in
+            let shop = try daemon.greetedPeer()
             let note = String(repeating: "n", count: 3_800)
             for number in 0..<100 {
                 let event = "EVT errand/\(number) type=start {\"content-state\":{\"note\":\"\(note)\"}}"
@@ -87,10 +84,8 @@ struct ProcessTests {
     }
 
     @Test func `SIGTERM drains: requests are answered, BYE is sent, the status is 0`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             for number in 1...200 { try peer.send("EVT errand/\(number) type=start id=\(number)") }
             #expect(try peer.receive()["id"] == "1")
             daemon.send(SIGTERM)
@@ -117,8 +112,7 @@ struct ProcessTests {
                 Thread { while (try? socket.send(events)) != nil {} }.start()
                 Thread { while let piece = try? socket.receive(), !piece.isEmpty {} }.start()
             }
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             var count: Int64 = 0
             while count < 2_000 { count = try #require(try peer.ask("STATS").tail?["requests"]?.integer) }
             daemon.send(SIGTERM)
@@ -142,8 +136,7 @@ struct ProcessTests {
     func unwritableLog(_ redirection: String) async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(limits: redirection)
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             daemon.send(SIGHUP)
             #expect(try peer.ask("EVT errand/1 type=start")["verdict"] == "applied")
             daemon.send(SIGTERM)
@@ -155,10 +148,8 @@ struct ProcessTests {
     }
 
     @Test func `SIGKILL loses nothing that was acknowledged`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             for number in 1...50 {
                 #expect(try peer.ask("EVT errand/\(number) type=start eid=\(number)")["verdict"] == "applied")
             }
@@ -175,15 +166,12 @@ struct ProcessTests {
 
     @Test(.nightly) func `a start from a snapshot of many chunks has every activity as it was`() async throws {
         @Sendable func list(from daemon: DaemonProcess) throws -> [String] {
-            let reader = try Peer(port: daemon.port)
-            _ = try reader.receive()
+            let reader = try daemon.greetedPeer()
             try reader.send("LIST errand/* view=full\nPING id=over")
             return reader.receive(until: "PONG id=over").filter { $0.hasPrefix("SNAP ") }
         }
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             // Six chunks: so many that two threads decode them side by side.
             for batch in 0..<20 {
                 let lines = (1...50).map { step in
@@ -204,10 +192,8 @@ struct ProcessTests {
     }
 
     @Test func `SIGHUP reads the kinds again, all or none`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+        try await withDaemon { daemon in
+            let peer = try daemon.greetedPeer()
             #expect(try peer.ask("EVT walk/1 type=start").errorCode == .unknownKind)
             let kind =
                 #"{"kind":"walk","type":"activity","version":1,"app":"com.example.walk","title":"Walk","#
@@ -234,8 +220,7 @@ struct ProcessTests {
     }
 
     @Test func `a port in use is one clear line`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let folder = try DaemonProcess.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
             try DaemonProcess.expectRefusal(
@@ -248,8 +233,7 @@ struct ProcessTests {
     }
 
     @Test func `a data folder in use is one clear line, and its lock dies with the process`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let arguments = ["--data", daemon.folder.path + "/data", "--kinds", daemon.folder.path + "/kinds"]
             try DaemonProcess.expectRefusal(of: arguments + ["--listen", "127.0.0.1:0"], telling: "data")
             daemon.send(SIGKILL)

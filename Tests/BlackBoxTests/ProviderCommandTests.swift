@@ -4,8 +4,7 @@ import Testing
 /// `telltale-sim provider`: a simulated thing behind a control.
 struct ProviderCommandTests {
     @Test func `a toggle without a value is an error that says how to name it`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let provider = try RunningProgram(
                 program("telltale-sim"), ["provider", "porch-light/front", "--connect", "127.0.0.1:\(daemon.port)"])
             #expect(provider.waitForExit() == 1)

@@ -27,8 +27,7 @@ struct PythonClientTests {
     }
 
     @Test func `orders go in, rows come out, and a second run doubles nothing`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let subscriber = try python("subscriber.py", daemon.port, ["coffee-order/*", "carplay"])
             defer { subscriber.kill() }
             #expect(subscriber.readLine() == "= 0")
@@ -64,8 +63,7 @@ struct PythonClientTests {
     }
 
     @Test func `an event that is refused is told, and the exit says so`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let orders = try python("order_system.py", daemon.port, input: "nothing/1 start\nerrand/1 start\n")
             #expect(orders.readToEnd() == ["nothing/1 start unknown_kind", "errand/1 start applied"])
             #expect(orders.waitForExit() == 1)

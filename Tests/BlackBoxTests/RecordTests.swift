@@ -26,8 +26,7 @@ struct RecordTests {
                 let run = try Self.sim(["run", name, "--speed", "20"], daemon)
                 #expect(run.status == 0, "\(run.text) \(run.errors)")
             }
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             let soon = Int(Date().timeIntervalSince1970) + 300
             _ = try peer.ask(
                 #"EVT flight/LH1 type=start {"content-state":{"eta":\#(soon)},"stale-date":\#(soon),"relevance-score":7}"#
@@ -48,8 +47,7 @@ struct RecordTests {
         try await onOwnThread {
             let (daemon, fresh) = (try DaemonProcess(), try DaemonProcess())
             let file = daemon.folder.appending(path: "r.jsonl").path
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             for type in ["start", "confirm", "brew"] { _ = try peer.ask("EVT coffee-order/1 type=\(type)") }
             #expect(try Self.sim(["record", file, "--for", "100ms"], daemon).status == 0)
             let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -71,8 +69,7 @@ struct RecordTests {
 
     /// A tap that is done, and one that is not.
     private static func switchLight(_ daemon: DaemonProcess, _ person: Peer) throws {
-        let house = try Peer(port: daemon.port)
-        _ = try house.receive()
+        let house = try daemon.greetedPeer()
         _ = try house.ask("SERVE porch-light")
         _ = try house.ask("REPORT porch-light/front value=off")
         for (value, answer) in [("on", "DONE"), ("off", "FAIL")] {

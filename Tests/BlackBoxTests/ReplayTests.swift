@@ -10,8 +10,7 @@ import Testing
 struct ReplayTests {
     @Test("Every case ends as the data says, once", .nightly, arguments: [nil, 7] as [UInt64?])
     func replay(seed: UInt64?) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             for (file, kind, counts) in [
                 (
                     "olist_orders_500.csv", "parcel",
@@ -34,9 +33,7 @@ struct ReplayTests {
     }
 
     @Test(.nightly) func `a killed daemon that comes back is waited for, and no order is lost`() async throws {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             var daemon = try DaemonProcess(in: folder)
             let port = daemon.port
             let replay = try RunningProgram(
@@ -57,8 +54,7 @@ struct ReplayTests {
     }
 
     @Test func `a difference from the data is told, and the exit says so`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let csv = """
                 case_id,event,timestamp,other
                 a,purchased,2018-01-01T00:00:00,"{""final_status"":""delivered""}"

@@ -21,8 +21,7 @@ struct ScenarioProcessTests {
     @Test func `a rough crowd at a live daemon sees no regression, twice, and the report holds its charts`()
         async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let file = daemon.folder.appending(path: "rough.json")
             let report = daemon.folder.appending(path: "report.html")
             try Self.rough.write(to: file, atomically: true, encoding: .utf8)
@@ -52,8 +51,7 @@ struct ScenarioProcessTests {
 
     @Test("A script is green at a live daemon", arguments: ["coffee-in-the-car", "flight-with-a-delay"])
     func script(name: String) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let (text, status, errors) = try Self.run([name, "--speed", "max"], daemon)
             #expect(status == 0, "\(text) \(errors)")
             #expect(text.hasSuffix("Everything is as it should be."))
@@ -89,8 +87,7 @@ struct ScenarioProcessTests {
     }
 
     @Test func `a scenario that cannot be played ends with the reason and its exit code`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let file = daemon.folder.appending(path: "parrots.json")
             try #"{"title":"t","population":{"kinds":{"parrot":{"road":["start"]}}}}"#.write(
                 to: file, atomically: true, encoding: .utf8)

@@ -40,9 +40,7 @@ struct ServeTests {
     @Test func `a widget shows the timeline that a command gives, is in the gallery, and is asked for anew`()
         async throws
     {
-        try await onOwnThread {
-            let folder = try DaemonProcess.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+        try await inFolder { folder in
             let weather = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent().appending(path: "Protocols/Kinds/widgets/weather.json")
             try FileManager.default.copyItem(at: weather, to: folder.appending(path: "kinds/weather.json"))
@@ -50,8 +48,7 @@ struct ServeTests {
             let shell = Shell(daemon)
             #expect(try shell.run("gallery", "--view", "phone").lines.contains { $0.hasPrefix("weather ") })
             #expect(try shell.run("reload", "weather/main").text.hasPrefix("deferred "))
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             #expect(try peer.ask("SUB weather/main view=phone ahead=0").verb == "OK")
             let provider = try shell.start(
                 "serve", "weather", "--exec",
@@ -66,16 +63,14 @@ struct ServeTests {
     }
 
     @Test func `a provider reports again when its kind comes back`() async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let kind = daemon.folder.appending(path: "kinds/porch-light.json")
             let away = daemon.folder.appending(path: "porch-light.json")
             let provider = try RunningProgram(
                 program("telltale"), ["serve", "porch-light", "--exec", "true", "--report", "back=off"],
                 environment: ["TELLTALE_CONNECT": "127.0.0.1:\(daemon.port)"])
             defer { provider.kill() }
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             #expect(try peer.ask("SUB porch-light/back").verb == "OK")
             func wait(for beginning: String) -> Bool {
                 while case .line(let line) = peer.next() { if line.hasPrefix(beginning) { return true } }

@@ -42,8 +42,7 @@ struct ServiceManagerTests {
             let manager = try NotifySocket(isAbstract: false)
             let daemon = try DaemonProcess(
                 limits: "export NOTIFY_SOCKET='\(manager.name)' WATCHDOG_USEC=2000 WATCHDOG_PID=1")
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             for _ in 0..<50 { _ = try peer.ask("PING") }
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
@@ -70,8 +69,7 @@ struct ServiceManagerTests {
     @Test func `A long recovery asks for more time while it makes progress`() async throws {
         try await onOwnThread {
             let first = try DaemonProcess()
-            let peer = try Peer(port: first.port)
-            _ = try peer.receive()
+            let peer = try first.greetedPeer()
             for number in 1...5 {
                 #expect(try peer.ask("EVT coffee-order/\(number) type=start")["verdict"] == "applied")
             }
@@ -97,8 +95,7 @@ struct ServiceManagerTests {
             let manager = try NotifySocket(isAbstract: true)
             manager.fill()
             let daemon = try DaemonProcess(limits: "export NOTIFY_SOCKET='\(manager.name)' WATCHDOG_USEC=2000")
-            let peer = try Peer(port: daemon.port)
-            _ = try peer.receive()
+            let peer = try daemon.greetedPeer()
             daemon.send(SIGHUP)
             try daemon.waitUntilLogged("kinds reloaded")
             for _ in 0..<50 { #expect(try peer.ask("PING").verb == "PONG") }
@@ -117,8 +114,7 @@ struct ServiceManagerTests {
             // A reader that takes nothing holds the stop up.
             let stuck = try Peer(port: daemon.port, receiveBufferByteCount: 4_096)
             try stuck.send(String(repeating: "HELP\n", count: 5_000) + "PING")
-            let witness = try Peer(port: daemon.port)
-            _ = try witness.receive()
+            let witness = try daemon.greetedPeer()
             #expect(try witness.ask("PING").verb == "PONG")
             daemon.send(SIGTERM)
             #expect(try manager.receive() == ["STOPPING=1", "STATUS=stopping"])

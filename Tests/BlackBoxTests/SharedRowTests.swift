@@ -9,10 +9,8 @@ struct SharedRowTests {
     @Test func `followers get the shared row, with other sessions' bytes before them in the same flush`()
         async throws
     {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
-            let shop = try Peer(port: daemon.port)
-            _ = try shop.receive()
+        try await withDaemon { daemon in
+            let shop = try daemon.greetedPeer()
             #expect(try shop.ask("EVT errand/1 type=start")["verdict"] == "applied")
             // The rows of a person's device are never shared. One such device is sent its row before the first follower that
             // shares, and one after the last.
@@ -40,8 +38,7 @@ struct SharedRowTests {
     }
 
     private func follower(of keys: [String], as hello: String = "HELLO", _ daemon: DaemonProcess) throws -> Peer {
-        let peer = try Peer(port: daemon.port)
-        _ = try peer.receive()
+        let peer = try daemon.greetedPeer()
         #expect(try peer.ask(hello).verb == "OK")
         for key in keys {
             try peer.send("SUB \(key)")

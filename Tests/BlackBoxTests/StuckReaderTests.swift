@@ -16,8 +16,7 @@ struct StuckReaderTests {
             let daemon = try DaemonProcess(["--sync", "off", "--stuck-reader", "\(Int(limit * 1_000))"])
             let stuck = try follower(of: daemon)
             let slow = try follower(of: daemon)
-            let witness = try Peer(port: daemon.port)
-            _ = try witness.receive()
+            let witness = try daemon.greetedPeer()
             let before = daemon.residentByteCount
 
             // More rows than all buffers on the way can hold, of few keys.
@@ -50,8 +49,7 @@ struct StuckReaderTests {
             #expect(try witness.ask("STATS").tail?["stuckReadersCut"] == 1)
 
             // The stuck reader reconnects with its first cursor, and one resume brings it up to date.
-            let back = try Peer(port: daemon.port)
-            _ = try back.receive()
+            let back = try daemon.greetedPeer()
             try back.send("SUB errand/* from=\(stuck.cursor)")
             var newest: [String: Int64] = [:]
             while true {

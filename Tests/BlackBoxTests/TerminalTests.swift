@@ -47,8 +47,7 @@ struct TerminalTests {
 
     @Test("A resize, ctrl-Z, fg and ctrl-C", arguments: cases)
     func keys(_ command: Case) async throws {
-        try await onOwnThread {
-            let daemon = try DaemonProcess()
+        try await withDaemon { daemon in
             let posted = try Shell(daemon).run("post", "errand/1", "start")
             try #require(posted.status == 0, "\(posted.error)")
             let session = try TerminalSession(
