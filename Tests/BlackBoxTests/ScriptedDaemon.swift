@@ -9,34 +9,21 @@ final class ScriptedDaemon {
         let description: String
     }
 
-    let port: UInt16
-    private let descriptor: CInt
+    private let listener: LocalListener
+
+    var port: UInt16 { listener.port }
 
     var address: String { "127.0.0.1:\(port)" }
 
     init() throws {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let status = unsafe withUnsafeMutablePointer(to: &address) { address in
-            let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
-            guard unsafe bind(descriptor, address, length) == 0, listen(descriptor, 8) == 0 else { return CInt(-1) }
-            return unsafe getsockname(descriptor, address, &length)
-        }
-        guard status == 0 else { throw Failure(description: "no port to listen on: errno \(errno)") }
-        port = UInt16(bigEndian: address.sin_port)
+        listener = try LocalListener(backlog: 8)
     }
-
-    deinit { close(descriptor) }
 
     /// The next connection, to which nothing was said yet.
     func accept() throws -> Peer {
-        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var wanted = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&wanted, 1, CInt(patience * 1_000)) > 0 else { throw Failure(description: "nobody connects") }
-        let accepted = Glibc.accept(descriptor, nil, nil)
+        let accepted = Glibc.accept(listener.descriptor, nil, nil)
         guard accepted >= 0 else { throw Failure(description: "nobody can connect: errno \(errno)") }
         return Peer(try RawSocket(accepted: accepted))
     }

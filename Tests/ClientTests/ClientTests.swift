@@ -1,4 +1,3 @@
-import Glibc
 import TelltaleClient
 import TelltaleEventLoop
 import TelltaleModel
@@ -158,32 +157,15 @@ struct ClientTests {
 
 /// A port whose queue of connections is full: another one gets no answer.
 private final class FullListener {
-    struct Failure: Error {}
+    private let listener: LocalListener
+    private let waiting: RawSocket
 
-    let endpoint: Endpoint
-    private let descriptor: CInt
-    private var waiting: [RawSocket] = []
+    var endpoint: Endpoint { .tcp(host: "127.0.0.1", port: listener.port) }
 
     init() throws {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.descriptor = descriptor
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = unsafe withUnsafeMutablePointer(to: &address) { address in
-            let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
-            guard unsafe bind(descriptor, address, length) == 0, listen(descriptor, 0) == 0 else { return CInt(-1) }
-            return unsafe getsockname(descriptor, address, &length)
-        }
-        let port = UInt16(bigEndian: address.sin_port)
-        endpoint = .tcp(host: "127.0.0.1", port: port)
-        guard status == 0 else { throw Failure() }
-        // The system keeps one more than it was asked to.
-        waiting.append(try RawSocket(port: port))
+        listener = try LocalListener(backlog: 0)
+        waiting = try RawSocket(port: listener.port)
     }
-
-    deinit { close(descriptor) }
 }
 
 struct BlockingClientTests {

@@ -20,11 +20,7 @@ private struct NoFreePort: Error {}
 private func isFree(_ port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    address.sin_port = port.bigEndian
-    return unsafe withUnsafePointer(to: &address) { pointer in
+    return unsafe withUnsafePointer(to: sockaddr_in(localPort: port)) { pointer in
         unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
             unsafe bind(descriptor, raw, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
         }

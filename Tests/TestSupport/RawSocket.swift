@@ -52,11 +52,7 @@ public final class RawSocket: Sendable {
 
     /// To 127.0.0.1.
     public func connect(port: UInt16) throws {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let status = unsafe withUnsafePointer(to: address) { address in
+        let status = unsafe withUnsafePointer(to: sockaddr_in(localPort: port)) { address in
             unsafe Glibc.connect(
                 descriptor, UnsafeRawPointer(address).assumingMemoryBound(to: sockaddr.self),
                 socklen_t(MemoryLayout<sockaddr_in>.size))
