@@ -154,7 +154,13 @@ private final class TerminalSession {
     /// Continues the stopped command, and waits until the keys are its own.
     func foreground() {
         let shell = terminal.foregroundGroup
-        terminal.press("\r")
-        #expect(terminal.waitUntil { $0.foregroundGroup != shell })
+        var waits = 0
+        let isContinued = terminal.waitUntil {
+            // Pressed again after two seconds: on a busy machine, the shell sometimes reads nothing of the first one.
+            if waits % 400 == 0 { $0.press("\r") }
+            waits += 1
+            return $0.foregroundGroup != shell
+        }
+        #expect(isContinued, "\(terminal.text)")
     }
 }
