@@ -17,7 +17,7 @@ let settings: [SwiftSetting] = [
     .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
 
-/// The same for what stands between a socket and a machine. In a release build nobody asks at each look at an object
+/// The same for what stands between a socket and a machine. In a release build nobody asks at each access to an object
 /// whether somebody else is just changing it: that took a fifth of the hub's instructions a delivery. It is asked in every
 /// debug build, where all tests run, small simulated worlds among them; and one thread has all of these objects.
 ///
@@ -76,7 +76,7 @@ let package = Package(
         .library(name: "TelltaleStatechart", targets: ["TelltaleStatechart", "TelltaleModel"]),
         .library(
             name: "TelltaleKinds",
-            targets: ["Kinds", "Trials", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
+            targets: ["Kinds", "KindPreview", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .library(name: "TelltalePush", targets: ["ApplePush"]),
         .library(name: "TelltaleSQLite", targets: ["CSQLite"]),
         .library(name: "TelltaleCrypto", targets: ["TelltaleCrypto"]),
@@ -104,7 +104,7 @@ let package = Package(
         module("Prefetch", ["TelltaleModel", "CTelltalePrefetch"]),
         module("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Prefetch"]),
         module("Surfaces", ["TelltaleModel", "Kinds", "Machines"]),
-        module("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
+        module("KindPreview", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
         module("TelltaleWire", ["TelltaleModel"]),
         module("ApplePush", ["TelltaleModel", "TelltaleWire", "Kinds"]),
         // The client's side of the protocol: bytes and times in, bytes and events out.
@@ -190,7 +190,7 @@ let package = Package(
             [
                 "TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces", "TelltaleWire",
                 "TelltaleClient", "TelltaleEventLoop", "Journal",
-                "JournalSQLite", "Replication", "ReplicationNATS", "ReplicationFile", "Hub", "Server", "Trials",
+                "JournalSQLite", "Replication", "ReplicationNATS", "ReplicationFile", "Hub", "Server", "KindPreview",
                 "AtomicFile", "Authenticator", "Cards", "Console",
                 "ToolSupport",
                 argumentParser,
@@ -238,7 +238,7 @@ let package = Package(
         tests("Kinds", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines"]),
         tests("Surfaces", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines", "Surfaces"]),
-        tests("Trials", ["TelltaleModel", "Kinds", "Machines", "Surfaces", "Trials"]),
+        tests("KindPreview", ["TelltaleModel", "Kinds", "Machines", "Surfaces", "KindPreview"]),
         tests("Wire", ["TelltaleModel", "TelltaleWire"]),
         tests("ApplePush", ["TelltaleModel", "TelltaleWire", "ApplePush"]),
         tests("FanOut", ["TelltaleModel", "FanOut"]),

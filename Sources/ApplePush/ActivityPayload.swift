@@ -4,7 +4,7 @@ public import TelltaleWire
 
 /// The fate of a push that Apple's service would accept.
 public enum PushOutcome: Hashable, Sendable {
-    /// Post an event to the daemon. The notes tell the sender what the verdict does not.
+    /// Post an event to the daemon. The notes report to the sender what the verdict does not.
     case post(EventCommand, notes: [String])
     /// Do nothing: a device would silently drop the push, or it has no meaning here.
     case drop(note: String)

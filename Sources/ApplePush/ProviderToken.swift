@@ -104,7 +104,7 @@ public struct ProviderConnection: Hashable, Sendable {
     /// Takes a token that is valid by itself.
     ///
     /// - Throws: `UnrelatedKeyIdInToken`, `TooManyProviderTokenUpdates`.
-    public mutating func take(_ token: ProviderToken) throws(PushRefusal) {
+    public mutating func present(_ token: ProviderToken) throws(PushRefusal) {
         if let team, team != token.team {
             throw PushRefusal(
                 .unrelatedKeyIDInToken, "this connection is team \(team)'s; open another for \(token.team)")

@@ -24,7 +24,7 @@ public struct PushBudget: Hashable, Sendable {
     /// Counts one push.
     ///
     /// - Returns: Whether there was room for it.
-    public mutating func take(at now: Timestamp) -> Bool {
+    public mutating func spend(at now: Timestamp) -> Bool {
         refill(at: now)
         guard left >= Self.hour else { return false }
         left -= Self.hour

@@ -2,7 +2,7 @@ internal import TelltaleModel
 
 /// The lanes that wait for their turn, and the pushes in flight to each service.
 struct PushQueue: Sendable {
-    typealias LaneID = PushLedger.LaneID
+    typealias LaneID = PushState.LaneID
 
     /// The lanes that wait for one service. A lane that has since changed to another service is skipped.
     private struct Line {
@@ -69,7 +69,7 @@ struct PushQueue: Sendable {
     private func hasRoom(for service: String) -> Bool {
         guard flights[service] ?? 0 < flightLimit else { return false }
         return service == Self.apple
-            || inFlight.count - (flights[Self.apple] ?? 0) < flightLimit * PushLedger.browserFlights
+            || inFlight.count - (flights[Self.apple] ?? 0) < flightLimit * PushState.browserFlights
     }
 
     mutating func wake(_ id: LaneID, at time: Timestamp) { wakes[id] = time }

@@ -70,7 +70,7 @@ public struct PushRegistration: Hashable, Sendable {
     }
 
     /// The rows that it needs.
-    public var watch: PushLedger.Watch { .init(account: account, kind: kind) }
+    public var watch: PushState.Watch { .init(account: account, kind: kind) }
 
     /// A name for a token that is safe to show: 8 digits of its digest.
     public static func name(ofToken token: String, _ cryptography: PushCryptography) -> String {

@@ -81,7 +81,7 @@ public struct PushRules: Sendable {
         guard policy != .off else { return nil }
         let token = try ProviderToken(
             request.header("authorization"), policy, teams: teams, now: now, cryptography)
-        if policy == .verify { try connection.take(token) }
+        if policy == .verify { try connection.present(token) }
         return token
     }
 }

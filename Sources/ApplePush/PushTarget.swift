@@ -176,7 +176,7 @@ public struct PushTarget: Hashable, Sendable {
     /// Takes one input.
     ///
     /// - Returns: The actions to perform once this value is stored.
-    public mutating func take(_ input: Input, at now: Timestamp) -> [Action] {
+    public mutating func decide(_ input: Input, at now: Timestamp) -> [Action] {
         absorb(input, at: now)
         return next(at: now)
     }
@@ -309,7 +309,7 @@ public struct PushTarget: Hashable, Sendable {
         case .valid: break
         }
         let second = now.milliseconds / 1_000
-        // A device that receives two pushes of the same second in the wrong order could not tell.
+        // A device that receives two pushes of the same second in the wrong order could not see it.
         guard second > timestamp else {
             return [.wake(at: Timestamp(milliseconds: Milliseconds.seconds(timestamp + 1).count))]
         }
@@ -317,7 +317,7 @@ public struct PushTarget: Hashable, Sendable {
         attempts += 1
         let alerts = wanted.alert > alerted || role == .start
         let isUrgent = alerts || wanted.isEnd
-        let isThrottled = isUrgent ? !budget.take(at: now) : false
+        let isThrottled = isUrgent ? !budget.spend(at: now) : false
         let attempt = Attempt(
             number: attempts, token: token, state: wanted, role: role, alerts: alerts, priority: isUrgent ? 10 : 5,
             isThrottled: isThrottled, timestamp: second, alertedBefore: alerted)

@@ -2,7 +2,7 @@ internal import TelltaleModel
 
 /// The registrations of a sender of pushes, by what they are for.
 struct RegistrationTable: Sendable {
-    typealias Watch = PushLedger.Watch
+    typealias Watch = PushState.Watch
 
     private(set) var all: [String: PushRegistration] = [:]
     private var times: [String: Timestamp] = [:]

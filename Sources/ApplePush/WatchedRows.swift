@@ -2,7 +2,7 @@ internal import TelltaleModel
 
 /// The newest rows and alerts of what a sender of pushes watches.
 struct WatchedRows: Sendable {
-    typealias Watch = PushLedger.Watch
+    typealias Watch = PushState.Watch
 
     struct Activity {
         fileprivate(set) var row: JSONObject?
@@ -47,7 +47,7 @@ struct WatchedRows: Sendable {
 
     // The functions below return whether something is new.
 
-    mutating func take(
+    mutating func store(
         row: JSONObject, of key: Key, rev: Int64, in watch: Watch, _ form: OutgoingPush.Form?
     ) -> Bool {
         newest[watch] = max(newest[watch] ?? 0, rev)
@@ -65,7 +65,7 @@ struct WatchedRows: Sendable {
         }
     }
 
-    mutating func take(surface: JSONObject, of key: Key, rev: Int64, in watch: Watch) -> Bool {
+    mutating func store(surface: JSONObject, of key: Key, rev: Int64, in watch: Watch) -> Bool {
         update(key, in: watch) { activity in
             guard rev >= activity.surfaceRev else { return false }
             let view = surface["lockScreen"]?["view"]
@@ -77,7 +77,7 @@ struct WatchedRows: Sendable {
         }
     }
 
-    mutating func take(alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: Watch) -> Bool {
+    mutating func store(alert: OutgoingPush.Alert, of key: Key, rev: Int64, in watch: Watch) -> Bool {
         update(key, in: watch) { activity in
             guard rev > activity.alertRev else { return false }
             activity.alert = alert

@@ -15,7 +15,7 @@ public enum FileBytes {
         }
     }
 
-    /// - Returns: Whether all of it was written; else `errno` tells why not.
+    /// - Returns: Whether all of it was written; else `errno` says why not.
     public static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
         var start = 0
         while start < bytes.count {

@@ -75,7 +75,7 @@ public struct Issuers: TokenIssuers {
 
     // MARK: Keys
 
-    /// The key that a token names. The key tells the algorithm, and the token must name the same one.
+    /// The key that a token names. The key reports the algorithm, and the token must name the same one.
     private func key(of token: SignedToken, _ issuer: Issuer) throws(AssertionRefusal) -> SignatureKey {
         let key: SignatureKey?
         if let name = token.keyName {

@@ -8,7 +8,7 @@ public struct PrincipalFile {
     public let path: String
     private var seen: Fingerprint?
 
-    /// The metadata that tells one state of a file from another without reading it.
+    /// The metadata that distinguishes one state of a file from another without reading it.
     private struct Fingerprint: Equatable {
         var inode: UInt
         var size: Int

@@ -6,7 +6,7 @@ internal import TelltaleModel
 extension Member {
     private static let endPatience = Milliseconds.seconds(3)
 
-    /// The leader should stop leading: it decides nothing more, and resigns after the batch in progress. If the engine
+    /// The leader should stop leading: it decides nothing more, and resigns after the batch in progress. If the log store
     /// has no room for the resignation, it continues to lead.
     ///
     /// - Parameter successor: The node that is to lead next; `nil` = any.
@@ -33,7 +33,7 @@ extension Member {
     /// - Returns: Whether there is a leadership to wait for: ``Action/standDown(farewell:reason:isEnding:)`` ends it.
     public mutating func end(at now: HubTime) -> Bool {
         guard isLeading else {
-            leave()
+            leaveCluster()
             return false
         }
         guard end == nil else { return true }
@@ -50,7 +50,7 @@ extension Member {
 
     var isEnding: Bool { end != nil }
 
-    mutating func leave() {
+    mutating func leaveCluster() {
         pendingTerm = nil
         hasStopped = true
     }

@@ -8,41 +8,41 @@ internal import TelltaleModel
 extension Member {
     mutating func settle(at now: HubTime) {
         takeActions(at: now)
-        // The engine has no room for its word.
+        // The log store has no room for its word.
         if handover == .underWay, isLeading, replica.role == .leading, !replica.isAppending { handover = .none }
-        takeBaseActions(at: now)
-        flushCopy()
+        performCheckpointActions(at: now)
+        flushLocalJournal()
         holdReading()
-        if isEnding, !isLeading { leave() }
+        if isEnding, !isLeading { leaveCluster() }
     }
 
     mutating func takeActions(at now: HubTime) {
         defer { noteLeader() }
-        while !hasStopped, let action = replica.nextAction() { take(action, at: now) }
-        if replica.mayKeep, !replica.reader.isInBatch { copy.note(replica.reader) }
+        while !hasStopped, let action = replica.nextAction() { handleEvent(action, at: now) }
+        if replica.mayKeep, !replica.reader.isInBatch { localJournal.note(replica.reader) }
     }
 
     private mutating func noteLeader() {
-        guard let leader = replica.reader.leader, leader.term > toldTerm else { return }
-        toldTerm = leader.term
+        guard let leader = replica.reader.leader, leader.term > notifiedTerm else { return }
+        notifiedTerm = leader.term
         if leader.node != replica.node { actions.append(.follow(term: leader.term, node: leader.node)) }
     }
 
-    private mutating func take(_ action: Replica.Action, at now: HubTime) {
+    private mutating func handleEvent(_ action: Replica.Action, at now: HubTime) {
         switch action {
         case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
         case .read(let from): if !isLoading { actions.append(.read(from: from)) }
         case .beginsLater: beginLoading(at: now)
-        case .beat(let beat): actions.append(.beat(beat))
+        case .heartbeat(let heartbeat): actions.append(.heartbeat(heartbeat))
         case .replay(let records):
-            copy.append(records)
+            localJournal.append(records)
             replay(records)
         case .lead(let term): if isRecovering { pendingTerm = term } else { lead(term: term, at: now) }
         case .stored(let records):
-            // Before the batch is settled: its histories are read from the copy.
-            copy.append(records)
-            if replica.mayKeep, !replica.reader.isInBatch { copy.note(replica.reader) }
-            flushCopy()
+            // Before the batch is settled: its histories are read from the local journal.
+            localJournal.append(records)
+            if replica.mayKeep, !replica.reader.isInBatch { localJournal.note(replica.reader) }
+            flushLocalJournal()
             let span = now.monotonic - (appendedAt ?? now.monotonic)
             appendedAt = nil
             actions.append(.settle(.durable(duration: span, wait: span)))
@@ -54,7 +54,7 @@ extension Member {
         case .stop(let reason, let isLoss):
             if isLoss { keepWitness(reason) }
             stop(reason)
-        case .refuse(let namesake): end(with: .refuse(namesake: namesake))
+        case .refuse(let duplicateNode): end(with: .refuse(duplicateNode: duplicateNode))
         }
     }
 
@@ -79,7 +79,7 @@ extension Member {
         isLeading = true
         // It may have handed over in an earlier term.
         handover = .none
-        flushCopy()
+        flushLocalJournal()
         actions.append(
             .lead(
                 term: term, wait: now.monotonic.milliseconds(since: lastSign),
@@ -95,8 +95,8 @@ extension Member {
         isRecovering = true
         standby = nil
         lastSign = now.monotonic
-        hearing.forget()
-        flushCopy()
+        leaderDetector.forget()
+        flushLocalJournal()
         // A batch that was read together with its leader's deposal: what it shows is another leader's to show.
         actions.removeAll { if case .settle = $0 { true } else { false } }
         actions.append(

@@ -8,7 +8,7 @@ public import TelltaleModel
 /// One daemon of a cluster: its ``Replication/Replica``, what it replays, and which server its clients meet.
 ///
 /// A performer passes it the events of the log (``take(_:at:)``) and the time (``tick(at:)``), then carries out what
-/// ``nextAction()`` returns until that is `nil`. It owns the server that serves: the *lobby*, which greets as a standby
+/// ``nextAction()`` returns until that is `nil`. It owns the server that serves: the *standby server*, which greets as a standby
 /// and answers hardly anything, or the leader's, ``takeOver(at:)``. It asks ``mayServe(at:)`` before it performs an
 /// action of that server, and ``mayDecide`` before it begins a turn.
 ///
@@ -22,9 +22,9 @@ public struct Member: ~Copyable {
         /// Append the bytes if the newest message of the log is number `after`.
         case append([UInt8], after: Int64, token: Int64)
         case read(from: Int64)
-        /// The engine should stop delivering messages, or resume.
+        /// The log store should stop delivering messages, or resume.
         case holdReading(Bool)
-        case beat(Beat)
+        case heartbeat(Heartbeat)
         /// Append these records to the local journal together with the log position that they reach; both or neither.
         case keep([JournalRecord], mark: [UInt8], epoch: UInt64)
         /// Send this to every connection and close it, then serve with ``Member/takeOver(at:)``.
@@ -33,7 +33,7 @@ public struct Member: ~Copyable {
         case lead(term: Int64, wait: Milliseconds, farewell: [UInt8])
         /// Report the outcome of its batch to the leader's server.
         case settle(SyncOutcome)
-        /// Send this to every connection and close it, serve with ``Member/lobby()``, and rebuild the hub from the
+        /// Send this to every connection and close it, serve with ``Member/standbyServer()``, and rebuild the hub from the
         /// local journal, after everything that was to be stored: ``Member/recovered(_:snapshotSequence:at:)``. A
         /// process that is ending ends now instead, with a snapshot of the server that led if no batch is in progress.
         case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
@@ -43,23 +43,23 @@ public struct Member: ~Copyable {
         case follow(term: Int64, node: String)
         /// Write ``Member/snapshot`` to the local journal, and prune with it: ``Member/snapshotWritten(isWritten:)``.
         case writeSnapshot(Pruning)
-        /// Ask the engine about bases.
-        case askOfBases(BaseRequest)
-        /// Take ``Member/snapshot``, or that of the server that leads, as a base: ``Member/baseBegan(at:now:)``.
-        case beginBase
-        /// Give the next piece of it, as a ``Replication/BaseCutter`` cuts its chunks: ``Member/basePiece(_:at:)``.
-        case giveBasePiece
-        /// The base is stored, or given up.
-        case endBase(position: String, isWhole: Bool)
-        /// Make a base of another node the local journal: its chunks follow. This, each chunk and the end are steps, and
-        /// each is answered by ``Member/baseStepTaken(at:)``.
-        case loadBase(sequence: Int64)
-        case loadBaseChunk([UInt8])
-        /// The begun base is given up, and none follows. A step, too.
-        case abandonBase
-        /// The base is complete: make it the local journal, rebuild the hub from it, and answer with
-        /// ``Member/baseInstalled(_:at:)``.
-        case installBase(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
+        /// Ask the log store about checkpoints.
+        case askOfCheckpoints(CheckpointRequest)
+        /// Take ``Member/snapshot``, or that of the server that leads, as a checkpoint: ``Member/checkpointBegan(at:now:)``.
+        case beginCheckpoint
+        /// Give the next piece of it, as a ``Replication/CheckpointCutter`` cuts its chunks: ``Member/checkpointPiece(_:at:)``.
+        case giveCheckpointPiece
+        /// The checkpoint is stored, or given up.
+        case endCheckpoint(position: String, isWhole: Bool)
+        /// Make a checkpoint of another node the local journal: its chunks follow. This, each chunk and the end are steps, and
+        /// each is answered by ``Member/checkpointStepTaken(at:)``.
+        case loadCheckpoint(sequence: Int64)
+        case loadCheckpointChunk([UInt8])
+        /// The begun checkpoint is given up, and none follows. A step, too.
+        case abandonCheckpoint
+        /// The checkpoint is complete: make it the local journal, rebuild the hub from it, and answer with
+        /// ``Member/checkpointInstalled(_:at:)``.
+        case installCheckpoint(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
         case warn(String)
         /// It leads, and its own kinds or settings are not those in force, which are the log's: one text for each.
@@ -67,7 +67,7 @@ public struct Member: ~Copyable {
         /// End the process: the log, or what is decided here, is not that of the other nodes.
         case stop(String)
         /// End the process: another one, at this address, has the name of this node, and began before it.
-        case refuse(namesake: String)
+        case refuse(duplicateNode: String)
     }
 
     public internal(set) var replica: Replica
@@ -86,15 +86,15 @@ public struct Member: ~Copyable {
     var pendingTerm: Int64?
     public internal(set) var isLeading = false
     var actions: [Action] = []
-    var copy: CopyQueue
+    var localJournal: LocalJournalQueue
     var hold = (isReading: false, since: MonotonicTime.distantFuture)
-    var peers: [String: Beat] = [:]
+    var peers: [String: Heartbeat] = [:]
     /// When each was heard last.
     var heardAt: [String: MonotonicTime] = [:]
     /// The newest message that is known to be in the log.
     var newest: Int64 = 0
     var lastSign: MonotonicTime
-    var hearing: LeaderHearing
+    var leaderDetector: LeaderDetector
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
     /// The records of the batch that is being decided.
@@ -102,22 +102,22 @@ public struct Member: ~Copyable {
     var handover = Handover.none
     var successor: String?
     /// The newest term that was reported.
-    var toldTerm: Int64
-    var keeper: BaseKeeper
-    var loader: BaseLoader
-    /// The base that is to become the local journal.
-    var installing: (manifest: BaseManifest, reader: LogReader)?
-    /// The base of which the first chunk comes next.
-    var beginning: BaseManifest?
-    /// The search for a base is over, but the local journal still has steps to take.
+    var notifiedTerm: Int64
+    var keeper: CheckpointKeeper
+    var loader: CheckpointLoader
+    /// The checkpoint that is to become the local journal.
+    var installing: (manifest: CheckpointManifest, reader: LogReader)?
+    /// The checkpoint of which the first chunk comes next.
+    var beginning: CheckpointManifest?
+    /// The search for a checkpoint is over, but the local journal still has steps to take.
     var waitsToReadOn = false
     /// No message of the log is taken meanwhile.
     var isLoading: Bool { loader.isLoading || waitsToReadOn }
-    /// The local journal has the beginning of a base.
-    var isBaseBegun = false
-    /// Steps of a base that wait for the local journal, and the request that is held until there are fewer.
-    var baseSteps = 0
-    var heldRequest: BaseRequest?
+    /// The local journal has the beginning of a checkpoint.
+    var isCheckpointBegun = false
+    /// Steps of a checkpoint that wait for the local journal, and the request that is held until there are fewer.
+    var checkpointSteps = 0
+    var heldRequest: CheckpointRequest?
     /// The process is to end, and waits for the log until then.
     var end: MonotonicTime?
 
@@ -134,16 +134,16 @@ public struct Member: ~Copyable {
         _ replica: consuming Replica, hub: consuming Hub?, snapshotSequence: Int64, configuration: MemberConfiguration,
         at now: MonotonicTime
     ) {
-        copy = CopyQueue(replica.reader)
+        localJournal = LocalJournalQueue(replica.reader)
         self.configuration = configuration
         self.replica = replica
         lastSign = now
-        hearing = LeaderHearing(lease: self.replica.lease)
-        toldTerm = self.replica.reader.term
-        keeper = BaseKeeper(
-            node: self.replica.node, instance: self.replica.instance, settings: configuration.bases, at: now)
-        loader = BaseLoader(settings: configuration.bases)
-        // An empty folder takes a base where there is one.
+        leaderDetector = LeaderDetector(lease: self.replica.lease)
+        notifiedTerm = self.replica.reader.term
+        keeper = CheckpointKeeper(
+            node: self.replica.node, instance: self.replica.instance, settings: configuration.checkpoints, at: now)
+        loader = CheckpointLoader(settings: configuration.checkpoints)
+        // An empty folder takes a checkpoint where there is one.
         if self.replica.reader.position == 0 { loader.begin(at: now) }
         if let hub = hub.take() { standby = makeStandby(hub, snapshotSequence: snapshotSequence) }
     }
@@ -154,24 +154,24 @@ public struct Member: ~Copyable {
             recordsBetweenSnapshots: configuration.server.recordsBetweenSnapshots)
     }
 
-    /// A history begins with its first term, which tells its epoch.
+    /// A history begins with its first term, which reports its epoch.
     mutating func beginHistory() {
         guard standby == nil, !isRecovering, let epoch = replica.reader.epoch else { return }
         standby = makeStandby(Hub(configuration: configuration.hub, epoch: epoch), snapshotSequence: 0)
     }
 
     // MARK: Inputs
-    /// A word of the engine.
-    public mutating func take(_ event: LogEvent, at now: HubTime) {
+    /// A word of the log store.
+    public mutating func handleEvent(_ event: LogEvent, at now: HubTime) {
         guard !hasStopped else { return }
         switch event {
         case .read where isLoading: break
         case .read(let messages, let from, let end): read(messages, from: from, end: end, at: now)
-        case .base(let answer): take(answer, at: now)
-        case .heard(let beat):
-            note(beat, at: now.monotonic)
-            replica.heard(beat, at: now.monotonic)
-        case _: replica.take(event, at: now.monotonic)
+        case .checkpoint(let answer): handleEvent(answer, at: now)
+        case .heard(let heartbeat):
+            note(heartbeat, at: now.monotonic)
+            replica.heard(heartbeat, at: now.monotonic)
+        case _: replica.handleEvent(event, at: now.monotonic)
         }
         settle(at: now)
     }
@@ -181,7 +181,7 @@ public struct Member: ~Copyable {
         newest = max(newest, end)
         let known = Int(clamping: min(max(0, replica.reader.position - from), Int64(messages.count)))
         let isNew = messages.count > known
-        let wasCurrent = hearing.noteRead(at: now.monotonic) && replica.hasReadToEnd
+        let wasCurrent = leaderDetector.noteRead(at: now.monotonic) && replica.hasReadToEnd
         let (term, sequence) = (replica.reader.term, replica.reader.chain.sequence)
         keeper.noteLog(messages.dropFirst(known).reduce(0) { $0 + $1.count })
         replica.read(Array(messages.prefix(known + 1)), from: from, end: end, at: now.monotonic)
@@ -198,41 +198,43 @@ public struct Member: ~Copyable {
         guard hasRecords || replica.reader.term > term else { return }
         // Only records that were appended just now count: a term has no record, and a node that joins or returns reads
         // old ones.
-        if hasRecords, hearing.isSteady(at: now.monotonic), replica.reader.position >= leadersPosition,
+        if hasRecords, leaderDetector.isSteady(at: now.monotonic), replica.reader.position >= leadersPosition,
             configuration.hub.decisions.clockSpeed == 1
         {
             replica.skew = now.wall - replica.reader.chain.time
         }
-        hearing.heard(at: now.monotonic)
+        leaderDetector.heard(at: now.monotonic)
     }
 
-    /// The newest message at the leader's last beat; 0 where none was heard.
+    /// The newest message at the leader's last heartbeat; 0 where none was heard.
     private var leadersPosition: Int64 { replica.reader.leader.flatMap { peers[$0.node]?.position } ?? 0 }
 
-    private mutating func note(_ beat: Beat, at now: MonotonicTime) {
-        guard beat.node != replica.node, peers[beat.node] != beat else { return }
-        let former = peers[beat.node]
+    private mutating func note(_ heartbeat: Heartbeat, at now: MonotonicTime) {
+        guard heartbeat.node != replica.node, peers[heartbeat.node] != heartbeat else { return }
+        let former = peers[heartbeat.node]
         // Behind a gap the first one may be kept from before it.
-        let isSteady = heardAt[beat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
-        // The engine keeps the last beat of every name that there ever was.
-        if peers[beat.node] == nil, peers.count >= Self.peerLimit, let oldest = longestUnheardPeer {
+        let isSteady = heardAt[heartbeat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
+        // The log store keeps the last heartbeat of every name that there ever was.
+        if peers[heartbeat.node] == nil, peers.count >= Self.peerLimit, let oldest = longestUnheardPeer {
             (peers[oldest], heardAt[oldest]) = (nil, nil)
         }
-        peers[beat.node] = beat
-        heardAt[beat.node] = now
-        guard beat.role == .leading, let leader = replica.reader.leader, beat.node == leader.node else { return }
-        (newest, lastSign) = (max(newest, beat.position), now)
-        // The first beat of a process may be kept from before its end.
-        guard beat.instance == leader.instance || beat.instance == 0, former?.instance == beat.instance,
-            former?.number ?? .max < beat.number, isSteady
+        peers[heartbeat.node] = heartbeat
+        heardAt[heartbeat.node] = now
+        guard heartbeat.role == .leading, let leader = replica.reader.leader, heartbeat.node == leader.node else {
+            return
+        }
+        (newest, lastSign) = (max(newest, heartbeat.position), now)
+        // The first heartbeat of a process may be kept from before its end.
+        guard heartbeat.instance == leader.instance || heartbeat.instance == 0, former?.instance == heartbeat.instance,
+            former?.number ?? .max < heartbeat.number, isSteady
         else { return }
-        hearing.heard(at: now)
+        leaderDetector.heard(at: now)
     }
 
     /// The connection to the leader was reset, and another one is refused.
     public mutating func leaderRefusesConnections(at now: HubTime) {
         guard !hasStopped else { return }
-        hearing.forget()
+        leaderDetector.forget()
         replica.leaderRefusesConnections(at: now.monotonic)
         settle(at: now)
     }
@@ -242,9 +244,9 @@ public struct Member: ~Copyable {
         guard !hasStopped else { return }
         replica.tick(at: now.monotonic)
         if handover == .wanted { resign(at: now) }
-        yieldBehindCopy(at: now)
+        yieldBehindLocalJournal(at: now)
         if let end, isLeading, now.monotonic >= end { abandon(at: now) }
-        tickBases(at: now)
+        tickCheckpoints(at: now)
         settle(at: now)
         guard !isSnapshotUnderWay, !isLoading, let pruning = standby?.beginSnapshot() else { return }
         isSnapshotUnderWay = true
@@ -267,7 +269,7 @@ public struct Member: ~Copyable {
         let records = decided
         decided = []
         appendedAt = now.monotonic
-        keeper.noteLog(CopyBacklog.byteCount(of: records))
+        keeper.noteLog(LocalJournalBacklog.byteCount(of: records))
         replica.append(records, at: now.monotonic)
         settle(at: now)
     }
@@ -305,14 +307,14 @@ public struct Member: ~Copyable {
     ///
     /// - Throws: What a start throws where the settings of the log cannot be those of this process.
     public mutating func takeOver(at now: HubTime) throws -> Server {
-        // It stood down again before its performer came here: the lobby follows at once.
-        guard let standby = standby.take() else { return lobby(at: now.monotonic) }
+        // It stood down again before its performer came here: the standby server follows at once.
+        guard let standby = standby.take() else { return standbyServer(at: now.monotonic) }
         let differences = try standby.differences(from: configuration.kinds, configuration.hub.decisions)
         if !differences.isEmpty { actions.append(.differs(differences)) }
         var server = try standby.takeOver(
             beginningWith: configuration.kinds, settings: configuration.hub.decisions,
             configuration: configuration.server)
-        server.stands(standing(at: now.monotonic))
+        server.stands(status(at: now.monotonic))
         return server
     }
 
@@ -325,12 +327,12 @@ public struct Member: ~Copyable {
     }
 
     /// A server that greets as a standby does.
-    public func lobby(at now: MonotonicTime) -> Server {
+    public func standbyServer(at now: MonotonicTime) -> Server {
         var server = Server(
             Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0),
             configuration: configuration.server,
             snapshotSequence: 0)
-        server.stands(standing(at: now))
+        server.stands(status(at: now))
         return server
     }
 

@@ -13,10 +13,10 @@ public struct MemberConfiguration: Sendable {
     /// The range, in milliseconds, from which clients pick a random delay before they connect to the next leader.
     public var reconnectPause = 0...500
 
-    public var bases = BaseSettings()
-    /// How many steps of a base (checkpoint) may wait for the local journal before more is read. A step is a chunk of
+    public var checkpoints = CheckpointSettings()
+    /// How many steps of a checkpoint may wait for the local journal before more is read. A step is a chunk of
     /// about half a megabyte.
-    public var baseStepLimit = 16
+    public var checkpointStepLimit = 16
 
     public init(hub: HubConfiguration, server: ServerConfiguration, kinds: [Kind]) {
         (self.hub, self.server, self.kinds) = (hub, server, kinds)

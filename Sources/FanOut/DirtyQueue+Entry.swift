@@ -11,7 +11,7 @@ extension DirtyQueue.Entry {
 
     /// Makes the row of a key that may have changed since the cursor of a resume.
     public init(resumeSince firstCommit: Int64) {
-        self.init(firstCommit: firstCommit, cause: .resume, tellsDeletion: true)
+        self.init(firstCommit: firstCommit, cause: .resume, reportsDeletion: true)
     }
 
     /// Makes the row of a key that is drawn differently, although no commit changed the key itself.
@@ -21,7 +21,7 @@ extension DirtyQueue.Entry {
     public var resuming: Self {
         var entry = self
         entry.cause = .resume
-        entry.tellsDeletion = true
+        entry.reportsDeletion = true
         return entry
     }
 

@@ -24,7 +24,7 @@ public struct DirtyQueue: Sendable {
         /// Whether the row belongs to the snapshot and is sent as a `SNAP`.
         public var isSnapshot = false
         /// Whether a deletion is sent even if this subscription never showed the key.
-        public var tellsDeletion = false
+        public var reportsDeletion = false
         /// The lines that are sent before the row, in order.
         public var announcements: [Announcement] = []
         /// The states of milestones that were dropped for lack of room: the newest ``DirtyQueue/announcementLimit``.
@@ -58,7 +58,7 @@ public struct DirtyQueue: Sendable {
     private var milestones = AnnouncementLane()
     private var alerts = AnnouncementLane()
     /// The memory of the waiting announcements and of the names of missed ones, in bytes.
-    private var tellingByteCount = 0
+    private var reportingByteCount = 0
     /// The memory of the waiting announcements, in bytes.
     public private(set) var announcementByteCount = 0
 
@@ -76,7 +76,7 @@ public struct DirtyQueue: Sendable {
     public var count: Int { fresh.count + entries.count }
     /// The approximate memory of the queue, in bytes.
     public var byteCount: Int {
-        Self.keyByteCount * count + tellingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
+        Self.keyByteCount * count + reportingByteCount + (held.isEmpty ? 0 : held[0].byteCount)
     }
 
     /// The time at which `rate=` releases the next key.
@@ -155,7 +155,7 @@ public struct DirtyQueue: Sendable {
     public mutating func markResume(_ entity: EntityIndex, firstCommit: Int64) -> Bool {
         tabulate()
         guard entries[entity.rawValue] == nil else { return false }
-        entries[entity.rawValue] = Entry(firstCommit: firstCommit, cause: .resume, tellsDeletion: true)
+        entries[entity.rawValue] = Entry(firstCommit: firstCommit, cause: .resume, reportsDeletion: true)
         order.append(entity.rawValue)
         return true
     }
@@ -216,7 +216,7 @@ public struct DirtyQueue: Sendable {
             if raw == Self.liveMarker { return .live }
             guard let entry = entries.removeValue(forKey: raw) else { continue }
             forget(entry.announcements, of: raw)
-            for state in entry.missed { tellingByteCount -= state.byteCount }
+            for state in entry.missed { reportingByteCount -= state.byteCount }
             return .row(EntityIndex(raw), entry)
         }
         return nil
@@ -230,7 +230,7 @@ public struct DirtyQueue: Sendable {
         tabulate()
         guard let entry = entries.removeValue(forKey: entity.rawValue) else { return nil }
         forget(entry.announcements, of: entity.rawValue)
-        for state in entry.missed { tellingByteCount -= state.byteCount }
+        for state in entry.missed { reportingByteCount -= state.byteCount }
         return entry
     }
 
@@ -260,7 +260,7 @@ public struct DirtyQueue: Sendable {
         var entry = entry
         entry.cause = entry.cause ?? .rate
         count(entry.announcements, of: entity.rawValue)
-        for state in entry.missed { tellingByteCount += state.byteCount }
+        for state in entry.missed { reportingByteCount += state.byteCount }
         entries[entity.rawValue] = entry
         if held.isEmpty { held.append(HeldKeys()) }
         held[0].insert(HeldKeys.Place(commit: entry.firstCommit, raw: entity.rawValue), until: time)
@@ -304,15 +304,15 @@ public struct DirtyQueue: Sendable {
         // The list is bounded, so that a stalled reader does not accumulate a line of megabytes. `skip` counts everything it
         // missed.
         if entries[raw]?.missed.count == Self.announcementLimit, let oldest = entries[raw]?.missed.removeFirst() {
-            tellingByteCount -= oldest.byteCount
+            reportingByteCount -= oldest.byteCount
         }
         entries[raw]?.missed.append(name)
-        tellingByteCount += name.byteCount
+        reportingByteCount += name.byteCount
     }
 
     private mutating func count(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
-            tellingByteCount += announcement.byteCount
+            reportingByteCount += announcement.byteCount
             announcementByteCount += announcement.byteCount
             if announcement.isMilestone {
                 milestones.insert(raw, rev: announcement.rev)
@@ -324,7 +324,7 @@ public struct DirtyQueue: Sendable {
 
     private mutating func forget(_ announcements: [Announcement], of raw: Int32) {
         for announcement in announcements {
-            tellingByteCount -= announcement.byteCount
+            reportingByteCount -= announcement.byteCount
             announcementByteCount -= announcement.byteCount
             if announcement.isMilestone {
                 milestones.remove(raw, rev: announcement.rev)

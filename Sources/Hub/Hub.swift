@@ -81,7 +81,7 @@ public struct Hub: ~Copyable {
         subscriptions.freeRetired(store)
         commit.begin(
             limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
-            walkShare: configuration.limits.keysPerWalk)
+            scanShare: configuration.limits.keysPerScan)
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate(at: now)
         commit.noteOwnRecords()
@@ -97,7 +97,7 @@ public struct Hub: ~Copyable {
         switch request {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)
-        case .reload(let walk): goOn(walk, from: session)
+        case .reload(let scan): goOn(scan, from: session)
         }
         if access.isEnforced { commit.setAuthor(nil) }
     }
@@ -136,7 +136,7 @@ public struct Hub: ~Copyable {
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // After the reply that caused it: a provider that has just connected gets its reply first.
-        for (key, call) in batch.calls { ask(call, key: key) }
+        for (key, call) in batch.calls { callProvider(call, key: key) }
         commit.keep(consume batch, undo: undo)
     }
 
@@ -242,8 +242,10 @@ public struct Hub: ~Copyable {
     /// memory once for all sessions, and only the system copies it.
     ///
     /// It renders about ``Limits/bytesPerFlush`` at most. If more is pending, the session is ready again at once.
-    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
-        guard commit.isIdle, let session = sessions[id] else { return Output(disposition: .keep, sharedRange: 0..<0) }
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> SessionOutput {
+        guard commit.isIdle, let session = sessions[id] else {
+            return SessionOutput(disposition: .keep, sharedRange: 0..<0)
+        }
         renderer.setTime(max(store.time, now.time))
         var writer = renderer.takeWriter()
         var writing = RowWriting(
@@ -264,17 +266,17 @@ public struct Hub: ~Copyable {
         writer.move(to: &bytes)
         renderer.giveBack(writer)
         statistics.count(writing)
-        return Output(disposition: disposition(of: session, isDone: isDone), sharedRange: writing.run.range)
+        return SessionOutput(disposition: disposition(of: session, isDone: isDone), sharedRange: writing.run.range)
     }
 
     /// Writes a `MARK` that is due for a session, with every cursor that advanced.
     private mutating func writeMark(to session: Session, at now: HubTime, to writer: inout LineWriter) {
-        guard session.owesMark, !session.isClosing else { return }
+        guard session.hasMarkPending, !session.isClosing else { return }
         if session.inputEnded {
             // After the replies that are due; without a subscription they are the last output.
             guard session.inFlightCount == 0, !session.subscriptions.isEmpty else { return }
         }
-        session.owesMark = false
+        session.hasMarkPending = false
         let (now, start) = (max(store.time, now.time), writer.count)
         for index in session.subscriptions {
             guard

@@ -47,9 +47,9 @@ public struct Limits: Hashable, Sendable {
     /// A subscription to more keys than this is filled by a scan over the table, and not key by key.
     public var keysFilledAtOnce = 1_024
     /// Keys examined for one session in one turn, if nothing is written for most of them.
-    public var keysPerLook = 1_024
+    public var keysPerCheck = 1_024
     /// Keys that one batch processes for a `RELOAD` of many, and again as many for a provider that came or went.
-    public var keysPerWalk = 256
+    public var keysPerScan = 256
     /// Boards that one batch re-examines because a relevant widget came or went for everybody.
     public var boardsPerBatch = 64
     /// Memory of milestones and alerts waiting for one connection, in bytes.

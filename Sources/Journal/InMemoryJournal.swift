@@ -14,9 +14,9 @@ public final class InMemoryJournal: Journal {
         public var pruning = Pruning()
         public var mark: [UInt8]?
         public var formerMark: [UInt8]?
-        /// The checksum of the last record in a base or the newest snapshot, if a base was installed or records were
+        /// The checksum of the last record in a checkpoint or the newest snapshot, if a checkpoint was installed or records were
         /// pruned.
-        public var baseLink = BaseLink()
+        public var checkpointLink = CheckpointLink()
         public var isClosed = false
 
         public init(epoch: UInt64) {
@@ -24,7 +24,7 @@ public final class InMemoryJournal: Journal {
         }
     }
 
-    public struct BaseLink: Hashable, Sendable {
+    public struct CheckpointLink: Hashable, Sendable {
         public var sequence: Int64 = 0
         public var checksum: UInt64 = 0
     }
@@ -82,9 +82,9 @@ public final class InMemoryJournal: Journal {
         return record.sequence == sequence ? record : nil
     }
 
-    /// Counted from the beginning, the base or the newest snapshot: the tests' journals are short.
+    /// Counted from the beginning, the checkpoint or the newest snapshot: the tests' journals are short.
     public func link(at sequence: Int64) throws(JournalError) -> UInt64? {
-        var (last, link) = (contents.baseLink.sequence, contents.baseLink.checksum)
+        var (last, link) = (contents.checkpointLink.sequence, contents.checkpointLink.checksum)
         guard sequence >= last else { return nil }
         for record in contents.records[position(after: last)...].prefix(while: { $0.sequence <= sequence }) {
             guard record.sequence == last + 1 else { return nil }
@@ -166,20 +166,20 @@ public final class InMemoryJournal: Journal {
         draft = nil
     }
 
-    public func beginBase(at sequence: Int64) throws(JournalError) {
+    public func beginCheckpoint(at sequence: Int64) throws(JournalError) {
         precondition(sequence >= lastSequence, "a base that is older than what is here")
         try checkWritable("could not begin a base")
         draft = (sequence, [])
     }
 
-    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+    public func finishCheckpoint(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
         try checkWritable("could not finish a base")
         guard let draft else { preconditionFailure("no base was begun") }
         contents = Contents(epoch: epoch)
         (contents.lastSequence, contents.prunedThrough) = (draft.sequence, draft.sequence)
         (contents.snapshotSequence, contents.snapshotChunks) = (draft.sequence, draft.chunks)
         contents.mark = mark
-        contents.baseLink = BaseLink(sequence: draft.sequence, checksum: link)
+        contents.checkpointLink = CheckpointLink(sequence: draft.sequence, checksum: link)
         self.draft = nil
     }
 
@@ -199,7 +199,9 @@ public final class InMemoryJournal: Journal {
         for head in due {
             for record in try readChain(endingAt: head, limit: .max) { doomed.insert(record.sequence) }
         }
-        if let link = try link(at: covered) { contents.baseLink = BaseLink(sequence: covered, checksum: link) }
+        if let link = try link(at: covered) {
+            contents.checkpointLink = CheckpointLink(sequence: covered, checksum: link)
+        }
         contents.records.removeAll { $0.sequence <= through || doomed.contains($0.sequence) }
         contents.prunedThrough = max(contents.prunedThrough, through, doomed.max() ?? 0)
         contents.pruning.chains.removeAll { $0 <= covered }

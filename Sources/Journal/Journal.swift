@@ -52,7 +52,7 @@ public protocol Journal: AnyObject {
     func commit() throws(JournalError)
 
     /// How much of a replicated log this journal holds, in the node's encoding: ``write(mark:epoch:)``. `nil` for a
-    /// journal that is not a copy of a log, and by default.
+    /// journal that is not the local journal of a log, and by default.
     var mark: [UInt8]? { get }
 
     /// Writes ``mark`` as a part of the batch; a batch may hold nothing else. It becomes durable with the records of the batch.
@@ -61,11 +61,11 @@ public protocol Journal: AnyObject {
     ///   to another log, may get a new one.
     func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
 
-    /// The last ``mark`` of a journal that is no longer a copy of a log; `nil` if it never was one, and by default. A
+    /// The last ``mark`` of a journal that is no longer the local journal of a log; `nil` if it never was one, and by default. A
     /// new log for this history begins after the terms of the old log.
     var formerMark: [UInt8]? { get }
 
-    /// Makes ``mark`` the ``formerMark``, durably: the journal is no longer a copy of a log, and its history continues
+    /// Makes ``mark`` the ``formerMark``, durably: the journal is no longer the local journal of a log, and its history continues
     /// here.
     ///
     /// - Precondition: No batch is being written.
@@ -96,19 +96,19 @@ public protocol Journal: AnyObject {
     /// Discards the begun snapshot, if there is one.
     func abandonSnapshot() throws(JournalError)
 
-    /// Begins a base: a snapshot of the same history from another node, which replaces everything here. Its chunks
-    /// follow, then ``finishBase(link:mark:epoch:)``. An unfinished snapshot is discarded. No batch is written in
+    /// Begins a checkpoint: a snapshot of the same history from another node, which replaces everything here. Its chunks
+    /// follow, then ``finishCheckpoint(link:mark:epoch:)``. An unfinished snapshot is discarded. No batch is written in
     /// between.
     ///
     /// - Precondition: `sequence` is ``lastSequence`` or more.
-    func beginBase(at sequence: Int64) throws(JournalError)
+    func beginCheckpoint(at sequence: Int64) throws(JournalError)
 
-    /// Makes the begun base the ``snapshot`` and its record the ``lastSequence``, and counts the records before it as
+    /// Makes the begun checkpoint the ``snapshot`` and its record the ``lastSequence``, and counts the records before it as
     /// pruned: all of it or nothing.
     ///
-    /// - Parameter link: The checksum of the base's record, which the next record continues.
-    /// - Precondition: A base was begun, and that of ``write(mark:epoch:)``.
-    func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError)
+    /// - Parameter link: The checksum of the checkpoint's record, which the next record continues.
+    /// - Precondition: A checkpoint was begun, and that of ``write(mark:epoch:)``.
+    func finishCheckpoint(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError)
 
     /// Records that data is no longer needed; ``tidy()`` removes it.
     ///
@@ -138,9 +138,11 @@ extension Journal {
     }
     public func release() throws(JournalError) {}
 
-    public func beginBase(at sequence: Int64) throws(JournalError) { throw Self.noCopy }
-    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) { throw Self.noCopy }
-    private static var noCopy: JournalError {
+    public func beginCheckpoint(at sequence: Int64) throws(JournalError) { throw Self.noLocalJournal }
+    public func finishCheckpoint(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+        throw Self.noLocalJournal
+    }
+    private static var noLocalJournal: JournalError {
         .unusable(
             what: "could not take a base", cause: "this journal is no copy of a log", advice: "use another journal")
     }

@@ -55,7 +55,7 @@ public final class JournalWriter: Sendable {
     /// Writes records that a replicated log holds, and how much of the log they are: ``Journal/write(mark:epoch:)``.
     ///
     /// - Precondition: That of ``Journal/write(_:)``, counted over everything that was submitted, and that of the mark.
-    public func keep(
+    public func keepRecords(
         _ records: [JournalRecord], mark: [UInt8], epoch: UInt64, completion: @escaping Completion<JournalReceipt>
     ) {
         let start = ContinuousClock.now
@@ -102,7 +102,7 @@ public final class JournalWriter: Sendable {
                     Result { () throws(JournalError) in
                         switch step {
                         case .begin(let sequence, let pruning):
-                            // For a copy of a log, a snapshot is requested before it is known whether its records were
+                            // For the local journal of a log, a snapshot is requested before it is known whether its records were
                             // stored.
                             guard sequence <= journal.lastSequence else {
                                 throw .unusable(
@@ -164,7 +164,7 @@ public enum SnapshotStep: Hashable, Sendable {
     case abandon
 }
 
-private enum Step: Sendable {
+private enum WriterStep: Sendable {
     case write([JournalRecord])
     case mark([UInt8], epoch: UInt64)
     /// The time of the submission, and the completion to call.
@@ -174,7 +174,7 @@ private enum Step: Sendable {
 }
 
 private struct SubmittedWork: Sendable {
-    var steps: [Step] = []
+    var steps: [WriterStep] = []
     var reads: [@Sendable (any Journal) -> Void] = []
     var chores: [@Sendable (any Journal) -> Void] = []
     var close: JournalWriter.Completion<Void>?
@@ -191,8 +191,8 @@ private final class WorkQueue: Sendable {
     }
 
     /// Takes all submitted work. If `waiting`, blocks until there is some.
-    func take(waiting: Bool) -> SubmittedWork {
-        work.take(waiting ? { !$0.isEmpty } : { _ in true }) { work in
+    func nextWork(waiting: Bool) -> SubmittedWork {
+        work.waitAndChange(waiting ? { !$0.isEmpty } : { _ in true }) { work in
             defer { work = SubmittedWork() }
             return work
         }
@@ -226,8 +226,8 @@ private struct WriterThread {
         var batch = OpenBatch()
         while true {
             let isIdle = reads.isEmpty && chores.isEmpty && close == nil && !isUntidy
-            let work = queue.take(waiting: isIdle || batch.isOpen)
-            if !work.steps.isEmpty { exclusive.use { take(work.steps, &batch, writingTo: $0) } }
+            let work = queue.nextWork(waiting: isIdle || batch.isOpen)
+            if !work.steps.isEmpty { exclusive.use { performSteps(work.steps, &batch, writingTo: $0) } }
             reads += work.reads
             chores += work.chores
             close = close ?? work.close
@@ -257,7 +257,7 @@ private struct WriterThread {
     }
 
     /// Batches that wait together are committed as one: the last commit ends all of them.
-    private func take(_ steps: [Step], _ batch: inout OpenBatch, writingTo journal: any Journal) {
+    private func performSteps(_ steps: [WriterStep], _ batch: inout OpenBatch, writingTo journal: any Journal) {
         let end = steps.lastIndex { $0.isCommit }
         for (index, step) in steps.enumerated() {
             switch step {

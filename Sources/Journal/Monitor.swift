@@ -31,7 +31,7 @@ internal import Glibc
     }
 
     /// Waits until `isReady`, then calls `body`.
-    package func take<Result>(_ isReady: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
+    package func waitAndChange<Result>(_ isReady: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         while !isReady(value) { unsafe pthread_cond_wait(condition, mutex) }

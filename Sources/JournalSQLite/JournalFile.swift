@@ -23,7 +23,7 @@ final class JournalFile {
         func run(_ statement: SQLiteStatement) throws(JournalError) { try statement.run(what) }
     }
 
-    /// A step that a reader of the log can prevent for hours. Each attempt costs a look at the log, so there is one a
+    /// A step that a reader of the log can prevent for hours. Each attempt costs a check of the log, so there is one a
     /// second until it succeeds.
     private struct RepeatedStep {
         var isNeeded = false
@@ -65,7 +65,7 @@ final class JournalFile {
     /// Whether the file states that it is being written, and with which durability.
     private var isMarkedInUse = false
     /// Released after everything that has the files open.
-    private let lock: FolderLock
+    private let lock: JournalLock
 
     init(_ opened: OpenedJournal, _ options: SQLiteJournal.Options) throws(JournalError) {
         folder = opened.folder

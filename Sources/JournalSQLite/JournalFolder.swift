@@ -215,7 +215,7 @@ func shellQuoted(_ path: String) -> String {
 }
 
 /// A lock that excludes other daemons from a folder until it is released or its process ends.
-final class FolderLock {
+final class JournalLock {
     private let descriptor: CInt
 
     init(_ folder: JournalFolder) throws(JournalError) {

@@ -31,7 +31,7 @@ public final class JournalInspector {
     private let folder: JournalFolder
     private let connection: SQLiteConnection
     /// Held if no daemon runs, so that none starts to write during the inspection.
-    private let lock: FolderLock?
+    private let lock: JournalLock?
     private let user: String?
 
     /// Opens the journal in the folder `path`.
@@ -39,10 +39,10 @@ public final class JournalInspector {
         let folder = JournalFolder(path: path)
         let opened = try beforeEnd("run it again") { () throws(JournalError) in
             try folder.checkExists()
-            var lock: FolderLock?
+            var lock: JournalLock?
             var user: String?
             do throws(JournalError) {
-                lock = try FolderLock(folder)
+                lock = try JournalLock(folder)
             } catch {
                 guard case .locked(_, let by) = error else { throw error }
                 user = by

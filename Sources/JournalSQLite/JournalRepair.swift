@@ -35,7 +35,7 @@ public struct JournalRepair {
         try beforeEnd("run it again") { () throws(JournalError) in
             let folder = JournalFolder(path: path)
             if try !JournalFolder.exists(folder.database), try folder.leftover("") == nil { try folder.checkExists() }
-            let lock = try FolderLock(folder)
+            let lock = try JournalLock(folder)
             defer { withExtendedLifetime(lock) {} }
             let replacement = DamagedFiles(folder)
             try replacement.removeEmptyFolders()

@@ -30,7 +30,7 @@ final class LogCopier: Sendable {
         try OpenedJournal.configure(connection, options)
         let state = state
         startThread(isBackground: true) {
-            while let sync = state.take({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {
+            while let sync = state.waitAndChange({ $0.isWanted || $0.isOver }, { $0.isOver ? nil : $0.sync }) {
                 let outcome = Result { () throws(JournalError) in
                     try connection.setSync(sync)
                     return try connection.copyLog(of: folder, syncMarker)
@@ -46,7 +46,7 @@ final class LogCopier: Sendable {
 
     deinit {
         // The next opener of the folder must find no thread working in it.
-        state.take({ !$0.isWanted }, { _ in })
+        state.waitAndChange({ !$0.isWanted }, { _ in })
         state.change { $0.isOver = true }
     }
 
@@ -59,11 +59,11 @@ final class LogCopier: Sendable {
         }
     }
 
-    var isAtWork: Bool { state.take({ _ in true }, { $0.isWanted }) }
+    var isAtWork: Bool { state.waitAndChange({ _ in true }, { $0.isWanted }) }
 
     /// The result of the last copy, which is returned once.
     func takeOutcome() throws(JournalError) -> LogCopy? {
-        try state.take({ _ in true }, { $0.outcome.take() })?.get()
+        try state.waitAndChange({ _ in true }, { $0.outcome.take() })?.get()
     }
 
     /// Waits until the copier is idle.
@@ -71,7 +71,7 @@ final class LogCopier: Sendable {
     /// - Throws: The error of the copy, except for a full disk, which the caller notices itself.
     func finish() throws(JournalError) {
         do throws(JournalError) {
-            _ = try state.take({ !$0.isWanted }, { $0.outcome.take() })?.get()
+            _ = try state.waitAndChange({ !$0.isWanted }, { $0.outcome.take() })?.get()
         } catch {
             guard case .full = error else { throw error }
         }

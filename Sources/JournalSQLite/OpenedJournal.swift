@@ -4,7 +4,7 @@ internal import Journal
 /// A journal that has passed the checks of its opening.
 struct OpenedJournal {
     let folder: JournalFolder
-    let lock: FolderLock
+    let lock: JournalLock
     let connection: SQLiteConnection
     let syncMarker: SyncMarker
     let head: Head
@@ -19,7 +19,7 @@ struct OpenedJournal {
     init(_ path: String, _ options: SQLiteJournal.Options) throws(JournalError) {
         let folder = JournalFolder(path: path)
         try folder.make()
-        lock = try FolderLock(folder)
+        lock = try JournalLock(folder)
         let isNew = try Self.make(folder, options)
         let identity = FileIdentity(of: folder.database)
         try Self.checkBeginning(of: folder)

@@ -1,6 +1,6 @@
 internal import Journal
 
-/// The rows of `replica`: how far a journal is a node's copy of a replicated log, or was one.
+/// The rows of `replica`: how far a journal is a node's local journal of a replicated log, or was one.
 enum ReplicaTable {
     static let writing = "INSERT OR REPLACE INTO replica VALUES(1, ?1, ?2, ?3)"
 

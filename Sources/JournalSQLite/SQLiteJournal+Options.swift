@@ -9,7 +9,7 @@ extension SQLiteJournal {
         case normal
         /// Survives a kill; a power failure may lose everything.
         case off
-        /// As ``normal``, for a copy of a replicated log, which still has what is lost here. So the epoch stays the
+        /// As ``normal``, for the local journal of a replicated log, which still has what is lost here. So the epoch stays the
         /// same after an unclean stop, and in a copy of the folder.
         case follower
     }

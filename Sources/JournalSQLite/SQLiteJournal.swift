@@ -197,7 +197,7 @@ public final class SQLiteJournal: Journal {
         return row
     }
 
-    // MARK: The copy of a replicated log
+    // MARK: The local journal of a replicated log
 
     public var mark: [UInt8]? { file.mark }
 
@@ -223,12 +223,12 @@ public final class SQLiteJournal: Journal {
         formerMark = mark
     }
 
-    public func beginBase(at sequence: Int64) throws(JournalError) {
+    public func beginCheckpoint(at sequence: Int64) throws(JournalError) {
         precondition(sequence >= lastSequence, "a base that is older than what is here")
         try snapshots.begin(at: sequence)
     }
 
-    public func finishBase(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
+    public func finishCheckpoint(link: UInt64, mark: [UInt8], epoch: UInt64) throws(JournalError) {
         precondition(epoch == self.epoch || lastSequence == 0, "a history has one epoch")
         try snapshots.finish("could not make a base the copy of the log") { draft, transaction throws(JournalError) in
             transaction.head.epoch = epoch

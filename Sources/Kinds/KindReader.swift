@@ -21,7 +21,7 @@ struct KindReader {
     // MARK: - Diagnostics
 
     mutating func error(_ path: String, _ message: String, advice: String) {
-        tell(.error, path, message, advice: advice)
+        diagnose(.error, path, message, advice: advice)
     }
 
     /// Reports an error, or a warning if activities may already depend on this kind: see ``Kind/read(journaled:)``.
@@ -34,10 +34,10 @@ struct KindReader {
     }
 
     mutating func warn(_ path: String, _ message: String, advice: String) {
-        tell(.warning, path, message, advice: advice)
+        diagnose(.warning, path, message, advice: advice)
     }
 
-    private mutating func tell(_ severity: Diagnostic.Severity, _ path: String, _ message: String, advice: String) {
+    private mutating func diagnose(_ severity: Diagnostic.Severity, _ path: String, _ message: String, advice: String) {
         diagnostics.append(Diagnostic(shortening: severity, file: file, path: path, message, advice: advice))
     }
 

@@ -70,9 +70,9 @@ public struct OperationCheck: Sendable {
     }
 }
 
-/// What a screen was told of one case, by commits: whether it was owed the row of the case's end.
+/// What a screen was notified of one case, by commits: whether the row was due to it of the case's end.
 ///
-/// A screen is owed the newest state of a case. Of a case that ended and left while the screen had no connection that is the deletion
+/// The newest state is due to a screen of a case. Of a case that ended and left while the screen had no connection that is the deletion
 /// alone, with which the next connection resumes.
 public struct EndOnScreen: Hashable, Sendable {
     private var newestRow = Int64.min
@@ -86,15 +86,15 @@ public struct EndOnScreen: Hashable, Sendable {
         deletion = nil
     }
 
-    /// - Parameter isResuming: The subscription of this connection has not told `LIVE` yet.
+    /// - Parameter isResuming: The subscription of this connection has not reported `LIVE` yet.
     public mutating func wasRemoved(_ commit: Int64, isResuming: Bool) {
         (deletion, isResumed) = (commit, isResuming)
     }
 
-    /// Whether the deletion is all that the screen was owed since a row of before the end.
+    /// Whether the deletion is all that was due to the screen since a row of before the end.
     ///
     /// - Parameter end: The commit of the last event of the case.
-    public func isOwedDeletionAlone(of end: Int64) -> Bool {
+    public func awaitsDeletionAlone(of end: Int64) -> Bool {
         guard let deletion else { return false }
         return isResumed && deletion >= end && newestRow < end
     }

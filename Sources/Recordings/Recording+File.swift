@@ -8,7 +8,7 @@ public struct RecordingFault: Error, CustomStringConvertible {
 }
 
 extension Recording {
-    /// JSON lines: a head, one line a deed, one a view at the end.
+    /// JSON lines: a head, one line an action, one a view at the end.
     public var lines: [String] {
         var head: JSON = [
             "recording": 1, "end": .integer(end), "deadlines": .integer(Int64(deadlineCount)),
@@ -81,7 +81,7 @@ extension Recording.Entry {
         object["verdict"] = .string(verdict)
         object["state"] = .string(state)
         func value(_ bool: Bool?) -> JSON { bool.map { .bool($0) } ?? JSON.null }
-        switch deed {
+        switch action {
         case .event(let type, let source, let eid, let version, let happened, let tail):
             object["event"] = .string(type)
             if let source { object["src"] = .string(source) }
@@ -111,28 +111,28 @@ extension Recording.Entry {
             let verdict = object["verdict"]?.string, let state = object["state"]?.string
         else { return nil }
         let eid = object["eid"]?.string
-        let deed: Recording.Deed
+        let action: Recording.Action
         if let type = object["event"]?.string {
-            deed = .event(
+            action = .event(
                 type: type, source: object["src"]?.string, eid: eid, version: object["ver"]?.integer,
                 happened: object["happened"]?.integer, tail: object["tail"]?.object ?? JSONObject())
         } else if let isOn = object["set"]?.bool {
-            deed = .set(isOn, sender: object["sender"]?.string ?? "-", eid: eid)
+            action = .set(isOn, sender: object["sender"]?.string ?? "-", eid: eid)
         } else if object["press"] != nil {
-            deed = .press(sender: object["sender"]?.string ?? "-", eid: eid)
+            action = .press(sender: object["sender"]?.string ?? "-", eid: eid)
         } else if let value = object["report"] {
-            deed = .report(value.bool)
+            action = .report(value.bool)
         } else if let value = object["done"] {
-            deed = .done(value.bool)
+            action = .done(value.bool)
         } else if let message = object["failed"]?.string {
-            deed = .failed(message.isEmpty ? nil : message)
+            action = .failed(message.isEmpty ? nil : message)
         } else if let account = object["dismissed"]?.string {
-            deed = .dismissed(account: account)
+            action = .dismissed(account: account)
         } else if let isServed = object["served"]?.bool {
-            deed = .served(isServed)
+            action = .served(isServed)
         } else {
             return nil
         }
-        self.init(offset: offset, key: key, deed: deed, verdict: verdict, state: state)
+        self.init(offset: offset, key: key, action: action, verdict: verdict, state: state)
     }
 }

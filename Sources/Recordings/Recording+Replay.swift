@@ -14,7 +14,7 @@ extension Recording {
     }
 
     private func command(_ entry: Entry, beginning: Int64, for accounts: [String]) -> EventCommand? {
-        guard case .event(let type, let source, let eid, let version, let happened, let tail) = entry.deed else {
+        guard case .event(let type, let source, let eid, let version, let happened, let tail) = entry.action else {
             return nil
         }
         var command = EventCommand(key: entry.key, type: type)
@@ -40,7 +40,7 @@ extension Recording {
         var wasGone: Set<String> = []
         for entry in entries {
             let key = entry.key.text
-            if case .dismissed(let account) = entry.deed, !wasGone.contains(key) {
+            if case .dismissed(let account) = entry.action, !wasGone.contains(key) {
                 var known = people[key] ?? People()
                 if entry.verdict == "ignored" {
                     if !known.members.contains(account) { known.hasStrangers = true }
@@ -62,13 +62,13 @@ extension Recording {
     public func differences(from other: Recording) -> [String] {
         var differences: [String] = []
         func byKey(_ recording: Recording) -> [String: [String]] {
-            var told: [String: [String]] = [:]
+            var reported: [String: [String]] = [:]
             for entry in recording.entries {
                 // Which connection acts is a fact of the environment; the outcome of its action is compared.
-                if case .served = entry.deed { continue }
-                told[entry.key.text, default: []].append("\(entry.deed.name) \(entry.verdict), \(entry.state)")
+                if case .served = entry.action { continue }
+                reported[entry.key.text, default: []].append("\(entry.action.name) \(entry.verdict), \(entry.state)")
             }
-            return told
+            return reported
         }
         let (here, there) = (byKey(self), byKey(other))
         for key in Set(here.keys).union(there.keys).sorted() {
@@ -91,7 +91,7 @@ extension Recording {
     }
 }
 
-extension Recording.Deed {
+extension Recording.Action {
     /// As `HISTORY` calls it.
     var name: String {
         switch self {

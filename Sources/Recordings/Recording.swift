@@ -10,13 +10,13 @@ public struct Recording: Sendable {
         /// Milliseconds on the kinds' clock, from the recording's beginning.
         public var offset: Int64
         public var key: Key
-        public var deed: Deed
+        public var action: Action
         public var verdict: String
         /// The state after it, as the hub recorded it.
         public var state: String
     }
 
-    public enum Deed: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
         /// - happened: An offset, where the sender gave a time.
         case event(type: String, source: String?, eid: String?, version: Int64?, happened: Int64?, tail: JSONObject)
         /// - sender: `account:NAME`, or the daemon's other name of the client that taps.
@@ -49,7 +49,7 @@ public struct Recording: Sendable {
     public var isTimed: Bool {
         deadlineCount > 0
             || entries.contains { entry in
-                switch entry.deed {
+                switch entry.action {
                 case .set, .press, .done, .failed: true
                 case .event, .report, .dismissed, .served: false
                 }
@@ -59,7 +59,7 @@ public struct Recording: Sendable {
     public var servedKinds: [String] {
         Set(
             entries.compactMap { entry in
-                switch entry.deed {
+                switch entry.action {
                 case .report, .done, .failed, .served: String(entry.key.kind)
                 case .event, .set, .press, .dismissed: nil
                 }
@@ -75,7 +75,7 @@ extension Recording {
     ///   - history: The `HIST` lines of every key, in any order of keys.
     ///   - rows: The rows of `LIST view=full`.
     ///   - now: The daemon's clock when they were asked for.
-    ///   - beginning: Unix milliseconds, a whole second; by default that of the first deed.
+    ///   - beginning: Unix milliseconds, a whole second; by default that of the first action.
     public init(history: [ServerLine], rows: [ServerLine], now: Timestamp, beginning: Int64? = nil) {
         let lines = history.compactMap { line in
             line.tail?["seq"]?.integer.map { (sequence: $0, line: line) }
@@ -84,25 +84,25 @@ extension Recording {
         // A whole second, so that Unix seconds are whole offsets.
         let clock = RecordingClock(beginning: beginning ?? (first - (first % 1_000 + 1_000) % 1_000))
         end = now.milliseconds - clock.beginning
-        for (_, line) in lines { take(line, clock) }
+        for (_, line) in lines { recordLine(line, clock) }
         for line in rows {
             guard let key = line["key"], let body = line.tail else { continue }
             views[key] = Self.comparable(body, clock)
         }
     }
 
-    private mutating func take(_ line: ServerLine, _ clock: RecordingClock) {
+    private mutating func recordLine(_ line: ServerLine, _ clock: RecordingClock) {
         guard let key = line["key"].flatMap({ Key($0) }), let heard = line.integer("heard"), let type = line["type"],
             let verdict = line["verdict"], let tail = line.tail, let state = tail["state"]?.string
         else { return }
-        guard let deed = deed(type, key: key, line: line, tail: tail, heard: heard, clock) else { return }
+        guard let action = action(type, key: key, line: line, tail: tail, heard: heard, clock) else { return }
         entries.append(
-            Entry(offset: heard - clock.beginning, key: key, deed: deed, verdict: verdict, state: state))
+            Entry(offset: heard - clock.beginning, key: key, action: action, verdict: verdict, state: state))
     }
 
-    private mutating func deed(
+    private mutating func action(
         _ type: String, key: Key, line: ServerLine, tail: JSONObject, heard: Int64, _ clock: RecordingClock
-    ) -> Deed? {
+    ) -> Action? {
         let eid = tail["eid"]?.string
         let sender = tail["sender"]?.string ?? "-"
         switch type {

@@ -27,9 +27,9 @@ public struct Appender: Hashable, Sendable {
     public enum Outcome: Hashable, Sendable {
         /// It is stored at the position after the expected one.
         case stored(position: Int64)
-        /// The engine has no room, and nothing was stored.
+        /// The log store has no room, and nothing was stored.
         case full
-        /// The engine takes no message of this length, and nothing was stored.
+        /// The log store takes no message of this length, and nothing was stored.
         case tooLong
     }
 
@@ -72,7 +72,7 @@ public struct Appender: Hashable, Sendable {
         return .append(bytes, after: expected, token: token)
     }
 
-    /// The engine acknowledges a message.
+    /// The log store acknowledges a message.
     ///
     /// - Returns: `nil` where this proves nothing of the message in flight.
     public mutating func acknowledged(token: Int64, at position: Int64) -> Outcome? {
@@ -85,7 +85,7 @@ public struct Appender: Hashable, Sendable {
     /// grown to the same length again.
     var readPosition: Int64 { max(0, expected - 1) }
 
-    /// The engine says that something else stands there. It may be wrong, so the log is read.
+    /// The log store says that something else stands there. It may be wrong, so the log is read.
     public mutating func refused(token: Int64, at now: MonotonicTime) -> Action? {
         guard phase == .sent, token == self.token else { return nil }
         phase = .unknown
@@ -93,7 +93,7 @@ public struct Appender: Hashable, Sendable {
         return .read(from: readPosition)
     }
 
-    /// The engine has no room, and says so before anything is stored.
+    /// The log store has no room, and says so before anything is stored.
     ///
     /// - Returns: `nil` where the message was sent before and may be stored since then.
     public mutating func full(token: Int64) -> Outcome? {
@@ -102,7 +102,7 @@ public struct Appender: Hashable, Sendable {
         return .full
     }
 
-    /// The message is longer than the engine takes, and was not sent this time.
+    /// The message is longer than the log store takes, and was not sent this time.
     ///
     /// - Returns: `nil` where it was sent before and may be stored since then.
     public mutating func tooLong(token: Int64) -> Outcome? {

@@ -2,7 +2,7 @@ public import TelltaleModel
 
 /// What a node sends to the others once a second, a heartbeat. It is a hint: it decides when a node tries to lead,
 /// never which node leads.
-public struct Beat: Hashable, Sendable {
+public struct Heartbeat: Hashable, Sendable {
     public var node: String
     public var role: Replica.Role
     public var term: Int64
@@ -10,11 +10,11 @@ public struct Beat: Hashable, Sendable {
     public var position: Int64
     public var address: String
     public var release: String
-    /// Counts the beats of the process, so that each differs from the one before.
+    /// Counts the heartbeats of the process, so that each differs from the one before.
     public var number: Int64
     /// A number that is unique to the process: ``LogMessage/instance``; 0 = a release that does not send it.
     public var instance: UInt64
-    /// It does not try to lead: its local journal cannot take more yet, or the engine does not let it append.
+    /// It does not try to lead: its local journal cannot take more yet, or the log store does not let it append.
     public var isHeldBack = false
 
     public init(
@@ -34,12 +34,12 @@ public struct Beat: Hashable, Sendable {
 
 /// The spans that decide when a node tries to lead, and when a leader falls silent.
 public struct ReplicaSettings: Hashable, Sendable {
-    /// A leader without a proof for so long is in limbo, and a standby without a new beat of it tries to lead.
+    /// A leader without a proof for so long is in limbo, and a standby without a new heartbeat of it tries to lead.
     public var lease = Milliseconds.seconds(3)
-    /// A leader without a proof for so long stands down. Longer than the engine's own failover.
+    /// A leader without a proof for so long stands down. Longer than the log store's own failover.
     public var giveUp = Milliseconds.seconds(12)
-    /// Between two beats.
-    public var beat = Milliseconds.seconds(1)
+    /// Between two heartbeats.
+    public var heartbeat = Milliseconds.seconds(1)
     /// Between the most advanced standby and the next one.
     public var stagger = Milliseconds(200)
     /// By how much a node that the leader has named goes before the others.
@@ -59,14 +59,14 @@ public struct ReplicaSettings: Hashable, Sendable {
 public struct Election: Hashable, Sendable {
     private let node: String
     private let settings: ReplicaSettings
-    /// For how long the leader's beat has not changed, as far as this node's view of the beats was current.
+    /// For how long the leader's heartbeat has not changed, as far as this node's view of the heartbeats was current.
     public private(set) var age = Milliseconds.zero
-    /// When the newest own beat was sent that was seen among those of the others.
+    /// When the newest own heartbeat was sent that was seen among those of the others.
     private var lastView: MonotonicTime?
     /// When the leader gave its last sign of life.
     private var lastSign = MonotonicTime.distantPast
-    private var beats: [String: Heard] = [:]
-    /// The newest beat of the process that leads: another view of the beats may have an older one.
+    private var heartbeats: [String: Heard] = [:]
+    /// The newest heartbeat of the process that leads: another view of the heartbeats may have an older one.
     private var leaderNumber = Int64.min
     /// The leader resigned, or its machine refuses connections.
     private var isLeaderGone = false
@@ -77,11 +77,11 @@ public struct Election: Hashable, Sendable {
     /// Since when the node may try.
     private var dueSince: MonotonicTime?
 
-    /// So many other nodes are remembered; beats of more displace the one that was heard least recently.
+    /// So many other nodes are remembered; heartbeats of more displace the one that was heard least recently.
     private static let nodeLimit = 32
 
     private struct Heard: Hashable {
-        var beat: Beat
+        var heartbeat: Heartbeat
         var time: MonotonicTime
     }
 
@@ -90,12 +90,12 @@ public struct Election: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// Every beat that was stored before an own one has been delivered.
+    /// Every heartbeat that was stored before an own one has been delivered.
     ///
-    /// A lease ages only by such views. So an election inside the engine deposes no leader, and neither does a replica
-    /// of the beats that lags: it lacks the leader's newest beats as much as this node's own.
+    /// A lease ages only by such views. So an election inside the log store deposes no leader, and neither does a replica
+    /// of the heartbeats that lags: it lacks the leader's newest heartbeats as much as this node's own.
     ///
-    /// - Parameter sent: When that own beat was sent.
+    /// - Parameter sent: When that own heartbeat was sent.
     public mutating func viewed(sentAt sent: MonotonicTime, at now: MonotonicTime) {
         if let last = lastView, sent.milliseconds(since: last) <= viewSpan, now.milliseconds(since: sent) <= viewSpan {
             age = age + max(.zero, min(sent.milliseconds(since: last), sent.milliseconds(since: lastSign)))
@@ -104,25 +104,29 @@ public struct Election: Hashable, Sendable {
         noteDue(at: now)
     }
 
-    /// Another node's newest beat, as this node sees it.
+    /// Another node's newest heartbeat, as this node sees it.
     ///
-    /// The first view, and all that is heard before it, may be beats that the engine stored long ago: they are no sign
-    /// of life. Nor is a beat that is no newer than another one of its process, which a lagging replica may deliver.
+    /// The first view, and all that is heard before it, may be heartbeats that the log store stored long ago: they are no sign
+    /// of life. Nor is a heartbeat that is no newer than another one of its process, which a lagging replica may deliver.
     ///
     /// - Parameter isOfLeader: It is of the process that leads.
-    public mutating func heard(_ beat: Beat, isOfLeader: Bool, at now: MonotonicTime) {
-        guard beat.node != node else { return }
+    public mutating func heard(_ heartbeat: Heartbeat, isOfLeader: Bool, at now: MonotonicTime) {
+        guard heartbeat.node != node else { return }
         // A node that has led and is a standby now gives no sign of life of a leader.
-        if isOfLeader, beat.role == .leading, beat.number > leaderNumber {
-            leaderNumber = beat.number
+        if isOfLeader, heartbeat.role == .leading, heartbeat.number > leaderNumber {
+            leaderNumber = heartbeat.number
             if lastView != nil { leaderLives(at: now) }
         }
-        if let known = beats[beat.node]?.beat, known.instance == beat.instance, known.number >= beat.number { return }
-        beats[beat.node] = Heard(beat: beat, time: now)
-        if beats.count > Self.nodeLimit,
-            let oldest = beats.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) })?.key
+        if let known = heartbeats[heartbeat.node]?.heartbeat, known.instance == heartbeat.instance,
+            known.number >= heartbeat.number
         {
-            beats[oldest] = nil
+            return
+        }
+        heartbeats[heartbeat.node] = Heard(heartbeat: heartbeat, time: now)
+        if heartbeats.count > Self.nodeLimit,
+            let oldest = heartbeats.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) })?.key
+        {
+            heartbeats[oldest] = nil
         }
     }
 
@@ -155,14 +159,14 @@ public struct Election: Hashable, Sendable {
         noteDue(at: now)
     }
 
-    /// When the lease has aged to its end, if no sign of life comes. A beat of that moment shows at once whether one came.
+    /// When the lease has aged to its end, if no sign of life comes. A heartbeat of that moment shows at once whether one came.
     var leaseEnd: MonotonicTime {
         guard let lastView else { return .distantFuture }
         return max(lastView, lastSign) + max(.zero, settings.lease - age)
     }
 
     /// A view is current for so long.
-    private var viewSpan: Milliseconds { settings.beat.multiplied(by: 2) }
+    private var viewSpan: Milliseconds { settings.heartbeat.multiplied(by: 2) }
 
     /// Time has passed: a lease that ran out in an old view is no reason to try now.
     public mutating func passed(to now: MonotonicTime) {
@@ -179,11 +183,11 @@ public struct Election: Hashable, Sendable {
 
     /// The standbys that live and lag by at most some messages.
     func standbys(near position: Int64) -> [String] {
-        beats.values.filter { heard in
-            heard.beat.role == .standby && !heard.beat.isHeldBack
-                && heard.beat.position >= position - Self.nearness
+        heartbeats.values.filter { heard in
+            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
+                && heard.heartbeat.position >= position - Self.nearness
                 && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
-        }.map(\.beat.node).sorted()
+        }.map(\.heartbeat.node).sorted()
     }
 
     private static let nearness: Int64 = 1_000
@@ -195,12 +199,12 @@ public struct Election: Hashable, Sendable {
     ///   - skew: By how much its clock differs from the times of new records.
     public func moment(position: Int64, skew: Milliseconds) -> MonotonicTime? {
         guard let dueSince else { return nil }
-        let fresh = beats.values.filter { heard in
-            heard.beat.role == .standby && !heard.beat.isHeldBack
+        let fresh = heartbeats.values.filter { heard in
+            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
                 && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }
         let before = fresh.count { heard in
-            (position, heard.beat.node) < (heard.beat.position, node)
+            (position, heard.heartbeat.node) < (heard.heartbeat.position, node)
         }
         let isOff = skew > settings.trustedSkew || skew < .zero - settings.trustedSkew
         let wait =

@@ -9,13 +9,13 @@ public import TelltaleModel
 /// is resumed by running it again.
 ///
 /// A folder whose first records were pruned cannot give them to the log. Its log begins after the record of the
-/// folder's snapshot, and the snapshot becomes the base (checkpoint) of the log before any record is appended.
+/// folder's snapshot, and the snapshot becomes the checkpoint of the log before any record is appended.
 ///
 /// A performer passes on the events of the log (``take(_:at:)``) and the time (``tick(at:)`` at ``deadline``), and
 /// carries out what ``nextAction()`` returns. Nothing follows ``Action/done`` and ``Action/refuse(_:)``.
 public struct HistoryMove {
     public enum Direction: Hashable, Sendable {
-        /// The log gets the folder's records, under this epoch, and the folder becomes a copy of the log.
+        /// The log gets the folder's records, under this epoch, and the folder becomes the local journal of the log.
         case intoLog(epoch: UInt64)
         /// The same, as a new history: under this epoch, or the one that an interrupted run has begun.
         case anew(epoch: UInt64)
@@ -26,8 +26,8 @@ public struct HistoryMove {
     public enum Action: Hashable, Sendable {
         case append([UInt8], after: Int64, token: Int64)
         case read(from: Int64)
-        case beat(Beat)
-        case ask(BaseRequest)
+        case heartbeat(Heartbeat)
+        case ask(CheckpointRequest)
         /// The progress: chunks of the snapshot, then records into the log, or messages out of it.
         case progress(Int64, of: Int64)
         /// An operator should know.
@@ -41,7 +41,7 @@ public struct HistoryMove {
         public enum Kind: Hashable, Sendable {
             /// It is not possible, and nothing was changed.
             case configuration
-            /// The engine does not answer, and nothing was changed.
+            /// The log store does not answer, and nothing was changed.
             case unavailable
             /// It stopped in the middle; the folder is as it was.
             case failure
@@ -74,14 +74,14 @@ public struct HistoryMove {
     private var connection: String?
     /// The snapshot that the log begins with, and the history up to it; `nil` for a folder that has its first record.
     private let beginning: Beginning?
-    private var filler: BaseFiller?
+    private var filler: CheckpointFiller?
     private let wall: Timestamp
 
     /// - Parameters:
     ///   - journal: The folder. It is written to at the end, and of ``Direction/outOfLog`` as the log is read.
     ///   - instance: A number that no other process has, from a random source.
-    ///   - patience: For how long it waits for the engine and for nodes that lead.
-    ///   - wall: The time of a base.
+    ///   - patience: For how long it waits for the log store and for nodes that lead.
+    ///   - wall: The time of a checkpoint.
     /// - Throws: Where the folder cannot be moved so.
     public init(
         _ direction: Direction, of journal: any Journal, cluster: String, node: String, release: String,
@@ -123,8 +123,8 @@ public struct HistoryMove {
 
     // MARK: Inputs
 
-    /// A word of the engine.
-    public mutating func take(_ event: LogEvent, at now: MonotonicTime) {
+    /// A word of the log store.
+    public mutating func performAction(_ event: LogEvent, at now: MonotonicTime) {
         guard phase != .over else { return }
         switch event {
         case .read(_, _, let end): self.end = max(self.end ?? 0, end)
@@ -133,12 +133,13 @@ public struct HistoryMove {
             return refuse(.configuration, "the engine cannot be used: \(faults.joined(separator: "; "))")
         case .denied(let what, mayLead: false):
             return refuse(.configuration, "the engine does not let this node \(what.joined(separator: ", "))")
-        case .base(let answer): filler?.take(answer, at: now)
-        case .stored, .refused, .full, .limited, .tooLong, .declined, .denied, .beatStored, .beatsShown, .heard,
+        case .checkpoint(let answer): filler?.handleAnswer(answer, at: now)
+        case .stored, .refused, .full, .limited, .tooLong, .declined, .denied, .heartbeatStored, .heartbeatsShown,
+            .heard,
             .overheard, .sync:
             break
         }
-        replica.take(event, at: now)
+        replica.handleEvent(event, at: now)
         settle(at: now)
     }
 
@@ -167,12 +168,12 @@ public struct HistoryMove {
             while let action = replica.nextAction() { some.append(action) }
             // Nothing is written before all that was read is known.
             for case .replay(let records) in some { replayed(records) }
-            if phase == .waiting { look() }
+            if phase == .waiting { inspect() }
             if some.isEmpty { break }
-            for action in some where phase != .over { take(action, at: now) }
+            for action in some where phase != .over { performAction(action, at: now) }
         }
         fill(at: now)
-        if phase != .over { keep() }
+        if phase != .over { keepStarting() }
     }
 
     private mutating func fill(at now: MonotonicTime) {
@@ -193,7 +194,7 @@ public struct HistoryMove {
     // MARK: What was read
 
     /// Refuses a log that is not the beginning of the folder's history.
-    private mutating func look() {
+    private mutating func inspect() {
         let reader = replica.reader
         guard direction != .outOfLog, reader.position > 0, replica.role != .stopped else { return }
         let found = "the log has \(reader.position) messages"
@@ -224,11 +225,11 @@ public struct HistoryMove {
     private static let emptying =
         "the log is to be empty (remove its stream when no node runs, or take another --cluster name)"
 
-    private mutating func take(_ action: Replica.Action, at now: MonotonicTime) {
+    private mutating func performAction(_ action: Replica.Action, at now: MonotonicTime) {
         switch action {
         case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))
         case .read(let from): actions.append(.read(from: from))
-        case .beat(let beat): actions.append(.beat(beat))
+        case .heartbeat(let heartbeat): actions.append(.heartbeat(heartbeat))
         case .replay: break  // Taken before.
         case .lead:
             guard let beginning else {
@@ -236,9 +237,9 @@ public struct HistoryMove {
                 return goOn(at: now)
             }
             phase = .basing
-            filler = BaseFiller(
+            filler = CheckpointFiller(
                 beginning.snapshot, of: journal, chain: beginning.chain, cluster: replica.reader.cluster,
-                instance: replica.instance, pieceLength: replica.pieceLength(BaseSettings().pieceBytes),
+                instance: replica.instance, pieceLength: replica.pieceLength(CheckpointSettings().pieceBytes),
                 patience: patience, wall: wall, at: now)
         case .stored:
             actions.append(.progress(replica.reader.chain.sequence, of: journal.lastSequence))
@@ -248,10 +249,10 @@ public struct HistoryMove {
             if phase == .ending, replica.reader.hasResigned || replica.reader.isSealed { return hasAll() }
             refuse(.failure, "\(reason); see that no node runs, and run it again")
         case .stop(let reason, _): stopped(because: reason)
-        case .refuse(let namesake):
+        case .refuse(let duplicateNode):
             refuse(
                 .configuration,
-                "a process at \(namesake.harmless) runs with the name \(replica.node): stop every node first")
+                "a process at \(duplicateNode.harmless) runs with the name \(replica.node): stop every node first")
         case .beginsLater(let first):
             refuse(
                 .failure,
@@ -313,7 +314,7 @@ public struct HistoryMove {
     }
 
     /// Gives the folder what was read.
-    private mutating func keep() {
+    private mutating func keepStarting() {
         guard !kept.isEmpty, replica.mayKeep, !replica.reader.isInBatch else { return }
         let records = kept
         kept = []

@@ -9,10 +9,10 @@ public final class InMemoryLog {
     /// The first message that is not purged.
     public private(set) var first: Int64 = 1
     /// By their ids. A test may take pieces away.
-    public var bases: [String: Base] = [:]
+    public var checkpoints: [String: Checkpoint] = [:]
 
-    /// A base that nodes have stored.
-    public struct Base {
+    /// A checkpoint that nodes have stored.
+    public struct Checkpoint {
         public var pieces: [[UInt8]] = []
         public var manifest: [UInt8]?
 
@@ -20,8 +20,8 @@ public final class InMemoryLog {
             (self.pieces, self.manifest) = (pieces, manifest)
         }
     }
-    /// The newest beat of each node.
-    fileprivate var beats: [String: Beat] = [:]
+    /// The newest heartbeat of each node.
+    fileprivate var heartbeats: [String: Heartbeat] = [:]
     private var nodes: [Weak] = []
 
     private struct Weak {
@@ -40,13 +40,13 @@ public final class InMemoryLog {
         return node
     }
 
-    /// Stores a message without a condition, as a stranger does, and tells it.
+    /// Stores a message without a condition, as a stranger does, and reports it.
     public func store(_ bytes: [UInt8]) {
         messages.append(bytes)
-        for each in nodes { each.node?.tell(.read([bytes], from: end - 1, end: end)) }
+        for each in nodes { each.node?.deliverEvent(.read([bytes], from: end - 1, end: end)) }
     }
 
-    /// Loses its newest messages, as an engine must not.
+    /// Loses its newest messages, as a log store must not.
     ///
     /// - Returns: Those that are lost.
     public func lose(_ count: Int) -> [[UInt8]] {
@@ -58,33 +58,35 @@ public final class InMemoryLog {
     /// Forgets the messages before this one.
     public func purge(before position: Int64) { first = max(first, min(position, end + 1)) }
 
-    fileprivate func answer(_ request: BaseRequest) -> BaseAnswer? {
+    fileprivate func answer(_ request: CheckpointRequest) -> CheckpointAnswer? {
         switch request {
         case .list:
-            let stored = bases.map { StoredBase(id: $0, manifest: $1.manifest, pieceCount: $1.pieces.count) }
+            let stored = checkpoints.map {
+                StoredCheckpoint(id: $0, manifest: $1.manifest, pieceCount: $1.pieces.count)
+            }
             let byteCount = messages.dropFirst(Int(first - 1)).reduce(0) { $0 + Int64($1.count) }
             return .list(stored.sorted { $0.id < $1.id }, LogExtent(first: first, byteCount: byteCount))
         case .store(let piece, let number, let id):
-            bases[id, default: Base()].pieces.append(piece)
+            checkpoints[id, default: Checkpoint()].pieces.append(piece)
             return .stored(number: number, of: id)
         case .finish(let manifest, let id):
-            bases[id]?.manifest = manifest
+            checkpoints[id]?.manifest = manifest
             return .finished(id)
         case .read(let id, let from):
-            let pieces = (bases[id]?.pieces ?? []).dropFirst(from).prefix(4)
+            let pieces = (checkpoints[id]?.pieces ?? []).dropFirst(from).prefix(4)
             return .pieces(Array(pieces), of: id, from: from)
         case .message(let position):
             let isThere = (first...max(first, end)).contains(position) && position <= end
             return .message(isThere ? messages[Int(position) - 1] : nil, at: position)
-        case .remove(let id): bases[id] = nil
+        case .remove(let id): checkpoints[id] = nil
         case .purge(let before): purge(before: before)
         }
         return nil
     }
 
-    fileprivate func tell(_ beat: Beat, from teller: InMemoryLogNode) {
-        beats[beat.node] = beat
-        for each in nodes where each.node !== teller { each.node?.tell(.heard(beat)) }
+    fileprivate func spread(_ heartbeat: Heartbeat, from teller: InMemoryLogNode) {
+        heartbeats[heartbeat.node] = heartbeat
+        for each in nodes where each.node !== teller { each.node?.deliverEvent(.heard(heartbeat)) }
     }
 }
 
@@ -109,18 +111,18 @@ public final class InMemoryLogNode: ReplicatedLog {
         self.log = log
     }
 
-    public var status: EngineStatus {
-        var status = EngineStatus(name: "memory")
+    public var status: LogStoreStatus {
+        var status = LogStoreStatus(name: "memory")
         status.isConnected = !isCutOff
         return status
     }
 
     public func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
         guard !isCutOff else { return }
-        guard position == log.end else { return tell(.refused(token: token)) }
-        guard !log.isFull else { return tell(.full(token: token)) }
+        guard position == log.end else { return deliverEvent(.refused(token: token)) }
+        guard !log.isFull else { return deliverEvent(.full(token: token)) }
         log.store(bytes)
-        tell(.stored(token: token, position: log.end))
+        deliverEvent(.stored(token: token, position: log.end))
     }
 
     public func hold(_ isHeld: Bool) {
@@ -134,22 +136,22 @@ public final class InMemoryLogNode: ReplicatedLog {
             return
         }
         let from = max(log.first - 1, min(position, log.end))
-        tell(.read(Array(log.messages.dropFirst(Int(clamping: from))), from: from, end: log.end))
+        deliverEvent(.read(Array(log.messages.dropFirst(Int(clamping: from))), from: from, end: log.end))
     }
 
-    public func beat(_ beat: Beat) {
+    public func heartbeat(_ heartbeat: Heartbeat) {
         guard !isCutOff, !isDeaf else { return }
-        log.tell(beat, from: self)
-        tell(.beatStored(number: beat.number))
-        for other in log.beats.values.sorted(by: { $0.node < $1.node }) where other.node != beat.node {
-            tell(.heard(other))
+        log.spread(heartbeat, from: self)
+        deliverEvent(.heartbeatStored(number: heartbeat.number))
+        for other in log.heartbeats.values.sorted(by: { $0.node < $1.node }) where other.node != heartbeat.node {
+            deliverEvent(.heard(other))
         }
-        tell(.beatsShown(through: beat.number))
+        deliverEvent(.heartbeatsShown(through: heartbeat.number))
     }
 
-    public func ask(_ request: BaseRequest) {
+    public func queryServers(_ request: CheckpointRequest) {
         guard !isCutOff, let answer = log.answer(request) else { return }
-        tell(.base(answer))
+        deliverEvent(.checkpoint(answer))
     }
 
     public func close() {
@@ -163,7 +165,7 @@ public final class InMemoryLogNode: ReplicatedLog {
         while !events.isEmpty { onEvent(events.removeFirst()) }
     }
 
-    fileprivate func tell(_ event: LogEvent) {
+    fileprivate func deliverEvent(_ event: LogEvent) {
         guard !isCutOff, !isDeaf, !isClosed else { return }
         if isHeld, case .read(_, let from, _) = event {
             held = min(held ?? from, from)

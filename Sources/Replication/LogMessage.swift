@@ -106,9 +106,9 @@ extension LogMessage {
     public init(decoding bytes: [UInt8]) throws(BinaryError) {
         guard bytes.count > 8 else { throw BinaryReader(bytes).failure("ends early") }
         let end = bytes.count - 8
-        let told = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let reported = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         var reader = BinaryReader(bytes)
-        guard told == Self.checksum(bytes.span.extracting(0..<end)) else {
+        guard reported == Self.checksum(bytes.span.extracting(0..<end)) else {
             throw reader.failure("its checksum is another one")
         }
         guard try reader.readByte() == Self.version else { throw reader.failure("a message of another version") }
@@ -182,18 +182,18 @@ extension LogMessage {
 public struct MessageLimits: Hashable, Sendable {
     /// In records.
     public var recordCount = 8_192
-    /// In bytes of the records, so that a message with its head fits the engine's default of 1 MiB.
+    /// In bytes of the records, so that a message with its head fits the log store's default of 1 MiB.
     public var byteCount = 917_504
     /// A reader accepts no more parts for one batch, whatever a message says: 224 MiB at the default ``byteCount``.
     public static let partCount = 256
     /// The limit for everything in a message beside its records.
     public static let headByteCount = 1_024
-    /// An engine with a lower message limit cannot be used: this leaves 3.75 MiB for a batch in parts.
+    /// A log store with a lower message limit cannot be used: this leaves 3.75 MiB for a batch in parts.
     public static let leastByteCount = 16_384
 
     public init() {}
 
-    /// These limits, for an engine whose messages are at most this long.
+    /// These limits, for a log store whose messages are at most this long.
     func limited(to byteCount: Int) -> MessageLimits {
         var limits = self
         limits.byteCount = min(limits.byteCount, max(1, byteCount - Self.headByteCount))

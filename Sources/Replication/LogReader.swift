@@ -66,7 +66,7 @@ public struct LogReader: Hashable, Sendable {
     public private(set) var successor: String?
     /// Whether nothing may follow.
     public private(set) var isSealed: Bool
-    /// The record after which the local journal begins, because it began with a base; `nil` = it has the first record.
+    /// The record after which the local journal begins, because it began with a checkpoint; `nil` = it has the first record.
     public private(set) var origin: RecordChain?
     /// Why this node stopped when the log was not the one that it had read. The folder keeps it as evidence, even when
     /// the log no longer shows it. `nil` = the log was, or is again, the one that was read.
@@ -165,7 +165,7 @@ public struct LogReader: Hashable, Sendable {
                 "message \(position) of \(shown(message.node)) follows record \(message.sequence) (\(hex(message.link))), and the history here ends with record \(chain.sequence) (\(hex(chain.link)))"
             )
         }
-        return take(message)
+        return readMessage(message)
     }
 
     /// A checksum of a message, whatever it is.
@@ -181,7 +181,7 @@ public struct LogReader: Hashable, Sendable {
         return "message \(position) is of epoch \(hex(message.epoch)), and the history here of \(hex(epoch))"
     }
 
-    private mutating func take(_ message: LogMessage) -> Reading {
+    private mutating func readMessage(_ message: LogMessage) -> Reading {
         if case .term(let address, _) = message.body {
             parts = nil
             hasResigned = false

@@ -9,15 +9,15 @@ extension Replica {
         let isAtOwn = appender.phase != .idle && reader.position == appender.expected
         if isAtOwn, bytes == appender.bytes { return settle(appender.foundOwn(), at: now) }
         let reading = reader.read(bytes)
-        // The leader of this term is this process: a message that is not void is its own, which the engine had refused
+        // The leader of this term is this process: a message that is not void is its own, which the log store had refused
         // for want of room. A batch that it has decided since follows another record.
         let wasLeading = role == .leading
         if wasLeading, reading.isOfLeader {
             standDown("the log has a message that the engine had refused for want of room", at: now)
         } else if isAtOwn {
             if case .void = reading {
-                (sentAt, isSilenceTold) = (now, false)
-                take([appender.foundVoid(at: now)])
+                (sentAt, isSilenceReported) = (now, false)
+                handleEvent([appender.foundVoid(at: now)])
             } else {
                 // The place is another message's, and this message can never be stored.
                 appender.deposed()
@@ -117,8 +117,8 @@ extension Replica {
     }
 
     private mutating func send(_ bytes: [UInt8], at now: MonotonicTime) {
-        (sentAt, decline, isSilenceTold) = (now, nil, false)
-        take([appender.send(bytes, after: reader.position, at: now)])
+        (sentAt, decline, isSilenceReported) = (now, nil, false)
+        handleEvent([appender.send(bytes, after: reader.position, at: now)])
     }
 
     private func message(_ body: LogMessage.Body, term: Int64) -> LogMessage {
@@ -156,7 +156,7 @@ extension Replica {
         send(rest.removeFirst(), at: now)
     }
 
-    /// The message in flight is longer than the engine takes by now, and is not stored. Parts of the batch that are stored count no more
+    /// The message in flight is longer than the log store takes by now, and is not stored. Parts of the batch that are stored count no more
     /// when it begins again.
     private mutating func cutAgain(at now: MonotonicTime) {
         rest = []
@@ -223,7 +223,7 @@ extension Replica {
         send(message(.term(address: address, release: release), term: newest + 1).encoded(), at: now)
     }
 
-    /// A server of the engine reports that it does not sync before it acknowledges, or all report again that they do.
+    /// A server of the log store reports that it does not sync before it acknowledges, or all report again that they do.
     ///
     /// An `OK` must mean that a majority has synced. If one of three does not, it may mean one disk. So a leader stands
     /// down, and no node leads until the server is repaired. A server that does not answer changes nothing.
@@ -236,9 +236,9 @@ extension Replica {
         volunteer(at: now)
     }
 
-    /// The engine does not let this node append or beat, or lets it again.
+    /// The log store does not let this node append or send heartbeats, or lets it again.
     ///
-    /// A leader that cannot append answers nobody, and one that cannot beat is deposed again and again.
+    /// A leader that cannot append answers nobody, and one that cannot send heartbeats is deposed again and again.
     public mutating func barred(_ isBarred: Bool, at now: MonotonicTime) {
         guard role != .stopped else { return }
         self.isBarred = isBarred
@@ -254,7 +254,7 @@ extension Replica {
         leave()
         role = .standby
         // The others are to know that it may lead again.
-        nextBeat = min(nextBeat, now)
+        nextHeartbeat = min(nextHeartbeat, now)
         election.leaderBegan(at: now)
         actions.append(.standDown(reason))
     }
@@ -271,7 +271,7 @@ extension Replica {
         if role == .leading { actions.append(.standDown("another process has its name")) }
         leave()
         role = .stopped
-        actions.append(.refuse(namesake: address))
+        actions.append(.refuse(duplicateNode: address))
     }
 
     private mutating func leave() {

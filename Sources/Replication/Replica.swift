@@ -3,9 +3,9 @@ public import TelltaleModel
 
 /// One node of a cluster: follows the log, leads it, or has stopped.
 ///
-/// A performer tells it what happened, then takes ``nextAction()`` until that is `nil`, and asks ``mayShow(at:)`` first in
-/// each turn of a leader. The log says which node leads; clocks and beats only say when a node tries. So two nodes never
-/// have a batch stored at one position, whatever the clocks, the beats and the network do.
+/// A performer reports it what happened, then takes ``nextAction()`` until that is `nil`, and asks ``mayShow(at:)`` first in
+/// each turn of a leader. The log says which node leads; clocks and heartbeats only say when a node tries. So two nodes never
+/// have a batch stored at one position, whatever the clocks, the heartbeats and the network do.
 public struct Replica: Sendable {
     public enum Role: String, Hashable, Sendable {
         /// Replays what the leader decides.
@@ -22,15 +22,15 @@ public struct Replica: Sendable {
         case append([UInt8], after: Int64, token: Int64)
         /// Read the log after this position; answer with ``Replica/read(_:from:end:at:)``.
         case read(from: Int64)
-        /// Tell the other nodes; answer with ``Replica/beatAcknowledged(number:at:)``.
-        case beat(Beat)
+        /// Notify the other nodes; answer with ``Replica/heartbeatAcknowledged(number:at:)``.
+        case heartbeat(Heartbeat)
         /// Replay these records, and add them to the local journal.
         case replay([JournalRecord])
         /// Begin to decide: everything in the log is replayed.
         case lead(term: Int64)
         /// The batch of the leader is stored: add it to the local journal, and settle it.
         case stored([JournalRecord])
-        /// The engine has no room for the batch.
+        /// The log store has no room for the batch.
         case full
         /// Close all connections, drop what was decided, and continue from the local journal.
         case standDown(String)
@@ -40,10 +40,10 @@ public struct Replica: Sendable {
         case stop(String, isLoss: Bool)
         /// An operator should know.
         case warn(String)
-        /// The log begins after what this node has read, with this message or a later one: a base is needed.
+        /// The log begins after what this node has read, with this message or a later one: a checkpoint is needed.
         case beginsLater(first: Int64)
         /// Another process, which began before this one, has the name of this node: decide and replay nothing more, and end.
-        case refuse(namesake: String)
+        case refuse(duplicateNode: String)
     }
 
     public let node: String
@@ -66,36 +66,36 @@ public struct Replica: Sendable {
     var nextConfirmation = MonotonicTime.distantFuture
     /// When the last message of this node was found stored.
     var lastStored = MonotonicTime.distantPast
-    /// When what the engine acknowledged last was sent: until then this node is known to have led.
+    /// When what the log store acknowledged last was sent: until then this node is known to have led.
     var lastProof = MonotonicTime.distantPast
-    /// When the engine last acknowledged something.
+    /// When the log store last acknowledged something.
     var lastAnswer = MonotonicTime.distantPast
     /// When the message in flight was sent first.
     var sentAt = MonotonicTime.distantPast
-    /// The limits for the messages of a batch: those of the settings, or lower where the engine requires it.
+    /// The limits for the messages of a batch: those of the settings, or lower where the log store requires it.
     var limits: MessageLimits
-    /// The longest message that the engine takes; `nil` = it has not said.
+    /// The longest message that the log store takes; `nil` = it has not said.
     var longest: Int?
-    /// Why the engine does not take the message in flight, in its own words.
+    /// Why the log store does not take the message in flight, in its own words.
     var decline: String?
     /// The silence about the message in flight was reported.
-    var isSilenceTold = false
-    /// The engine does not let this node append or beat, and so it does not lead.
+    var isSilenceReported = false
+    /// The log store does not let this node append or send heartbeats, and so it does not lead.
     var isBarred = false
-    var beatsSent: [Int64: MonotonicTime] = [:]
-    /// The newest acknowledged beat, and the newest one whose view of the others is complete.
-    var acknowledgedBeat: Int64 = 0
-    var shownBeat: Int64 = 0
-    var namesake = Namesake()
+    var heartbeatsSent: [Int64: MonotonicTime] = [:]
+    /// The newest acknowledged heartbeat, and the newest one whose view of the others is complete.
+    var acknowledgedHeartbeat: Int64 = 0
+    var shownHeartbeat: Int64 = 0
+    var duplicateNode = DuplicateNode()
     var restart = Restart()
-    /// A server of the engine does not sync before it acknowledges, and so no node leads.
+    /// A server of the log store does not sync before it acknowledges, and so no node leads.
     var isSyncRefuted = false
-    var beatCount: Int64 = 0
-    var nextBeat: MonotonicTime
-    private var lastBeat = MonotonicTime.distantPast
-    /// The newest message at the last beat.
-    private var lastBeatPosition: Int64
-    /// A leader in limbo sends nothing. Only an append ends limbo, because a beat proves nothing.
+    var heartbeatCount: Int64 = 0
+    var nextHeartbeat: MonotonicTime
+    private var lastHeartbeat = MonotonicTime.distantPast
+    /// The newest message at the last heartbeat.
+    private var lastHeartbeatPosition: Int64
+    /// A leader in limbo sends nothing. Only an append ends limbo, because a heartbeat proves nothing.
     public internal(set) var isInLimbo = false
     /// Its local journal lags: it does not try to lead.
     public var isHeldBack = false
@@ -133,8 +133,8 @@ public struct Replica: Sendable {
         appender = Appender(pace: settings.pace)
         limits = settings.limits
         election = Election(node: node, settings: settings)
-        nextBeat = now
-        lastBeatPosition = reader.position
+        nextHeartbeat = now
+        lastHeartbeatPosition = reader.position
         // The local journal ends with a resignation. Where this node led before its restart, it waits as the others do:
         // another process may have its name.
         if reader.hasResigned { election.leaderGone(at: now) }
@@ -173,8 +173,8 @@ public struct Replica: Sendable {
     /// When ``tick(at:)`` has something to do.
     public var deadline: MonotonicTime {
         guard role != .stopped else { return .distantFuture }
-        var time = min(nextBeat, appender.deadline ?? .distantFuture)
-        if role == .standby, election.leaseEnd > lastBeat { time = min(time, election.leaseEnd) }
+        var time = min(nextHeartbeat, appender.deadline ?? .distantFuture)
+        if role == .standby, election.leaseEnd > lastHeartbeat { time = min(time, election.leaseEnd) }
         if mayVolunteer,
             let moment = election.moment(position: reader.position, skew: skew)
         {
@@ -184,7 +184,7 @@ public struct Replica: Sendable {
         if role == .leading {
             time = min(time, (isInLimbo ? lastAnswer + settings.giveUp : lastProof + settings.lease) + Milliseconds(1))
         }
-        if isAppending, !isSilenceTold { time = min(time, sentAt + settings.giveUp + Milliseconds(1)) }
+        if isAppending, !isSilenceReported { time = min(time, sentAt + settings.giveUp + Milliseconds(1)) }
         return time
     }
 
@@ -196,43 +196,43 @@ public struct Replica: Sendable {
             return standDown("the engine has acknowledged nothing for \(settings.giveUp.count) ms", at: now)
         }
         noteSilence(at: now)
-        take(appender.tick(at: now))
+        handleEvent(appender.tick(at: now))
         if let position = unconfirmedTerm, now >= nextConfirmation { confirm(behind: position, at: now) }
-        // The moment that the leader's lease ends is seen by a beat of it.
-        let isLeaseOver = role == .standby && lastBeat < election.leaseEnd && election.leaseEnd <= now
-        if now >= nextBeat || isLeaseOver { beat(at: now) }
+        // The moment that the leader's lease ends is seen by a heartbeat of it.
+        let isLeaseOver = role == .standby && lastHeartbeat < election.leaseEnd && election.leaseEnd <= now
+        if now >= nextHeartbeat || isLeaseOver { heartbeat(at: now) }
         volunteer(at: now)
     }
 
-    /// Acknowledged beats prove nothing about an unacknowledged message: an engine that drops one silently would keep
+    /// Acknowledged heartbeats prove nothing about an unacknowledged message: a log store that drops one silently would keep
     /// its leader in office while everybody waits.
     private mutating func noteSilence(at now: MonotonicTime) {
-        guard isAppending, !isSilenceTold, now.milliseconds(since: sentAt) > settings.giveUp else { return }
-        isSilenceTold = true
+        guard isAppending, !isSilenceReported, now.milliseconds(since: sentAt) > settings.giveUp else { return }
+        isSilenceReported = true
         let because = decline.map { ": \($0)" } ?? ""
         let text =
             "the engine has not taken a message of \(appender.bytes.count) bytes for \(settings.giveUp.count) ms\(because)"
         if role == .leading { standDown(text, at: now) } else { actions.append(.warn(text)) }
     }
 
-    private mutating func beat(at now: MonotonicTime) {
-        (lastBeat, nextBeat) = (now, now + settings.beat)
-        beatCount += 1
-        beatsSent[beatCount] = now
-        beatsSent[beatCount - 64] = nil
-        var beat = Beat(
+    private mutating func heartbeat(at now: MonotonicTime) {
+        (lastHeartbeat, nextHeartbeat) = (now, now + settings.heartbeat)
+        heartbeatCount += 1
+        heartbeatsSent[heartbeatCount] = now
+        heartbeatsSent[heartbeatCount - 64] = nil
+        var heartbeat = Heartbeat(
             node: node, role: role, term: term, position: reader.position, address: address, release: release,
-            number: beatCount, instance: instance)
-        beat.isHeldBack = isHeldBack || isBarred
-        actions.append(.beat(beat))
-        // From one that is known, to see that it is still there: from the newest at the beat before, where little came since.
-        let isNear = reader.position - lastBeatPosition < LogReader.digestCount / 2
-        actions.append(.read(from: max(0, (isNear ? lastBeatPosition : reader.position) - 1)))
-        lastBeatPosition = reader.position
+            number: heartbeatCount, instance: instance)
+        heartbeat.isHeldBack = isHeldBack || isBarred
+        actions.append(.heartbeat(heartbeat))
+        // From one that is known, to see that it is still there: from the newest at the heartbeat before, where little came since.
+        let isNear = reader.position - lastHeartbeatPosition < LogReader.digestCount / 2
+        actions.append(.read(from: max(0, (isNear ? lastHeartbeatPosition : reader.position) - 1)))
+        lastHeartbeatPosition = reader.position
         renew(at: now)
     }
 
-    // MARK: What the engine says
+    // MARK: What the log store says
 
     /// A message of this node is acknowledged.
     public mutating func acknowledged(token: Int64, position: Int64, at now: MonotonicTime) {
@@ -246,16 +246,16 @@ public struct Replica: Sendable {
 
     /// A message of this node is refused by its condition.
     public mutating func refused(token: Int64, at now: MonotonicTime) {
-        if let action = appender.refused(token: token, at: now) { take([action]) }
+        if let action = appender.refused(token: token, at: now) { handleEvent([action]) }
     }
 
-    /// The engine has no room for a message of this node.
+    /// The log store has no room for a message of this node.
     public mutating func full(token: Int64, at now: MonotonicTime) {
         guard let outcome = appender.full(token: token) else { return }
         settle(outcome, at: now)
     }
 
-    /// A message of this node is longer than the engine takes, and was not sent this time.
+    /// A message of this node is longer than the log store takes, and was not sent this time.
     public mutating func tooLong(token: Int64, at now: MonotonicTime) {
         if let outcome = appender.tooLong(token: token) { return settle(outcome, at: now) }
         guard isAppending, token == appender.token, role == .leading else { return }
@@ -263,18 +263,18 @@ public struct Replica: Sendable {
         standDown("the engine takes no messages of \(appender.bytes.count) bytes any more", at: now)
     }
 
-    /// The engine takes no messages that are longer.
+    /// The log store takes no messages that are longer.
     public mutating func limited(to byteCount: Int) {
         longest = byteCount
         limits = settings.limits.limited(to: byteCount)
     }
 
-    /// The longest piece of a base that this engine takes, where one of `length` is wanted.
+    /// The longest piece of a checkpoint that this log store takes, where one of `length` is wanted.
     public func pieceLength(_ length: Int) -> Int { longest.map { max(1, min(length, $0)) } ?? length }
 
-    /// The engine rejects a message for another reason.
+    /// The log store rejects a message for another reason.
     ///
-    /// - Parameter token: `nil` = a piece of a base.
+    /// - Parameter token: `nil` = a piece of a checkpoint.
     public mutating func declined(token: Int64?, because reason: String) {
         guard let token else { return actions.append(.warn("the engine does not take a piece of a base: \(reason)")) }
         guard isAppending, token == appender.token, decline != reason else { return }
@@ -296,7 +296,7 @@ public struct Replica: Sendable {
             // leader that was deposed that way finds out when it appends.
             guard role != .leading else { return }
             hasReadToEnd = false
-            // A base of a log that was set back holds what replaced the messages that this node has read.
+            // A checkpoint of a log that was set back holds what replaced the messages that this node has read.
             if let loss = reader.loss { return stop(Self.purgedSince(loss), isLoss: false) }
             return actions.append(.beginsLater(first: from + 1))
         }
@@ -339,27 +339,27 @@ public struct Replica: Sendable {
         actions.append(.read(from: max(0, reader.position - Int64(max(1, reader.digests.count)))))
     }
 
-    /// Continues after a base. Before this node leads, the log must contain the messages whose checksums the base has.
-    public mutating func goOn(behind base: LogReader, at now: MonotonicTime) {
+    /// Continues after a checkpoint. Before this node leads, the log must contain the messages whose checksums the checkpoint has.
+    public mutating func goOn(behind checkpoint: LogReader, at now: MonotonicTime) {
         guard role == .standby || role == .campaigning else { return }
-        (role, reader, short, hasReadToEnd) = (.standby, base, nil, false)
+        (role, reader, short, hasReadToEnd) = (.standby, checkpoint, nil, false)
         appender.deposed()
-        lastBeatPosition = base.position
+        lastHeartbeatPosition = checkpoint.position
         // A leader that this node did not know has given no sign of life so far.
         election.leaderBegan(at: now)
-        if base.leader?.node == node || base.hasResigned { election.leaderGone(at: now) }
+        if checkpoint.leader?.node == node || checkpoint.hasResigned { election.leaderGone(at: now) }
         readOn()
     }
 
-    /// The state that decides its part in bases.
-    public func situation(wall: Timestamp) -> BaseSituation {
+    /// The state that decides its part in checkpoints.
+    public func situation(wall: Timestamp) -> CheckpointSituation {
         let isLeading = role == .leading && !isInLimbo
-        return BaseSituation(
+        return CheckpointSituation(
             reader: reader, isLeading: isLeading, isCurrent: isLeading || (role == .standby && hasReadToEnd),
             standbys: election.standbys(near: reader.position), wall: wall)
     }
 
-    mutating func take(_ more: [Appender.Action]) {
+    mutating func handleEvent(_ more: [Appender.Action]) {
         for action in more {
             switch action {
             case .append(let bytes, let after, let token): actions.append(.append(bytes, after: after, token: token))

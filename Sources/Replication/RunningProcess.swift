@@ -1,23 +1,23 @@
 import TelltaleModel
 
-/// A process that is known by its beats alone: only a second beat, a span after the first, proves that it runs.
+/// A process that is known by its heartbeats alone: only a second heartbeat, a span after the first, proves that it runs.
 ///
-/// A single beat may be from an earlier process: delayed, or stored.
+/// A single heartbeat may be from an earlier process: delayed, or stored.
 struct RunningProcess: Hashable, Sendable {
     private var instance: UInt64 = 0
     private var number: Int64 = 0
-    /// When its first beat was heard.
+    /// When its first heartbeat was heard.
     private var since = MonotonicTime.distantPast
 
-    /// - Parameter span: The least time from the first beat of the process to this one.
-    /// - Returns: Whether this beat proves that its process runs.
-    mutating func isProven(by beat: Beat, apart span: Milliseconds, at now: MonotonicTime) -> Bool {
-        guard beat.instance == instance else {
-            (instance, number, since) = (beat.instance, beat.number, now)
+    /// - Parameter span: The least time from the first heartbeat of the process to this one.
+    /// - Returns: Whether this heartbeat proves that its process runs.
+    mutating func isProven(by heartbeat: Heartbeat, apart span: Milliseconds, at now: MonotonicTime) -> Bool {
+        guard heartbeat.instance == instance else {
+            (instance, number, since) = (heartbeat.instance, heartbeat.number, now)
             return false
         }
-        guard beat.number > number, now.milliseconds(since: since) >= span else { return false }
-        number = beat.number
+        guard heartbeat.number > number, now.milliseconds(since: since) >= span else { return false }
+        number = heartbeat.number
         return true
     }
 }

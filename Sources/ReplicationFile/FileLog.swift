@@ -4,9 +4,9 @@ public import Replication
 public import TelltaleEventLoop
 internal import TelltaleModel
 
-/// A replicated log that is one file, for tests of several daemons on one machine without an engine: `--engine file:PATH`.
+/// A replicated log that is one file, for tests of several daemons on one machine without a log store: `--engine file:PATH`.
 ///
-/// It replicates nothing. Its processes append under a lock on the file, and look at it 50 times a second. Beats are small files
+/// It replicates nothing. Its processes append under a lock on the file, and look at it 50 times a second. Heartbeats are small files
 /// beside it.
 public final class FileLog: ReplicatedLog {
     public struct Failure: Error, CustomStringConvertible {
@@ -22,12 +22,12 @@ public final class FileLog: ReplicatedLog {
     /// Where each message ends, in bytes.
     private(set) var ends: [Int64] = []
     private var events: [LogEvent] = []
-    /// Messages up to here were told.
-    private var told: Int64?
+    /// Messages up to here were reported.
+    private var reportedEnd: Int64?
     private var isHeld = false
-    private var beats: [String: Beat] = [:]
+    private var heartbeats: [String: Heartbeat] = [:]
     /// The newest one of this process.
-    private var ownBeat: Beat?
+    private var ownHeartbeat: Heartbeat?
     private var timer: TimerHandle?
     private var isDelivering = false
     private var turns = 0
@@ -40,7 +40,7 @@ public final class FileLog: ReplicatedLog {
         guard descriptor >= 0 else {
             throw Failure(description: "--engine file:\(path): \(unsafe String(cString: strerror(errno)))")
         }
-        timer = try TimerHandle(on: loop) { [unowned self] _ in look() }
+        timer = try TimerHandle(on: loop) { [unowned self] _ in poll() }
         timer?.scheduleRepeating(everyMilliseconds: 20)
     }
 
@@ -48,8 +48,8 @@ public final class FileLog: ReplicatedLog {
         Glibc.close(descriptor)
     }
 
-    public var status: EngineStatus {
-        var status = EngineStatus(name: "file")
+    public var status: LogStoreStatus {
+        var status = LogStoreStatus(name: "file")
         status.isConnected = true
         return status
     }
@@ -80,32 +80,34 @@ public final class FileLog: ReplicatedLog {
 
     public func read(from position: Int64) {
         measure()
-        told = min(max(first - 1, position), Int64(ends.count))
-        if told == Int64(ends.count) { events.append(.read([], from: Int64(ends.count), end: Int64(ends.count))) }
-        tellMore()
+        reportedEnd = min(max(first - 1, position), Int64(ends.count))
+        if reportedEnd == Int64(ends.count) {
+            events.append(.read([], from: Int64(ends.count), end: Int64(ends.count)))
+        }
+        sendMore()
         deliver()
     }
 
     public func hold(_ isHeld: Bool) {
         self.isHeld = isHeld
-        tellMore()
+        sendMore()
         deliver()
     }
 
-    public func beat(_ beat: Beat) {
-        ownBeat = beat
+    public func heartbeat(_ heartbeat: Heartbeat) {
+        ownHeartbeat = heartbeat
         // Another process with the name of this one writes to the same file.
         hear(node)
-        try? AtomicFile("\(path).beat-\(node)").replace(with: beat.encoded(), mode: 0o600)
-        events.append(.beatStored(number: beat.number))
+        try? AtomicFile("\(path).beat-\(node)").replace(with: heartbeat.encoded(), mode: 0o600)
+        events.append(.heartbeatStored(number: heartbeat.number))
         hear()
-        events.append(.beatsShown(through: beat.number))
+        events.append(.heartbeatsShown(through: heartbeat.number))
         deliver()
     }
 
-    public func ask(_ request: BaseRequest) {
+    public func queryServers(_ request: CheckpointRequest) {
         measure()
-        if let answer = answer(request) { events.append(.base(answer)) }
+        if let answer = answer(request) { events.append(.checkpoint(answer)) }
         deliver()
     }
 
@@ -117,9 +119,9 @@ public final class FileLog: ReplicatedLog {
 
     // MARK: Looking
 
-    private func look() {
+    private func poll() {
         measure()
-        tellMore()
+        sendMore()
         turns += 1
         if turns % 5 == 0 { hear() }
         deliver()
@@ -146,8 +148,8 @@ public final class FileLog: ReplicatedLog {
         return readBytes(at: start + 4, count: Int(ends[Int(position) - 1] - start - 4))
     }
 
-    private func tellMore() {
-        guard var position = told, !isHeld else { return }
+    private func sendMore() {
+        guard var position = reportedEnd, !isHeld else { return }
         while position < Int64(ends.count) {
             var messages: [[UInt8]] = []
             var byteCount = 0
@@ -161,7 +163,7 @@ public final class FileLog: ReplicatedLog {
             }
             events.append(.read(messages, from: from, end: Int64(ends.count)))
         }
-        told = position
+        reportedEnd = position
     }
 
     private func hear() {
@@ -178,11 +180,11 @@ public final class FileLog: ReplicatedLog {
 
     private func hear(_ other: String) {
         guard let bytes = try? AtomicFile("\(path).beat-\(other)").read(limit: 4_096)?.bytes,
-            let beat = try? Beat(decoding: bytes), beat.node == other, beats[other] != beat,
-            beat.instance != ownBeat?.instance
+            let heartbeat = try? Heartbeat(decoding: bytes), heartbeat.node == other, heartbeats[other] != heartbeat,
+            heartbeat.instance != ownHeartbeat?.instance
         else { return }
-        beats[other] = beat
-        events.append(.heard(beat))
+        heartbeats[other] = heartbeat
+        events.append(.heard(heartbeat))
     }
 
     var parts: (folder: String, name: String) {

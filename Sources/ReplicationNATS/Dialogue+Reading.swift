@@ -11,7 +11,7 @@ extension Dialogue {
         var from: Int64
         var messages: [[UInt8]] = []
         var byteCount = 0
-        var hasTold = false
+        var hasReported = false
         var end: Int64 = 0
         var deadline: MonotonicTime
     }

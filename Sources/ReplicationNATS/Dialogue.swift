@@ -3,16 +3,16 @@ internal import TelltaleModel
 
 /// The requests to JetStream, and its answers, as a pure value: times and messages in, requests and events out.
 ///
-/// The log is read with batched direct gets. Any replica of the stream answers them, and the engine keeps no consumer
+/// The log is read with batched direct gets. Any replica of the stream answers them, and the log store keeps no consumer
 /// that could stall or lose its place. The token in an answer's subject says which request it answers.
 struct Dialogue {
     let names: Names
     let node: String
     /// The subject prefix of answers, unique to this process.
     let inbox: String
-    var status = EngineStatus(name: "nats")
-    var bases: BaseDialogue
-    var requests: [Request] = []
+    var status = LogStoreStatus(name: "nats")
+    var checkpoints: CheckpointDialogue
+    var requests: [NATSRequest] = []
     var events: [LogEvent] = []
     /// `nil` if no server is asked whether it syncs.
     var watch: ProofWatch?
@@ -26,15 +26,15 @@ struct Dialogue {
     /// Whether reads are held back.
     private var isHeld = false
     /// The newest position reported without a gap; `nil` before the first read.
-    private var told: Int64?
+    private var reportedEnd: Int64?
     /// The newest position that another node has announced.
     private var hinted: Int64 = 0
     /// When to read again for a message that another node has announced, and how often it was missing.
     private var retry: MonotonicTime?
     private var misses = 0
-    private var beats = BeatView()
+    private var heartbeats = HeartbeatView()
     private var denials = Denials()
-    /// The id of this process in its beats.
+    /// The id of this process in its heartbeats.
     private var instance: UInt64 = 0
 
     /// How long to wait for an answer. After that, whoever needs it asks again.
@@ -47,17 +47,17 @@ struct Dialogue {
         self.names = names
         self.node = node
         self.inbox = inbox
-        bases = BaseDialogue(names: names)
+        checkpoints = CheckpointDialogue(names: names)
     }
 
-    mutating func takeRequests() -> [Request] {
+    mutating func takeRequests() -> [NATSRequest] {
         defer { requests = [] }
-        return requests + bases.takeRequests()
+        return requests + checkpoints.takeRequests()
     }
 
     mutating func takeEvents() -> [LogEvent] {
         defer { events = [] }
-        return events + bases.takeEvents()
+        return events + checkpoints.takeEvents()
     }
 
     // MARK: Asking
@@ -66,7 +66,7 @@ struct Dialogue {
         if let open = append, open.token != token { noteDuration(now - open.sent) }
         if append?.token != token { append = (token, now) }
         requests.append(
-            Request(
+            NATSRequest(
                 lane: .append, subject: names.logSubject, answer: "a\(token)", expected: position, bytes: bytes))
     }
 
@@ -83,7 +83,7 @@ struct Dialogue {
         self.isHeld = isHeld
         guard !isHeld, reading == nil else { return }
         let asked = waitingRead.take()
-        if let position = asked ?? told { begin(from: position, isAsked: asked != nil, at: now) }
+        if let position = asked ?? reportedEnd { begin(from: position, isAsked: asked != nil, at: now) }
     }
 
     private mutating func begin(from position: Int64, isAsked: Bool, at now: MonotonicTime) {
@@ -98,39 +98,43 @@ struct Dialogue {
         let first = isAsked ? max(1, position) : Self.next(position)
         let text = "{\"seq\":\(first),\"batch\":1024,\"max_bytes\":\(Self.chunkBytes)}"
         requests.append(
-            Request(
+            NATSRequest(
                 lane: .read, subject: "$JS.API.DIRECT.GET.\(names.log)", answer: "r\(readCount)", expected: nil,
                 bytes: Array(text.utf8)))
     }
 
-    mutating func beat(_ beat: Beat, at now: MonotonicTime) {
-        instance = beat.instance
-        askForServers(beat, at: now)
+    mutating func heartbeat(_ heartbeat: Heartbeat, at now: MonotonicTime) {
+        instance = heartbeat.instance
+        askForServers(heartbeat, at: now)
         probe()
         requests.append(
-            Request(
-                lane: .beat, subject: names.beatSubject(of: node), answer: "b\(beat.number)", expected: nil,
-                bytes: beat.encoded()))
+            NATSRequest(
+                lane: .heartbeat, subject: names.heartbeatSubject(of: node), answer: "b\(heartbeat.number)",
+                expected: nil,
+                bytes: heartbeat.encoded()))
     }
 
-    private mutating func askForBeats(at now: MonotonicTime) {
-        guard beats.begin(at: now) else { return }
+    private mutating func askForHeartbeats(at now: MonotonicTime) {
+        guard heartbeats.begin(at: now) else { return }
         requests.append(
-            Request(
-                lane: .beats, subject: "$JS.API.DIRECT.GET.\(names.beat)", answer: "m\(beats.number)", expected: nil,
-                bytes: Array("{\"multi_last\":[\"\(names.beatSubjects)\"]}".utf8)))
+            NATSRequest(
+                lane: .heartbeats, subject: "$JS.API.DIRECT.GET.\(names.heartbeat)", answer: "m\(heartbeats.number)",
+                expected: nil,
+                bytes: Array("{\"multi_last\":[\"\(names.heartbeatSubjects)\"]}".utf8)))
     }
 
     // MARK: Time
 
     var deadline: MonotonicTime? {
-        [reading?.deadline, retry, beats.deadline(patience: Self.patience)].compactMap(\.self).min()
+        [reading?.deadline, retry, heartbeats.deadline(patience: Self.patience)].compactMap(\.self).min()
     }
 
     mutating func tick(at now: MonotonicTime) {
-        if let end = beats.deadline(patience: Self.patience), now >= end { beats.reset() }
+        if let end = heartbeats.deadline(patience: Self.patience), now >= end { heartbeats.reset() }
         if let reading, now >= reading.deadline { endOfBatch(pending: -1, isCut: true, at: now) }
-        if let retry, now >= retry, reading == nil, let told { begin(from: told, isAsked: false, at: now) }
+        if let retry, now >= retry, reading == nil, let reportedEnd {
+            begin(from: reportedEnd, isAsked: false, at: now)
+        }
     }
 
     /// The connection was lost or made again. Pending requests will not be answered.
@@ -139,11 +143,11 @@ struct Dialogue {
         reading = nil
         waitingRead = nil
         retry = nil
-        beats.reset()
+        heartbeats.reset()
         if isUp { watch?.reconnected() }
-        if isUp, denials.forget(except: neededSubjects) { tellDenials() }
+        if isUp, denials.forget(except: neededSubjects) { reportDenials() }
         events.append(.connection(isUp: isUp, text: text))
-        if isUp, let told { begin(from: told, isAsked: true, at: now) }
+        if isUp, let reportedEnd { begin(from: reportedEnd, isAsked: true, at: now) }
     }
 
     mutating func prepared(version: String) { status.version = version }
@@ -152,7 +156,7 @@ struct Dialogue {
 
     /// The longest message that the server accepts, headers included.
     mutating func limited(to count: Int) {
-        events.append(.limited(byteCount: max(0, count - Request.headerByteCount)))
+        events.append(.limited(byteCount: max(0, count - NATSRequest.headerByteCount)))
     }
 
     /// A message was longer than the limit.
@@ -167,26 +171,26 @@ struct Dialogue {
     }
 
     /// The subjects on which a leader must be able to publish.
-    private var neededSubjects: [String] { [names.logSubject, names.beatSubject(of: node)] }
+    private var neededSubjects: [String] { [names.logSubject, names.heartbeatSubject(of: node)] }
 
-    mutating func denied(_ denial: Denial) { if denials.add(denial) { tellDenials() } }
+    mutating func denied(_ denial: Denial) { if denials.add(denial) { reportDenials() } }
 
     /// The preparation has found that everything is allowed.
-    mutating func allowed() { if denials.forget(except: []) { tellDenials() } }
+    mutating func allowed() { if denials.forget(except: []) { reportDenials() } }
 
-    private mutating func tellDenials() {
+    private mutating func reportDenials() {
         status.denials = denials.texts
         events.append(.denied(denials.texts, mayLead: !neededSubjects.contains { denials.contains(publishOn: $0) }))
     }
 
     private mutating func answered(on subject: String) {
-        if denials.allow(publishOn: subject) { tellDenials() }
+        if denials.allow(publishOn: subject) { reportDenials() }
     }
 
     /// Tests whether this node may publish on the log again, because a node that may not appends nothing.
     private mutating func probe() {
         guard denials.contains(publishOn: names.logSubject) else { return }
-        requests.append(Request(lane: .probe, subject: names.logSubject, answer: "p", expected: nil, bytes: []))
+        requests.append(NATSRequest(lane: .probe, subject: names.logSubject, answer: "p", expected: nil, bytes: []))
     }
 
     // MARK: Answers
@@ -202,12 +206,12 @@ struct Dialogue {
         case "l" where number == reading?.number: takeLast(message, at: now)
         case "i" where number == reading?.number: takeInformation(message, at: now)
         case "b":
-            guard message.status == 0, Answer(message.bytes)?.position(in: names.beat) != nil else { break }
-            answered(on: names.beatSubject(of: node))
-            events.append(.beatStored(number: number))
-            askForBeats(at: now)
-        case "m" where number == beats.number: takeBeat(message, at: now)
-        case "x": bases.received(message, number: number)
+            guard message.status == 0, NATSAnswer(message.bytes)?.position(in: names.heartbeat) != nil else { break }
+            answered(on: names.heartbeatSubject(of: node))
+            events.append(.heartbeatStored(number: number))
+            askForHeartbeats(at: now)
+        case "m" where number == heartbeats.number: takeHeartbeat(message, at: now)
+        case "x": checkpoints.handleMessage(message, number: number)
         case "s": takeServers(message)
         case "p": answered(on: names.logSubject)
         default: break
@@ -215,16 +219,16 @@ struct Dialogue {
     }
 
     private mutating func takeAcknowledgement(of token: Int64, _ message: Incoming, at now: MonotonicTime) {
-        guard message.status == 0, let answer = Answer(message.bytes) else { return }
+        guard message.status == 0, let answer = NATSAnswer(message.bytes) else { return }
         answered(on: names.logSubject)
         if let position = answer.position(in: names.log) {
             events.append(.stored(token: token, position: position))
             guard append?.token == token, let sent = append?.sent else { return }
             append = nil
             noteDuration(now - sent)
-            if let told { self.told = max(told, position) }
+            if let reportedEnd { self.reportedEnd = max(reportedEnd, position) }
             requests.append(
-                Request(
+                NATSRequest(
                     lane: .hint, subject: names.hintSubject, answer: nil, expected: nil,
                     bytes: Array(String(position).utf8)))
         } else if answer.isConditionRefused {
@@ -238,33 +242,33 @@ struct Dialogue {
 
     private mutating func noteDuration(_ duration: Duration) {
         status.roundTrip = duration
-        if duration > EngineStatus.stallLimit { status.stalls += 1 }
+        if duration > LogStoreStatus.stallLimit { status.stalls += 1 }
         status.longestStall = max(status.longestStall, duration)
     }
 
-    /// Takes a beat as it was sent. Only a stored beat shows that a node is alive, so another node's beat triggers a
-    /// query for the stored one. A beat with this node's name may come from another process, and is taken directly,
+    /// Takes a heartbeat as it was sent. Only a stored heartbeat shows that a node is alive, so another node's heartbeat triggers a
+    /// query for the stored one. A heartbeat with this node's name may come from another process, and is taken directly,
     /// because this node soon overwrites the stored one.
     private mutating func takeWord(_ message: Incoming, at now: MonotonicTime) {
-        let isOwnName = message.subject == names.beatSubject(of: node)
-        if !isOwnName { askForBeats(at: now) }
-        guard message.status == 0, let beat = try? Beat(decoding: message.bytes),
-            message.subject == names.beatSubject(of: beat.node), !isOwnName || beat.instance != instance
+        let isOwnName = message.subject == names.heartbeatSubject(of: node)
+        if !isOwnName { askForHeartbeats(at: now) }
+        guard message.status == 0, let heartbeat = try? Heartbeat(decoding: message.bytes),
+            message.subject == names.heartbeatSubject(of: heartbeat.node), !isOwnName || heartbeat.instance != instance
         else { return }
-        events.append(isOwnName ? .heard(beat) : .overheard(beat))
+        events.append(isOwnName ? .heard(heartbeat) : .overheard(heartbeat))
     }
 
-    private mutating func takeBeat(_ message: Incoming, at now: MonotonicTime) {
+    private mutating func takeHeartbeat(_ message: Incoming, at now: MonotonicTime) {
         guard message.status == 0 else {
-            let (others, own, isDue) = beats.ended(isWhole: message.status == 204)
+            let (others, own, isDue) = heartbeats.ended(isWhole: message.status == 204)
             events += others.map { .heard($0) }
-            if let own { events.append(.beatsShown(through: own)) }
-            if isDue { askForBeats(at: now) }
+            if let own { events.append(.heartbeatsShown(through: own)) }
+            if isDue { askForHeartbeats(at: now) }
             return
         }
-        guard message.sequence > 0, let beat = try? Beat(decoding: message.bytes) else { return }
-        guard beat.node == node else { return beats.has(beat) }
-        if beat.instance == instance { beats.shows(beat.number) }
+        guard message.sequence > 0, let heartbeat = try? Heartbeat(decoding: message.bytes) else { return }
+        guard heartbeat.node == node else { return heartbeats.has(heartbeat) }
+        if heartbeat.instance == instance { heartbeats.shows(heartbeat.number) }
     }
 
     // MARK: Reading
@@ -275,7 +279,7 @@ struct Dialogue {
         }
         hinted = position
         misses = 0
-        if let told, told < hinted, reading == nil { begin(from: told, isAsked: false, at: now) }
+        if let reportedEnd, reportedEnd < hinted, reading == nil { begin(from: reportedEnd, isAsked: false, at: now) }
     }
 
     private mutating func takeRead(_ message: Incoming, at now: MonotonicTime) {
@@ -285,7 +289,7 @@ struct Dialogue {
             case 204: endOfBatch(pending: message.pending, isCut: false, at: now)
             case 404: nothingThere(open, at: now)
             case 503 where open.isAsked:
-                ask(.info, "$JS.API.STREAM.INFO.\(names.log)", "i\(open.number)", "")
+                sendQuery(.info, "$JS.API.STREAM.INFO.\(names.log)", "i\(open.number)", "")
             default: finish(at: now)
             }
             return
@@ -307,15 +311,15 @@ struct Dialogue {
             open.byteCount += message.bytes.count
         }
         reading = open
-        if open.byteCount >= Self.chunkBytes { tellRead() }
+        if open.byteCount >= Self.chunkBytes { reportRead() }
     }
 
-    private mutating func tellRead() {
+    private mutating func reportRead() {
         guard var open = reading else { return }
         events.append(.read(open.messages, from: open.from, end: open.end))
         open.from = Self.sum(open.from, Int64(open.messages.count))
-        told = open.from
-        open.hasTold = open.hasTold || !open.messages.isEmpty
+        reportedEnd = open.from
+        open.hasReported = open.hasReported || !open.messages.isEmpty
         (open.messages, open.byteCount, open.isAsked) = ([], 0, false)
         reading = open
     }
@@ -324,7 +328,7 @@ struct Dialogue {
     ///   if there were none.
     private mutating func endOfBatch(pending: Int64, isCut: Bool, at now: MonotonicTime) {
         guard let open = reading else { return }
-        if !open.messages.isEmpty || (open.isAsked && !isCut) { tellRead() }
+        if !open.messages.isEmpty || (open.isAsked && !isCut) { reportRead() }
         guard pending > 0, waitingRead == nil, !isHeld, let from = reading?.from else { return finish(at: now) }
         begin(from: from, isAsked: false, at: now)
     }
@@ -332,52 +336,52 @@ struct Dialogue {
     /// The replica that answered has no such message.
     private mutating func nothingThere(_ open: Reading, at now: MonotonicTime) {
         if !open.isAsked { return finish(at: now) }
-        if open.from == 0 { return tellEnd(0, at: now) }
-        ask(
+        if open.from == 0 { return reportEnd(0, at: now) }
+        sendQuery(
             .last, "$JS.API.DIRECT.GET.\(names.log)", "l\(open.number)",
             "{\"last_by_subj\":\"\(names.logSubject)\"}")
     }
 
     private mutating func takeLast(_ message: Incoming, at now: MonotonicTime) {
         switch message.status {
-        case 0 where message.sequence > 0: tellEnd(message.sequence, at: now)
-        case 404: tellEnd(0, at: now)
+        case 0 where message.sequence > 0: reportEnd(message.sequence, at: now)
+        case 404: reportEnd(0, at: now)
         default: finish(at: now)
         }
     }
 
     /// No replica answered for the stream: all of them are down, or the stream is gone.
     private mutating func takeInformation(_ message: Incoming, at now: MonotonicTime) {
-        if message.status == 0, Answer(message.bytes)?.isStreamMissing == true { return tellEnd(0, at: now) }
+        if message.status == 0, NATSAnswer(message.bytes)?.isStreamMissing == true { return reportEnd(0, at: now) }
         finish(at: now)
     }
 
-    private mutating func tellEnd(_ end: Int64, at now: MonotonicTime) {
+    private mutating func reportEnd(_ end: Int64, at now: MonotonicTime) {
         guard let open = reading else { return }
         let from = min(open.from, end)
         events.append(.read([], from: from, end: end))
-        told = from
+        reportedEnd = from
         finish(at: now)
     }
 
-    private mutating func ask(_ lane: Request.Lane, _ subject: String, _ answer: String, _ text: String) {
+    private mutating func sendQuery(_ lane: NATSRequest.Lane, _ subject: String, _ answer: String, _ text: String) {
         requests.append(
-            Request(lane: lane, subject: subject, answer: answer, expected: nil, bytes: Array(text.utf8)))
+            NATSRequest(lane: lane, subject: subject, answer: answer, expected: nil, bytes: Array(text.utf8)))
     }
 
     /// The read has ended. Starts the next one that is due.
     private mutating func finish(at now: MonotonicTime) {
-        misses = reading?.hasTold == true ? 0 : misses + 1
+        misses = reading?.hasReported == true ? 0 : misses + 1
         reading = nil
         if let position = waitingRead {
             waitingRead = nil
             return begin(from: position, isAsked: true, at: now)
         }
-        guard let told, hinted > told else { return }
-        if misses == 0 { return begin(from: told, isAsked: false, at: now) }
+        guard let reportedEnd, hinted > reportedEnd else { return }
+        if misses == 0 { return begin(from: reportedEnd, isAsked: false, at: now) }
         guard misses <= Self.missLimit else {
             // There is no such message: the hint was wrong.
-            hinted = told
+            hinted = reportedEnd
             return
         }
         retry = now + Milliseconds(min(50, 1 << Int64(misses)))

@@ -6,7 +6,7 @@ internal import TelltaleModel
 /// The log of a cluster on NATS JetStream.
 ///
 /// It connects immediately, and reports ``LogEvent/connection(isUp:text:)`` when it can be used, or
-/// ``LogEvent/unusable(_:)``. Until then it keeps only the newest requested read, and sends beats that may not be
+/// ``LogEvent/unusable(_:)``. Until then it keeps only the newest requested read, and sends heartbeats that may not be
 /// stored. The library's threads never call back: their messages go through a mailbox of the loop.
 @safe public final class NATSLog: ReplicatedLog {
     public var onEvent: ((LogEvent) -> Void)? {
@@ -16,7 +16,7 @@ internal import TelltaleModel
     private var events: [LogEvent] = []
     private var isDelivering = false
     private var isReady = false
-    /// A read requested before the log was ready. Otherwise a starting node would wait for its next beat.
+    /// A read requested before the log was ready. Otherwise a starting node would wait for its next heartbeat.
     private var firstRead: Int64?
     private var isClosed = false
     private let worker: Worker
@@ -35,18 +35,18 @@ internal import TelltaleModel
         self.configuration = configuration
         worker = Worker(configuration, names: names, inbox: inbox, context: generator.next())
         let mailbox = try Mailbox<Worker.Word>(on: loop) { [weak self] words in
-            for word in words { self?.take(word) }
+            for word in words { self?.handleWord(word) }
         }
         self.mailbox = mailbox
         timer = try TimerHandle(on: loop) { [weak self] _ in self?.tick() }
-        worker.start(telling: mailbox.sender)
+        worker.start(reporting: mailbox.sender)
     }
 
     deinit {
         worker.close()
     }
 
-    public var status: EngineStatus { dialogue.status }
+    public var status: LogStoreStatus { dialogue.status }
 
     public func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
         guard isReady else { return }
@@ -69,14 +69,14 @@ internal import TelltaleModel
     }
 
     /// A starting node announces itself before it can use the streams.
-    public func beat(_ beat: Beat) {
-        dialogue.beat(beat, at: Self.now)
+    public func heartbeat(_ heartbeat: Heartbeat) {
+        dialogue.heartbeat(heartbeat, at: Self.now)
         settle()
     }
 
-    public func ask(_ request: BaseRequest) {
+    public func queryServers(_ request: CheckpointRequest) {
         guard isReady else { return }
-        dialogue.bases.ask(request)
+        dialogue.checkpoints.ask(request)
         settle()
     }
 
@@ -90,7 +90,7 @@ internal import TelltaleModel
 
     private static var now: MonotonicTime { MonotonicTime(nanoseconds: EventLoop.monotonicNanoseconds()) }
 
-    private func take(_ word: Worker.Word) {
+    private func handleWord(_ word: Worker.Word) {
         guard !isClosed else { return }
         switch word {
         case .message(let message): dialogue.received(message, at: Self.now)
@@ -110,7 +110,7 @@ internal import TelltaleModel
             dialogue.prepared(version: version)
             dialogue.allowed()
             dialogue.changed(isUp: true, text: text, at: Self.now)
-            let sync = configuration.isSyncTrusted ? EngineSync.trusted : isSyncProven ? .proven : .unknown
+            let sync = configuration.isSyncTrusted ? LogStoreSync.trusted : isSyncProven ? .proven : .unknown
             dialogue.proved(sync, warnings, at: Self.now)
             if let firstRead { dialogue.read(from: firstRead, at: Self.now) }
             firstRead = nil
@@ -127,7 +127,7 @@ internal import TelltaleModel
     /// requests.
     private func settle() {
         for request in dialogue.takeRequests() { worker.post(request) }
-        if let servers = dialogue.takeServers() { ask(servers) }
+        if let servers = dialogue.takeServers() { queryServers(servers) }
         events += dialogue.takeEvents()
         guard !isDelivering, !isClosed else { return }
         isDelivering = true
@@ -137,12 +137,12 @@ internal import TelltaleModel
     }
 
     /// Queries the monitors on a separate thread, because each may take seconds to answer.
-    private func ask(_ servers: [Preparation.Replica]) {
+    private func queryServers(_ servers: [Preparation.Replica]) {
         guard let sender = mailbox?.sender else { return }
         let monitors = configuration.monitors
         startThread {
-            let told = SyncProof.ask(monitors) { MonitorClient.varz($0) }
-            _ = sender.post(.proof(SyncProof(of: servers, told: told)))
+            let reported = SyncProof.queryMonitors(monitors) { MonitorClient.varz($0) }
+            _ = sender.post(.proof(SyncProof(of: servers, reported: reported)))
         }
     }
 

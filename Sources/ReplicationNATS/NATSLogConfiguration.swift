@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TelltaleModel
 
-/// How a node reaches its engine.
+/// How a node reaches its log store.
 public struct NATSLogConfiguration: Sendable {
     /// The name of the cluster, 1 to 32 letters, digits, hyphens and underscores. Streams and subjects are named after
     /// it.
@@ -33,7 +33,7 @@ public struct NATSLogConfiguration: Sendable {
         self.servers = servers
     }
 
-    /// Its faults, as far as they can be found without connecting to the engine.
+    /// Its faults, as far as they can be found without connecting to the log store.
     public var faults: [String] {
         var faults: [String] = []
         for (what, name) in [("cluster", cluster), ("node", node)] where !Names.isValid(name) {

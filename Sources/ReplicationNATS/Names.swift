@@ -9,22 +9,22 @@ public struct Names: Hashable, Sendable {
     public static func isValid(_ name: String) -> Bool { name.isName(with: "-_", upTo: 32) }
 
     var log: String { "TT_\(cluster)_LOG" }
-    var beat: String { "TT_\(cluster)_BEAT" }
-    var base: String { "TT_\(cluster)_BASE" }
+    var heartbeat: String { "TT_\(cluster)_BEAT" }
+    var checkpoint: String { "TT_\(cluster)_BASE" }
 
     /// Every message of the log has this subject.
     var logSubject: String { "tt.\(cluster).log" }
-    var beatSubjects: String { "tt.\(cluster).beat.*" }
-    func beatSubject(of node: String) -> String { "tt.\(cluster).beat.\(node)" }
-    /// Bases: the pieces of each under one subject, and its manifest under another.
-    var baseSubjects: String { "tt.\(cluster).base.>" }
+    var heartbeatSubjects: String { "tt.\(cluster).beat.*" }
+    func heartbeatSubject(of node: String) -> String { "tt.\(cluster).beat.\(node)" }
+    /// Checkpoints: the pieces of each under one subject, and its manifest under another.
+    var checkpointSubjects: String { "tt.\(cluster).base.>" }
     var manifestSubjects: String { "tt.\(cluster).base.*.manifest" }
     var pieceSubjects: String { "tt.\(cluster).base.*.piece" }
     func manifestSubject(of id: String) -> String { "tt.\(cluster).base.\(id).manifest" }
     func pieceSubject(of id: String) -> String { "tt.\(cluster).base.\(id).piece" }
     func allSubjects(of id: String) -> String { "tt.\(cluster).base.\(id).>" }
     /// The id in a subject of pieces; `nil` for another subject.
-    func base(ofPieces subject: String) -> String? {
+    func checkpoint(ofPieces subject: String) -> String? {
         let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 5, subject == pieceSubject(of: String(parts[3])) else { return nil }
         return String(parts[3])
@@ -35,10 +35,10 @@ public struct Names: Hashable, Sendable {
 }
 
 /// Something to publish.
-struct Request: Hashable, Sendable {
+struct NATSRequest: Hashable, Sendable {
     /// While the connection is busy, a newer request of a lane replaces the waiting one.
     enum Lane: Hashable, Sendable {
-        case append, read, last, info, beat, beats, hint, servers, base, probe
+        case append, read, last, info, heartbeat, heartbeats, hint, servers, checkpoint, probe
         /// Not answered, and never replaced.
         case removal(String)
     }

@@ -3,7 +3,7 @@ internal import TelltaleModel
 
 /// Creates and checks the streams of a cluster, and asks each reachable server of the log whether it syncs.
 ///
-/// Reports every fault, not only the first one. Something missing is not a fault yet: an engine that starts together
+/// Reports every fault, not only the first one. Something missing is not a fault yet: a log store that starts together
 /// with the daemon has no leader for some seconds.
 struct Preparation {
     let configuration: NATSLogConfiguration
@@ -66,7 +66,7 @@ struct Preparation {
     // MARK: Rights and limits
 
     private var faultsOfMessages: [String] {
-        let least = MessageLimits.leastByteCount + Request.headerByteCount
+        let least = MessageLimits.leastByteCount + NATSRequest.headerByteCount
         guard longestMessage < least else { return [] }
         return [
             "the engine takes messages of at most \(longestMessage) bytes (max_payload), and a node needs \(least)"
@@ -76,7 +76,7 @@ struct Preparation {
     /// Tries each stream, because a server may meet a denied publish with silence.
     private func probeStreams() throws(Later) {
         var silent: String?
-        for subject in [names.logSubject, names.beatSubject(of: configuration.node)] where !probe(subject) {
+        for subject in [names.logSubject, names.heartbeatSubject(of: configuration.node)] where !probe(subject) {
             silent = silent ?? subject
         }
         if let silent { throw Later(text: "the engine does not answer \(silent)") }
@@ -90,14 +90,14 @@ struct Preparation {
 
     private struct Fault: Error { var text: String }
 
-    private func answer(_ subject: String, _ text: String) throws(Later) -> Answer {
-        guard let bytes = ask(subject, Array(text.utf8)), let answer = Answer(bytes) else {
+    private func answer(_ subject: String, _ text: String) throws(Later) -> NATSAnswer {
+        guard let bytes = ask(subject, Array(text.utf8)), let answer = NATSAnswer(bytes) else {
             throw Later(text: "the engine does not answer \(subject)")
         }
         return answer
     }
 
-    private func stream(_ purpose: Purpose) throws(Later) -> Result<Answer, Fault> {
+    private func stream(_ purpose: Purpose) throws(Later) -> Result<NATSAnswer, Fault> {
         let name = purpose.stream(names)
         var found = try answer("$JS.API.STREAM.INFO.\(name)", "")
         if found.isStreamMissing {
@@ -122,7 +122,7 @@ struct Preparation {
     }
 
     /// Reads the log's cluster and lineage from its first message.
-    private func faultsOfHistory(_ answer: Answer) throws(Later) -> [String] {
+    private func faultsOfHistory(_ answer: NATSAnswer) throws(Later) -> [String] {
         guard let first = answer["state"]?["first_seq"]?.integer, (answer["state"]?["messages"]?.integer ?? 0) > 0
         else {
             return []
@@ -147,7 +147,7 @@ struct Preparation {
         var isOffline: Bool
     }
 
-    static func replicas(of answer: Answer) -> [Replica] {
+    static func replicas(of answer: NATSAnswer) -> [Replica] {
         guard let cluster = answer["cluster"]?.object else { return [] }
         var replicas: [Replica] = []
         if let leader = cluster["leader"]?.string, !leader.isEmpty {
@@ -173,7 +173,7 @@ struct Preparation {
             proof.warnings.append("the engine is trusted to sync before it acknowledges, and was not asked")
             return proof
         }
-        let words = SyncProof(of: replicas, told: SyncProof.ask(configuration.monitors, monitor))
+        let words = SyncProof(of: replicas, reported: SyncProof.queryMonitors(configuration.monitors, monitor))
         // The server may be starting.
         if let server = words.silent.first(where: { !$0.isOffline }) {
             throw Later(text: "no monitor tells of the engine's server \(server.shown), which has the log")

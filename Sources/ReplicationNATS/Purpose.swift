@@ -4,24 +4,24 @@ internal import TelltaleModel
 enum Purpose: CaseIterable {
     /// The log.
     case log
-    /// The bases, which nodes that join load.
+    /// The checkpoints, which nodes that join load.
     case base
-    /// The newest beat of each node; in memory.
+    /// The newest heartbeat of each node; in memory.
     case beat
 
     func stream(_ names: Names) -> String {
         switch self {
         case .log: names.log
-        case .base: names.base
-        case .beat: names.beat
+        case .base: names.checkpoint
+        case .beat: names.heartbeat
         }
     }
 
     private func subjects(_ names: Names) -> String {
         switch self {
         case .log: names.logSubject
-        case .base: names.baseSubjects
-        case .beat: names.beatSubjects
+        case .base: names.checkpointSubjects
+        case .beat: names.heartbeatSubjects
         }
     }
 
@@ -37,7 +37,7 @@ enum Purpose: CaseIterable {
     }
 
     /// The relevant differences between an existing stream and one that this node would create.
-    func faults(of answer: Answer, names: Names) -> [String] {
+    func faults(of answer: NATSAnswer, names: Names) -> [String] {
         let name = stream(names)
         guard let config = answer["config"]?.object else { return ["the stream \(name) has no configuration"] }
         var faults: [String] = []

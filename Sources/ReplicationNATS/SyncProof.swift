@@ -12,10 +12,10 @@ struct SyncProof: Hashable, Sendable {
     private(set) var silent: [Preparation.Replica] = []
     private(set) var isProven = false
 
-    /// - Parameter told: The `/varz` answer of each monitor, by the name of its server.
-    init(of replicas: [Preparation.Replica], told: [String: JSONObject]) {
+    /// - Parameter reported: The `/varz` answer of each monitor, by the name of its server.
+    init(of replicas: [Preparation.Replica], reported: [String: JSONObject]) {
         for replica in replicas {
-            guard let varz = told[replica.name] else {
+            guard let varz = reported[replica.name] else {
                 silent.append(replica)
                 continue
             }
@@ -36,21 +36,21 @@ struct SyncProof: Hashable, Sendable {
     }
 
     /// Queries the monitors one after another.
-    static func ask(_ monitors: [String], _ monitor: (MonitorAddress) -> [UInt8]?) -> [String: JSONObject] {
-        var told: [String: JSONObject] = [:]
+    static func queryMonitors(_ monitors: [String], _ monitor: (MonitorAddress) -> [UInt8]?) -> [String: JSONObject] {
+        var reported: [String: JSONObject] = [:]
         for address in monitors.compactMap(MonitorAddress.init) {
             guard let bytes = monitor(address), let varz = (try? JSONParser().parse(bytes.span))?.object,
                 let name = varz["server_name"]?.string
             else { continue }
-            told[name] = varz
+            reported[name] = varz
         }
-        return told
+        return reported
     }
 
     /// The outcome, with its reasons, for people.
     ///
-    /// - Parameter isTrusted: Whether an operator vouches for the engine.
-    func sync(isTrusted: Bool) -> (EngineSync, [String]) {
+    /// - Parameter isTrusted: Whether an operator vouches for the log store.
+    func sync(isTrusted: Bool) -> (LogStoreSync, [String]) {
         let reasons = tooOld + unsynced + silent.map(\.doubt)
         if isTrusted { return (.trusted, reasons) }
         if !tooOld.isEmpty || !unsynced.isEmpty { return (.refuted, reasons) }
@@ -71,18 +71,18 @@ extension Preparation.Replica {
 
 /// When to ask the servers again: they may restart with another configuration at any time.
 struct ProofWatch {
-    /// Whether an operator vouches for the engine. Then answers are reported, but have no effect.
+    /// Whether an operator vouches for the log store. Then answers are reported, but have no effect.
     let isTrusted: Bool
     /// The time between two checks; a tenth of it after an answer that proved nothing.
     let interval: Milliseconds
     private var next: MonotonicTime?
-    /// When the engine's list of the log's servers is given up on; `nil` = none is awaited.
+    /// When the log store's list of the log's servers is given up on; `nil` = none is awaited.
     private var listDue: MonotonicTime?
     private var areMonitorsAsked = false
     private var wasLeading = false
     /// The outcome reported last.
-    private var told: [String] = []
-    private var sync: EngineSync?
+    private var reported: [String] = []
+    private var sync: LogStoreSync?
 
     static let patience = Milliseconds.seconds(5)
 
@@ -91,7 +91,7 @@ struct ProofWatch {
         self.interval = interval
     }
 
-    /// Called at each beat. A new leader checks immediately.
+    /// Called at each heartbeat. A new leader checks immediately.
     mutating func isDue(isLeading: Bool, at now: MonotonicTime) -> Bool {
         if isLeading, !wasLeading { next = nil }
         wasLeading = isLeading
@@ -106,7 +106,7 @@ struct ProofWatch {
     /// The client has reconnected, maybe to another server.
     mutating func reconnected() { (next, listDue) = (nil, nil) }
 
-    /// The engine has listed the servers.
+    /// The log store has listed the servers.
     ///
     /// - Returns: Whether to query the monitors now.
     mutating func listed() -> Bool {
@@ -118,24 +118,25 @@ struct ProofWatch {
     /// Takes an outcome.
     ///
     /// - Returns: Whether it is new.
-    mutating func settled(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) -> Bool {
+    mutating func settled(_ sync: LogStoreSync, _ reasons: [String], at now: MonotonicTime) -> Bool {
         areMonitorsAsked = false
         next = now + (sync == .proven || isTrusted ? interval : Milliseconds(interval.count / 10))
-        defer { (self.sync, told) = (sync, reasons) }
-        return self.sync != sync || told != reasons
+        defer { (self.sync, reported) = (sync, reasons) }
+        return self.sync != sync || reported != reasons
     }
 }
 
 extension Dialogue {
     /// Requests the list of the log's servers if a check is due.
-    mutating func askForServers(_ beat: Beat, at now: MonotonicTime) {
-        guard watch?.isDue(isLeading: beat.role == .leading, at: now) == true else { return }
+    mutating func askForServers(_ heartbeat: Heartbeat, at now: MonotonicTime) {
+        guard watch?.isDue(isLeading: heartbeat.role == .leading, at: now) == true else { return }
         requests.append(
-            Request(lane: .servers, subject: "$JS.API.STREAM.INFO.\(names.log)", answer: "s", expected: nil, bytes: []))
+            NATSRequest(
+                lane: .servers, subject: "$JS.API.STREAM.INFO.\(names.log)", answer: "s", expected: nil, bytes: []))
     }
 
     mutating func takeServers(_ message: Incoming) {
-        guard message.status == 0, let answer = Answer(message.bytes) else { return }
+        guard message.status == 0, let answer = NATSAnswer(message.bytes) else { return }
         let replicas = Preparation.replicas(of: answer)
         guard !replicas.isEmpty, watch?.listed() == true else { return }
         servers = replicas
@@ -144,7 +145,7 @@ extension Dialogue {
     /// Returns the servers whose monitors to query now.
     mutating func takeServers() -> [Preparation.Replica]? { servers.take() }
 
-    mutating func proved(_ sync: EngineSync, _ reasons: [String], at now: MonotonicTime) {
+    mutating func proved(_ sync: LogStoreSync, _ reasons: [String], at now: MonotonicTime) {
         status.sync = sync
         if watch?.settled(sync, reasons, at: now) ?? true { events.append(.sync(sync, reasons)) }
     }

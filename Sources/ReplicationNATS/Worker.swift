@@ -26,7 +26,7 @@ final class Worker: Sendable {
 
     private struct Work: Sendable {
         /// At most one for each lane.
-        var requests: [Request] = []
+        var requests: [NATSRequest] = []
         var isClosed = false
         /// What the server has denied since the preparation began.
         var denials: [Denial] = []
@@ -49,7 +49,7 @@ final class Worker: Sendable {
         self.context = context
     }
 
-    func post(_ request: Request) {
+    func post(_ request: NATSRequest) {
         work.change { work in
             work.requests.removeAll { $0.lane == request.lane }
             work.requests.append(request)
@@ -58,8 +58,8 @@ final class Worker: Sendable {
 
     func close() { work.change { $0.isClosed = true } }
 
-    func start(telling sender: Mailbox<Word>.Sender) {
-        routes.withLock { $0[context] = Route(worker: self, sender: sender) }
+    func start(reporting sender: Mailbox<Word>.Sender) {
+        routes.withLock { $0[context] = LaneRoute(worker: self, sender: sender) }
         startThread { [self] in
             run { _ = sender.post($0) }
             routes.withLock { $0[context] = nil }
@@ -68,46 +68,46 @@ final class Worker: Sendable {
 
     // MARK: The thread
 
-    private func run(_ tell: @escaping (Word) -> Void) {
+    private func run(_ report: @escaping (Word) -> Void) {
         let faults = configuration.faults
-        guard faults.isEmpty else { return tell(.unusable(faults)) }
+        guard faults.isEmpty else { return report(.unusable(faults)) }
         do {
-            try Connection.load(configuration.library)
+            try NATSConnection.load(configuration.library)
         } catch {
-            return tell(
+            return report(
                 .unusable(["the library of NATS cannot be loaded: \(error.text) (Debian: apt-get install libnats3.4)"]))
         }
-        var connection = connect(tell)
+        var connection = connect(report)
         var longest = connection?.longestMessage
         while let current = connection, let requests = next() {
             // The limit may change with a reconnect, or when the server reloads its configuration.
             if longest != current.longestMessage {
                 longest = current.longestMessage
-                tell(.limit(current.longestMessage))
+                report(.limit(current.longestMessage))
             }
-            for request in requests { publish(request, on: current, tell) }
+            for request in requests { publish(request, on: current, report) }
             guard current.isClosed else { continue }
             // A server has refused the credentials twice, or closed the connection because a message was too long. Try
             // again: the credentials may be renewed, or another server may accept them.
             current.close()
-            connection = connect(isAgain: true, tell)
+            connection = connect(isAgain: true, report)
             longest = connection?.longestMessage
         }
         connection?.close()
     }
 
-    /// Connects and prepares, and retries while the engine is unreachable. `nil` if it cannot be used, or is not needed
+    /// Connects and prepares, and retries while the log store is unreachable. `nil` if it cannot be used, or is not needed
     /// any more.
     ///
-    /// - Parameter isAgain: Whether the engine has accepted the credentials before.
-    private func connect(isAgain: Bool = false, _ tell: (Word) -> Void) -> Connection? {
+    /// - Parameter isAgain: Whether the log store has accepted the credentials before.
+    private func connect(isAgain: Bool = false, _ report: (Word) -> Void) -> NATSConnection? {
         var last = ""
         while true {
-            switch attempt(isAgain: isAgain, tell) {
+            switch attempt(isAgain: isAgain, report) {
             case .connection(let connection): return connection
             case .ended: return nil
             case .later(let text):
-                if text != last { tell(.waiting(text)) }
+                if text != last { report(.waiting(text)) }
                 last = text
             }
             guard pause() else { return nil }
@@ -117,42 +117,42 @@ final class Worker: Sendable {
     /// - Returns: `false` if the log is not needed any more.
     private func pause() -> Bool {
         for _ in 0..<5 {
-            guard !work.take({ _ in true }, { $0.isClosed }) else { return false }
+            guard !work.waitAndChange({ _ in true }, { $0.isClosed }) else { return false }
             usleep(50_000)
         }
         return true
     }
 
     private enum Attempt {
-        case connection(Connection)
+        case connection(NATSConnection)
         case later(String)
         case ended
     }
 
-    private func attempt(isAgain: Bool, _ tell: (Word) -> Void) -> Attempt {
-        let connection: Connection
+    private func attempt(isAgain: Bool, _ report: (Word) -> Void) -> Attempt {
+        let connection: NATSConnection
         do {
-            connection = try Connection(configuration, context: context, patience: Self.patience)
+            connection = try NATSConnection(configuration, context: context, patience: Self.patience)
         } catch {
             guard error.isRefusal else { return .later(error.text) }
             guard !isAgain else { return .later("it refuses the credentials of this node") }
-            tell(.unusable(["the engine refuses the credentials of this node"]))
+            report(.unusable(["the engine refuses the credentials of this node"]))
             return .ended
         }
-        tell(.limit(connection.longestMessage))
+        report(.limit(connection.longestMessage))
         work.change { $0.denials = [] }
         guard connection.subscribe(inbox + ".>"), connection.subscribe(names.hintSubject),
-            connection.subscribe(names.beatSubjects)
+            connection.subscribe(names.heartbeatSubjects)
         else {
             connection.close()
             return .later("the engine takes no subscription")
         }
-        let outcome = prepare(on: connection, tell)
+        let outcome = prepare(on: connection, report)
         switch outcome {
         case .ready(let version, let isSyncProven, let warnings):
             // By the contract, earlier requests are lost.
             work.change { $0.requests = [] }
-            tell(
+            report(
                 .ready(
                     version: version, isSyncProven: isSyncProven, text: "connected to \(connection.server)",
                     warnings: warnings))
@@ -162,27 +162,28 @@ final class Worker: Sendable {
             return .later(text)
         case .refused(let faults):
             connection.close()
-            // A running node waits until the engine is repaired, as it does on an open connection.
+            // A running node waits until the log store is repaired, as it does on an open connection.
             guard !isAgain else { return .later(faults.joined(separator: "; ")) }
-            tell(.unusable(faults))
+            report(.unusable(faults))
             return .ended
         }
     }
 
     /// Prepares the streams, with several attempts over one connection. Meanwhile each node hears which others run.
-    private func prepare(on connection: Connection, _ tell: (Word) -> Void) -> Preparation.Outcome {
+    private func prepare(on connection: NATSConnection, _ report: (Word) -> Void) -> Preparation.Outcome {
         var outcome = Preparation.Outcome.later("")
         for patience in Self.answerPatiences {
-            let requests = work.take({ _ in true }) { work in
+            let requests = work.waitAndChange({ _ in true }) { work in
                 defer { work.requests = [] }
                 return work.requests
             }
-            for request in requests where request.lane == .beat { publish(request, on: connection, tell) }
+            for request in requests where request.lane == .heartbeat { publish(request, on: connection, report) }
             outcome = Preparation(
                 configuration: configuration, names: names, longestMessage: connection.longestMessage,
                 ask: { connection.request($0, $1, milliseconds: patience) },
-                probe: { connection.request($0, header: Request.refusal, [], milliseconds: patience) != nil },
-                denials: { [work] in work.take({ _ in true }) { $0.denials } }, monitor: { MonitorClient.varz($0) }
+                probe: { connection.request($0, header: NATSRequest.refusal, [], milliseconds: patience) != nil },
+                denials: { [work] in work.waitAndChange({ _ in true }) { $0.denials } },
+                monitor: { MonitorClient.varz($0) }
             ).run()
             guard case .later = outcome, pause() else { break }
         }
@@ -191,25 +192,25 @@ final class Worker: Sendable {
 
     /// How long each attempt over one connection waits for JetStream's answers, in milliseconds. A stream without a
     /// leader does not answer, and a new leader does not know earlier requests, so the first attempts are short. The
-    /// last one allows for a slow engine.
+    /// last one allows for a slow log store.
     private static let answerPatiences = [500, 500, 500, patience]
 
-    private func next() -> [Request]? {
-        work.take({ $0.isClosed || !$0.requests.isEmpty }) { work in
+    private func next() -> [NATSRequest]? {
+        work.waitAndChange({ $0.isClosed || !$0.requests.isEmpty }) { work in
             guard !work.isClosed else { return nil }
             defer { work.requests = [] }
             return work.requests
         }
     }
 
-    private func publish(_ request: Request, on connection: Connection, _ tell: (Word) -> Void) {
+    private func publish(_ request: NATSRequest, on connection: NATSConnection, _ report: (Word) -> Void) {
         let outcome = connection.publish(
             request.subject, answer: request.answer.map { "\(inbox).\($0)" }, header: request.header, request.bytes)
         switch outcome {
         case .sent: break
         // The message may as well have been lost on its way; the end of the connection is reported separately.
         case .notSent: break
-        case .tooLong: tell(.tooLong(answer: request.answer))
+        case .tooLong: report(.tooLong(answer: request.answer))
         }
     }
 
@@ -222,13 +223,13 @@ final class Worker: Sendable {
     private static let denialLimit = 16
 }
 
-private struct Route {
+private struct LaneRoute {
     var worker: Worker
     var sender: Mailbox<Worker.Word>.Sender
 }
 
 /// The workers of this process, by the number passed to the library's callbacks.
-private let routes = Mutex<[UInt64: Route]>([:])
+private let routes = Mutex<[UInt64: LaneRoute]>([:])
 
 extension Worker {
     /// Called by the library's threads.

@@ -23,7 +23,7 @@ extension Server {
     public mutating func becameWritable(_ id: SessionID) { hub.becameWritable(id) }
 
     /// Renders what a writable session is due, at the end of `bytes`: ``Hub/Hub/output(for:at:to:)``.
-    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> Output {
+    public mutating func output(for id: SessionID, at now: HubTime, to bytes: inout [UInt8]) -> SessionOutput {
         hub.output(for: id, at: now, to: &bytes)
     }
 
@@ -55,14 +55,14 @@ extension Server {
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
 
-    /// Whether a connection still owes a good `HELLO`, so that little of it may wait.
+    /// Whether a connection has yet to send a good `HELLO`, so that little of it may wait.
     public func isRestricted(_ id: SessionID) -> Bool { hub.isRestricted(id) }
 
-    /// The certificate of the encrypted listeners ends then, which `STATS` tells.
+    /// The certificate of the encrypted listeners ends then, which `STATS` reports.
     public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
 
-    /// From now on clients are told this role in the cluster.
-    public mutating func stands(_ standing: ClusterStanding) { hub.standing = standing }
+    /// From now on clients are sent this role in the cluster.
+    public mutating func stands(_ status: ClusterStatus) { hub.status = status }
 
     /// The lineage of this history.
     public var epoch: UInt64 { hub.epoch }

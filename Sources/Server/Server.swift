@@ -18,7 +18,7 @@ internal import TelltaleModel
 /// - A stop ends within ``ShutdownLimits``, with everything acknowledged on the disk.
 /// - A turn gives a bounded number of actions.
 public struct Server: ~Copyable {
-    /// For the tests of the whole house; a performer has no need of it.
+    /// For the tests of the whole hub; a performer has no need of it.
     package var hub: Hub
     private let configuration: ServerConfiguration
     /// The simulator takes it out where it asks without letting time pass.
@@ -60,7 +60,7 @@ public struct Server: ~Copyable {
 
     /// Nothing waits: the next turn has something to do only when something happens, or a moment comes.
     public func isIdle(at now: HubTime) -> Bool {
-        actions.isEmpty && !flush.isOwed && !hub.isCommitting && !hub.hasWork(at: now) && !hub.hasReadySessions
+        actions.isEmpty && !flush.isPending && !hub.isCommitting && !hub.hasWork(at: now) && !hub.hasReadySessions
     }
 
     // MARK: A turn
@@ -82,7 +82,7 @@ public struct Server: ~Copyable {
         noteDecisionTime(at: now)
         while true {
             if let action = actions.popFirst() { return action }
-            if flush.isOwed, !hub.isCommitting { return beginFlush(at: now) }
+            if flush.isPending, !hub.isCommitting { return beginFlush(at: now) }
             if hub.isDeciding {
                 if let action = decidePart() { return action }
                 continue
@@ -142,7 +142,7 @@ public struct Server: ~Copyable {
         if decision.hasRecords { return .append(part, isLast: true) }
         // A batch without records is shown at once.
         hub.committed(at: decision.start)
-        flush.isOwed = true
+        flush.isPending = true
         return nil
     }
 
@@ -279,7 +279,7 @@ public struct Server: ~Copyable {
             hub.refuseUndecided()
             end(1)
         }
-        flush.isOwed = true
+        flush.isPending = true
     }
 
     /// The journal failed outside a batch: nothing more can be made durable. A batch that it has is answered first.
@@ -287,7 +287,7 @@ public struct Server: ~Copyable {
         hasLostJournal = true
         guard !hub.isCommitting else { return }
         hub.refuseUndecided()
-        flush.isOwed = true
+        flush.isPending = true
         end(1)
     }
 
@@ -334,7 +334,7 @@ public struct Server: ~Copyable {
             goOnStopping(at: now)
         case .sayBye:
             hub.drain(wait: configuration.reconnectPause)
-            flush.isOwed = true
+            flush.isPending = true
             // Without a connection there is nothing to wait for.
             goOnStopping(at: now)
         case .closeConnections: actions.append(.closeConnections)

@@ -17,7 +17,7 @@ struct Decision {
 
 struct Flush {
     /// A flush is due, paced or not: what became durable is sent at once.
-    var isOwed = false
+    var isPending = false
     /// A flush of this turn ended early: the rest waits until the requests that arrived meanwhile are decided.
     private(set) var wasCut = false
     private(set) var start: MonotonicTime?
@@ -52,7 +52,7 @@ struct Flush {
     }
 
     mutating func begin(at now: HubTime, sessions: Int, rows: Int) {
-        isOwed = false
+        isPending = false
         (start, rowsStart) = (now.monotonic, nil)
         (rest, sessionCount, rowsBefore) = (sessions, sessions, rows)
     }

@@ -21,7 +21,7 @@ public enum SurfaceRow {
             return
         }
         withoutActuallyEscaping(control) { control in
-            let drawing = Drawing(
+            let drawing = SurfaceRowDrawing(
                 lifecycle: activity.lifecycle, definition: definition, context: activity.templateContext,
                 surface: surface,
                 placement: placement, control: control)
@@ -29,7 +29,7 @@ public enum SurfaceRow {
         }
     }
 
-    private static func write(_ drawing: Drawing, kind: Kind, to writer: inout JSONWriter) {
+    private static func write(_ drawing: SurfaceRowDrawing, kind: Kind, to writer: inout JSONWriter) {
         let (placement, surface) = (drawing.placement, drawing.surface)
         writer.beginObject()
         let isTwofold = surface == .phone || surface == .pad
@@ -67,7 +67,7 @@ public enum SurfaceRow {
 }
 
 /// One row in progress.
-private struct Drawing {
+private struct SurfaceRowDrawing {
     let lifecycle: Activity.Lifecycle
     let definition: ActivityKind
     let context: TemplateContext

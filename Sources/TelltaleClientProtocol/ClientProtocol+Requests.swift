@@ -71,7 +71,7 @@ extension ClientProtocol {
     /// Subscribes to a pattern across all reconnects.
     public mutating func subscribe(_ command: SubscribeCommand) -> SubscriptionID {
         let id = SubscriptionID(index: subscriptions.count)
-        var subscription = Subscription(command: command)
+        var subscription = ClientSubscription(command: command)
         subscription.cursor = command.from?.description
         subscriptions.append(subscription)
         if phase == .ready { subscribeNow(id) }

@@ -37,7 +37,7 @@ public struct ClientProtocol {
     /// The interval of this connection's heartbeats, from the answer to `HELLO`.
     private var grantedHeartbeat: Milliseconds?
 
-    var subscriptions: [Subscription] = []
+    var subscriptions: [ClientSubscription] = []
     /// Subscriptions by the server's number on this connection.
     var subscriptionNumbers: [Int64: SubscriptionID] = [:]
     var servedKinds: [String] = []

@@ -42,7 +42,7 @@ struct PendingRequest {
 }
 
 /// A subscription and its known state.
-struct Subscription {
+struct ClientSubscription {
     var command: SubscribeCommand
     var isWanted = true
     /// The server's number on this connection; `nil` until `SUB` is answered.

@@ -31,7 +31,7 @@ internal import Glibc
                 addresses = [address]
                 try connectNext()
             } else {
-                try lookUp(host, port)
+                try resolve(host, port)
             }
         }
     }
@@ -151,7 +151,7 @@ internal import Glibc
 
     // MARK: Names
 
-    private func lookUp(_ host: String, _ port: UInt16) throws(UVError) {
+    private func resolve(_ host: String, _ port: UInt16) throws(UVError) {
         let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
         unsafe request.pointee.data = Unmanaged.passRetained(WeakAttempt(self)).toOpaque()
         var hints = unsafe addrinfo()

@@ -249,7 +249,7 @@ public final class ConnectionHandlers {
         let buffer = unsafe UnsafeBufferPointer(rebasing: loop.readBuffer[..<max(0, count)])
         unsafe buffer.withMemoryRebound(to: UInt8.self) { bytes in
             if let handshake {
-                unsafe handshake.received(bytes.span)
+                unsafe handshake.receiveCiphertext(bytes.span)
             } else if let onHandshakeBytes {
                 unsafe onHandshakeBytes(bytes.span)
             } else if count <= 0 || linger != nil {

@@ -9,13 +9,13 @@ internal import Synchronization
 @safe public final class Mailbox<Message: Sendable> {
     /// The side of the other threads. It may outlive the mailbox.
     public let sender: Sender
-    private let wakeup: Wakeup
+    private let wakeup: LoopWakeup
 
     /// - Parameter onMessages: Called on the loop's thread with at least one message.
     public init(on loop: EventLoop, onMessages: @escaping ([Message]) -> Void) throws(UVError) {
         let waker = try LoopWaker()
         let sender = Sender(waker)
-        wakeup = try Wakeup(on: loop, waker) {
+        wakeup = try LoopWakeup(on: loop, waker) {
             let messages = sender.takeAll()
             if !messages.isEmpty { onMessages(messages) }
         }
@@ -72,7 +72,7 @@ internal import Synchronization
 }
 
 /// The loop's side of a ``LoopWaker``. It is not generic, because a C callback cannot capture a generic parameter.
-@safe private final class Wakeup {
+@safe private final class LoopWakeup {
     // Declared first, so closed first: the loop stops using the descriptor before it is closed.
     private let handle: OwnedHandle
     private let waker: LoopWaker
@@ -86,7 +86,7 @@ internal import Synchronization
         self.onWake = onWake
         handle.setOwner(self)
         let status = unsafe uv_poll_start(handle.pointer(as: uv_poll_t.self), CInt(UV_READABLE.rawValue)) { raw, _, _ in
-            guard let wakeup = unsafe owner(of: raw, as: Wakeup.self) else { return }
+            guard let wakeup = unsafe owner(of: raw, as: LoopWakeup.self) else { return }
             wakeup.waker.clear()
             wakeup.onWake()
         }

@@ -45,16 +45,16 @@ public final class ServiceManager: Sendable {
     /// The timer that sends watchdog notifications; `nil` if none are expected. A loop that hangs sends none.
     public func watchdog(on loop: EventLoop) throws(UVError) -> TimerHandle? {
         guard let watchdogMilliseconds else { return nil }
-        let timer = try TimerHandle(on: loop) { [self] _ in tell("WATCHDOG=1") }
+        let timer = try TimerHandle(on: loop) { [self] _ in notify("WATCHDOG=1") }
         timer.scheduleRepeating(everyMilliseconds: watchdogMilliseconds)
         return timer
     }
 
-    public func ready() { tell("READY=1", "STATUS=serving") }
+    public func ready() { notify("READY=1", "STATUS=serving") }
 
     /// Sent once, because a stopping process may be asked to stop again.
     public func stopping() {
-        if !isStopping.exchange(true, ordering: .relaxed) { tell("STOPPING=1", "STATUS=stopping") }
+        if !isStopping.exchange(true, ordering: .relaxed) { notify("STOPPING=1", "STATUS=stopping") }
     }
 
     /// Reports that a reload begins. Call ``reloaded()`` after it.
@@ -62,16 +62,16 @@ public final class ServiceManager: Sendable {
     /// - Returns: `false` for a process that is stopping, which must not reload: it would be taken for ready again.
     public func reloading() -> Bool {
         guard !isStopping.load(ordering: .relaxed) else { return false }
-        tell("RELOADING=1")
+        notify("RELOADING=1")
         return true
     }
 
     public func reloaded() {
-        if !isStopping.load(ordering: .relaxed) { tell("READY=1") }
+        if !isStopping.load(ordering: .relaxed) { notify("READY=1") }
     }
 
     /// Sends these assignments in one datagram.
-    public func tell(_ lines: String...) {
+    public func notify(_ lines: String...) {
         guard let address, descriptor >= 0 else { return }
         let text = Array(lines.joined(separator: "\n").utf8)
         let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)

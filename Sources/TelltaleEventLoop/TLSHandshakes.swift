@@ -67,7 +67,7 @@ final class TLSHandshake {
     /// Takes what the connection has read. This only copies the bytes; everything else is a step.
     ///
     /// - Parameter bytes: Empty = the peer has ended its side.
-    func received(_ bytes: Span<UInt8>) {
+    func receiveCiphertext(_ bytes: Span<UInt8>) {
         guard let connection else { return }
         receivedByteCount += bytes.count
         guard !bytes.isEmpty, receivedByteCount <= Self.byteLimit else { return connection.close() }

@@ -92,7 +92,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         over transport: any Transport, options: Options = Options(), token: (@Sendable () async throws -> String)? = nil
     ) throws(TelltaleError) {
         super.init(
-            Session(
+            LinkSession(
                 try options.configuration(), token: token.map(TokenSource.init), timeout: options.timeout
             ) { _, _ in transport })
     }
@@ -104,7 +104,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         var configuration = try options.configuration()
         configuration.servers = servers.map(\.description)
         super.init(
-            Session(configuration, token: token.map(TokenSource.init), timeout: options.timeout) {
+            LinkSession(configuration, token: token.map(TokenSource.init), timeout: options.timeout) {
                 isFollower, address in
                 guard let address = address.flatMap({ ServerAddress($0) }) else { return NoTransport() }
                 return transport(isFollower, address)
@@ -131,7 +131,7 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
             command.account = try Words.optional("the account", account)
             command.placement = try Words.optional("the placement", placement)
             if let rate { command.rate = Int(try Words.number("the rate", Int64(rate), 1...1_000_000)) }
-            command.widgets = try widgets.look()
+            command.widgets = try widgets.style()
             if let cursor { command.from = try Words.cursor(cursor) }
             return command
         }

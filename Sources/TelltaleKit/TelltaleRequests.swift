@@ -8,9 +8,9 @@ internal import TelltaleWire
 /// taken effect.
 public class TelltaleRequests: @unchecked Sendable {
     // `Sendable`, because its members are. A class that has subclasses cannot say so by itself.
-    let session: Session
+    let session: LinkSession
 
-    init(_ session: Session) {
+    init(_ session: LinkSession) {
         self.session = session
     }
 
@@ -120,8 +120,8 @@ public class TelltaleRequests: @unchecked Sendable {
         _ key: String, view: Projection<Activity>, placement: String? = nil, widgets: WidgetChoice = WidgetChoice()
     ) async throws(TelltaleError) -> RowUpdate<Activity> {
         let key = try Words.key(key)
-        let look = try widgets.look(placement: try Words.optional("the placement", placement))
-        let line = try await ask(.get(key, view: view.name, widgets: look)).line
+        let style = try widgets.style(placement: try Words.optional("the placement", placement))
+        let line = try await ask(.get(key, view: view.name, widgets: style)).line
         return RowUpdate(
             key: key, rev: line.integer("rev") ?? 0, body: line.tail ?? JSONObject(), isSnapshot: true, skipped: 0,
             why: nil)

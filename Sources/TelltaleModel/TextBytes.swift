@@ -4,7 +4,7 @@ extension String {
     /// Whether both hold the same bytes.
     @inlinable
     public func hasSameBytes(as other: String) -> Bool {
-        // Equal bytes are always equal to `==`, which is the fastest way to tell that two texts differ.
+        // Equal bytes are always equal to `==`, which is the fastest way to see that two texts differ.
         guard self == other else { return false }
         let (left, right) = (utf8.span, other.utf8.span)
         guard left.count == right.count else { return false }

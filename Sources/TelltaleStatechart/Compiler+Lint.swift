@@ -61,16 +61,16 @@ extension Compiler {
         }
         var next: [Int: [Int]] = [:]
         for (state, reason) in leaving { next[state] = statesInForce(after: reason) }
-        var told: Set<Int> = []
-        for start in states.indices where !told.contains(start) {
+        var reported: Set<Int> = []
+        for start in states.indices where !reported.contains(start) {
             guard let reason = leaving[start] else { continue }
             var seen: Set<Int> = []
             var waiting = next[start] ?? []
             while let state = waiting.popLast() {
                 if state == start {
-                    told.formUnion(seen)
-                    told.insert(start)
-                    tell(of: reason, at: start)
+                    reported.formUnion(seen)
+                    reported.insert(start)
+                    warn(of: reason, at: start)
                     break
                 }
                 if seen.insert(state).inserted { waiting += next[state] ?? [] }
@@ -78,7 +78,7 @@ extension Compiler {
         }
     }
 
-    private mutating func tell(of reason: ImmediateTransition, at state: Int) {
+    private mutating func warn(of reason: ImmediateTransition, at state: Int) {
         let location = tables.transitions[reason.transition].location
         switch reason {
         case .always:
@@ -86,7 +86,7 @@ extension Compiler {
                 location, "an `always` without a guard leads \(name(of: state)) back to itself, without an end",
                 advice: "give one on the way a guard")
         case .after:
-            refuse(
+            addFault(
                 location, "an `after` of no time leads \(name(of: state)) back to itself, without an end",
                 advice: "give one on the way a time, or a guard")
         }
@@ -268,14 +268,14 @@ extension Compiler {
     private mutating func lintResets(by state: Int) {
         guard tree.nodes[state].kind == .parallel else { return }
         let regions = states.indices.filter { tree.nodes[$0].parent == state && !isHistory($0) }
-        var told: Set<String> = []
+        var reported: Set<String> = []
         for transition in tables.transitions where transition.source == state && !transition.targets.isEmpty {
             guard transition.targets.allSatisfy({ tree.isDescendant($0, of: state) }) else { continue }
             let reset = regions.filter { region in
                 transition.exitCandidates.contains(region)
                     && !transition.targets.contains { $0 == region || tree.isDescendant($0, of: region) }
             }
-            guard let first = reset.first, told.insert(transition.location).inserted else { continue }
+            guard let first = reset.first, reported.insert(transition.location).inserted else { continue }
             warn(
                 transition.location,
                 "leaves every region of \(name(of: state)) and begins them anew, \(name(of: first)) too",

@@ -13,7 +13,7 @@ extension Compiler {
                 } else {
                     for child in tree.nodes[parent].children { candidates.insert(child) }
                 }
-                tables.historyStates.append(HistoryEntry(isDeep: deep, candidates: candidates))
+                tables.historyStates.append(HistoryTableEntry(isDeep: deep, candidates: candidates))
                 tree.nodes[state].historySlot = slot
                 slot += 1
             }

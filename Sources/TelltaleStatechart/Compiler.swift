@@ -16,7 +16,7 @@ struct Compiler {
     private let names: StateNames
     var tables: Tables
 
-    /// - Parameter isAdmitted: An earlier release accepted the machine, so faults reported by ``refuse(_:_:advice:)``
+    /// - Parameter isAdmitted: An earlier release accepted the machine, so faults reported by ``addFault(_:_:advice:)``
     ///   are warnings.
     init(_ description: MachineDescription, isAdmitted: Bool) {
         root = description.root
@@ -63,7 +63,7 @@ struct Compiler {
 
     /// Reports an error, or a warning if the machine is admitted: a journal that holds it must stay readable, and the
     /// fault is tolerable at run time.
-    mutating func refuse(_ location: String, _ message: String, advice: String) {
+    mutating func addFault(_ location: String, _ message: String, advice: String) {
         if isAdmitted {
             warn(location, message, advice: advice)
         } else {

@@ -39,16 +39,16 @@ struct GuardParser {
         defer { depth -= 1 }
         guard depth <= Self.depthLimit else { throw failure("at most \(Self.depthLimit) levels of nesting") }
         if takeWord("not") { return .not(try negation()) }
-        if take("(") {
+        if acceptText("(") {
             let inner = try disjunction()
-            guard take(")") else { throw failure("`)`") }
+            guard acceptText(")") else { throw failure("`)`") }
             return inner
         }
         if takeWord("in") {
-            guard take("(") else { throw failure("`(` and the name of a state") }
+            guard acceptText("(") else { throw failure("`(` and the name of a state") }
             let name = stateName()
             guard !name.isEmpty else { throw failure("the name of a state") }
-            guard take(")") else { throw failure("`)`") }
+            guard acceptText(")") else { throw failure("`)`") }
             return .isActive(name)
         }
         return try comparison()
@@ -59,10 +59,10 @@ struct GuardParser {
         let start = position
         let left = try operand()
         if takeWord("in") {
-            guard take("[") else { throw failure("`[` and the values to look among") }
+            guard acceptText("[") else { throw failure("`[` and the values to look among") }
             var list = [try operand()]
-            while take(",") { list.append(try operand()) }
-            guard take("]") else { throw failure("`,` or `]`") }
+            while acceptText(",") { list.append(try operand()) }
+            guard acceptText("]") else { throw failure("`,` or `]`") }
             guard !list.contains(.state) else { throw failure("`state` on the left of `in`", at: start) }
             return .isOneOf(left, list)
         }
@@ -110,7 +110,7 @@ struct GuardParser {
     private mutating func takeComparison() -> GuardComparison? {
         // Longer operators first, because some begin with a shorter one.
         for comparison in [GuardComparison.equal, .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater]
-        where take(comparison.rawValue) {
+        where acceptText(comparison.rawValue) {
             return comparison
         }
         return nil
@@ -126,7 +126,7 @@ struct GuardParser {
         while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
     }
 
-    private mutating func take(_ text: String) -> Bool {
+    private mutating func acceptText(_ text: String) -> Bool {
         skipSpace()
         guard bytes[position...].starts(with: text.utf8) else { return false }
         position += text.utf8.count

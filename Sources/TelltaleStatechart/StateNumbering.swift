@@ -1,6 +1,6 @@
 /// Numbers the states of a description in document order.
 ///
-/// It stops after ``Statechart/stateLimit`` states and one more, so that the compiler can tell that there are too many
+/// It stops after ``Statechart/stateLimit`` states and one more, so that the compiler can see that there are too many
 /// without numbering all of them.
 struct StateNumbering {
     private(set) var states: [StateInformation] = []

@@ -234,7 +234,7 @@ extension Statechart {
         guard !Self.isReserved(name) else { return StepResult(verdict: .ignored) }
         var step = Step(
             chart: self, instance: instance, values: values, time: time, contentLimit: contentLimit, deferral: deferral)
-        try step.take(event: tables.events.index(of: name), name: name, content: content)
+        try step.performEvent(event: tables.events.index(of: name), name: name, content: content)
         return step.commit(to: &instance, &values)
     }
 

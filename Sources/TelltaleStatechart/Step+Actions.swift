@@ -6,8 +6,8 @@ extension Step {
         if range.isEmpty { return }
         hasDoneAnything = true
         isCacheable = false
-        // A trial has no limits for content and timers, so it runs no action.
-        guard !isTrial else { throw .alwaysLoop }
+        // A dry run has no limits for content and timers, so it runs no action.
+        guard !isDryRun else { throw .alwaysLoop }
         actionCount += range.count
         guard actionCount <= Self.actionLimit else { throw .alwaysLoop }
         for index in range {

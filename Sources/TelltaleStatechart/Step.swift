@@ -30,7 +30,7 @@ struct Step {
     /// Whether the configuration and the event alone determine the step: see ``TransitionCache``.
     var isCacheable = true
     /// Whether the step only finds out if it is cacheable. Such a step throws before it runs an action.
-    let isTrial: Bool
+    let isDryRun: Bool
 
     /// The limit of microsteps after one event, and of macrosteps in one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
@@ -40,10 +40,10 @@ struct Step {
 
     init(
         chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int,
-        deferral: Deferral = .overOuterTransitions, isTrial: Bool = false
+        deferral: Deferral = .overOuterTransitions, isDryRun: Bool = false
     ) {
         self.deferral = deferral
-        self.isTrial = isTrial
+        self.isDryRun = isDryRun
         self.chart = chart
         self.instance = instance
         self.values = values
@@ -77,7 +77,7 @@ struct Step {
         try complete(verdict: .applied)
     }
 
-    mutating func take(event: Int, name: String, content: JSON) throws(MachineError) {
+    mutating func performEvent(event: Int, name: String, content: JSON) throws(MachineError) {
         values.boundEvent = .named(name, content: content)
         let verdict = try dispatch(event, content: content)
         try complete(verdict: verdict)

@@ -51,10 +51,10 @@ struct Tables: Sendable {
     var triggers: [TriggerEntry] = []
     var transitions: [Transition] = []
     var guards: [CompiledGuard] = []
-    var actions: [Action] = []
+    var actions: [CompiledAction] = []
     var timers: [TimerEntry] = []
     /// In the order of their parents.
-    var historyStates: [HistoryEntry] = []
+    var historyStates: [HistoryTableEntry] = []
     var initialEntry: StateSet
     var initialUsesHistory = false
     /// Whether the machine itself is parallel.
@@ -82,7 +82,7 @@ struct TimerEntry: Sendable {
     var transitions: Range<Int>
 }
 
-struct HistoryEntry: Sendable {
+struct HistoryTableEntry: Sendable {
     var isDeep: Bool
     /// The children of its parent, or for a deep history the leaves below it.
     var candidates: StateSet
@@ -108,7 +108,7 @@ struct Transition: Sendable {
     var location: String
 }
 
-enum Action: Sendable {
+enum CompiledAction: Sendable {
     case assign([ActionDescription.Assignment])
     case raise(event: Int)
     case send(event: Int, delay: Milliseconds, id: Int)

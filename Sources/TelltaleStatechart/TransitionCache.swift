@@ -62,9 +62,9 @@ struct TransitionCache: Sendable {
         // A cacheable step reads neither time nor values. The zero limit makes any other fail.
         var step = Step(
             chart: chart, instance: instance, values: MachineValues(), time: Timestamp(milliseconds: 0),
-            contentLimit: 0, isTrial: true)
+            contentLimit: 0, isDryRun: true)
         do throws(MachineError) {
-            try step.take(event: event, name: name, content: [:])
+            try step.performEvent(event: event, name: name, content: [:])
         } catch {
             return nil
         }

@@ -2,14 +2,14 @@ import TelltaleModel
 
 /// The words after a verb, parsed as the verb's arguments.
 struct Arguments {
-    let words: Words
+    let words: LineWords
     /// The JSON tail, once it is parsed.
     var tail: JSONObject?
 
     private var verb: VerbDescription { words.verb }
 
     init(_ line: Span<UInt8>, behind verbEnd: Int, of verb: VerbDescription) {
-        words = Words(line, behind: verbEnd, of: verb)
+        words = LineWords(line, behind: verbEnd, of: verb)
     }
 
     func command(_ line: Span<UInt8>) throws(WireError) -> Command {
@@ -18,11 +18,12 @@ struct Arguments {
         case .event: .event(try event(line))
         case .subscribe: .subscribe(try subscribe(line))
         case .unsubscribe: .unsubscribe(number: try subscriptionNumber(line))
-        case .get: .get(try key(line), view: try view(line), widgets: try look(line, placement: text(.placement, line)))
+        case .get:
+            .get(try key(line), view: try view(line), widgets: try style(line, placement: text(.placement, line)))
         case .list:
             .list(
                 try optionalPattern(line), view: try view(line),
-                widgets: try look(line, placement: text(.placement, line)))
+                widgets: try style(line, placement: text(.placement, line)))
         case .kinds: .kinds
         case .kind: .kind(try kind(line))
         case .gallery: .gallery(view: try view(line), placement: text(.placement, line))
@@ -119,7 +120,7 @@ struct Arguments {
             subscribe.rate = Int(rate)
         }
         subscribe.placement = text(.placement, line)
-        subscribe.widgets = try look(line)
+        subscribe.widgets = try style(line)
         if let range = words[.deliver] {
             guard let delivery = SubscribeCommand.Delivery(rawValue: line.text(range)) else {
                 throw value(.deliver, range, line, "rows or notice")
@@ -135,18 +136,18 @@ struct Arguments {
         return subscribe
     }
 
-    private func look(_ line: Span<UInt8>, placement: String? = nil) throws(WireError) -> WidgetLook {
-        var look = WidgetLook()
-        look.placement = placement
-        look.family = text(.family, line)
-        look.mode = text(.mode, line)
+    private func style(_ line: Span<UInt8>, placement: String? = nil) throws(WireError) -> WidgetStyle {
+        var style = WidgetStyle()
+        style.placement = placement
+        style.family = text(.family, line)
+        style.mode = text(.mode, line)
         if let ahead = try integer(.ahead, line) {
-            guard (0...WidgetLook.aheadLimit).contains(ahead) else {
-                throw .attribute(verb, "ahead= is to be 0 to \(WidgetLook.aheadLimit) entries; leave it out for 4")
+            guard (0...WidgetStyle.aheadLimit).contains(ahead) else {
+                throw .attribute(verb, "ahead= is to be 0 to \(WidgetStyle.aheadLimit) entries; leave it out for 4")
             }
-            look.ahead = Int(ahead)
+            style.ahead = Int(ahead)
         }
-        return look
+        return style
     }
 
     private func set(_ line: Span<UInt8>) throws(WireError) -> TapCommand {

@@ -24,8 +24,8 @@ public enum Command: Sendable {
     case event(EventCommand)
     case subscribe(SubscribeCommand)
     case unsubscribe(number: Int)
-    case get(Key, view: ViewName?, widgets: WidgetLook = WidgetLook())
-    case list(Pattern, view: ViewName?, widgets: WidgetLook = WidgetLook())
+    case get(Key, view: ViewName?, widgets: WidgetStyle = WidgetStyle())
+    case list(Pattern, view: ViewName?, widgets: WidgetStyle = WidgetStyle())
     case kinds
     case kind(String)
     /// The widgets that can be placed; their placement is as written.
@@ -133,7 +133,7 @@ public struct SubscribeCommand: Hashable, Sendable {
     public var rate: Int?
     public var placement: String?
     /// How widgets are shown; its placement is that of the command.
-    public var widgets = WidgetLook()
+    public var widgets = WidgetStyle()
     public var delivery = Delivery.rows
 
     public init(pattern: Pattern) {
@@ -142,7 +142,7 @@ public struct SubscribeCommand: Hashable, Sendable {
 }
 
 /// How widgets are shown, in the words of the request.
-public struct WidgetLook: Hashable, Sendable {
+public struct WidgetStyle: Hashable, Sendable {
     /// For `GET` and `LIST`.
     public var placement: String?
     public var family: String?

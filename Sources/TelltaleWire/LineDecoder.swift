@@ -80,7 +80,7 @@ public struct LineDecoder: Sendable {
             guard length <= lineLengthLimit else { throw .lineTooLong(limit: lineLengthLimit) }
             guard index < bytes.count else { break }
             let byte = bytes[index]
-            guard utf8.take(byte) else { throw .brokenUTF8(at: length) }
+            guard utf8.acceptByte(byte) else { throw .brokenUTF8(at: length) }
             if byte == .lineFeed {
                 guard try finish(bytes, lineStart..<index, deliver: deliver) else { return index + 1 }
                 lineStart = index + 1
@@ -164,7 +164,7 @@ struct UTF8Check: Sendable {
     var isExpectingMore: Bool { missing > 0 }
 
     /// Whether the text is still well-formed after `byte`.
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func acceptByte(_ byte: UInt8) -> Bool {
         if missing > 0 {
             guard byte >= lower, byte <= upper else { return false }
             missing -= 1

@@ -17,7 +17,7 @@ public struct Greeting: Hashable, Sendable {
     /// The version of the server.
     public var server: String
     /// The server's role in its cluster; `nil` without one.
-    public var node: NodeStanding?
+    public var node: NodeStatus?
 
     public init(epoch: UInt64, sequence: Int64, now: Timestamp, heartbeat: Int, server: String) {
         self.epoch = epoch
@@ -29,7 +29,7 @@ public struct Greeting: Hashable, Sendable {
 }
 
 /// A server's role in a cluster, from its greeting.
-public struct NodeStanding: Hashable, Sendable {
+public struct NodeStatus: Hashable, Sendable {
     public enum Role: Hashable, Sendable {
         /// Decides.
         ///
@@ -82,11 +82,11 @@ extension LineWriter {
         attribute("max_line", greeting.lineLengthLimit)
         attribute("auth", greeting.authentication)
         attribute("server", greeting.server)
-        if let node = greeting.node { standing(node) }
+        if let node = greeting.node { status(node) }
         end()
     }
 
-    private mutating func standing(_ node: NodeStanding) {
+    private mutating func status(_ node: NodeStatus) {
         attribute("node", node.name)
         switch node.role {
         case .leader(let term):

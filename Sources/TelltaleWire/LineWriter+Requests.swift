@@ -20,15 +20,15 @@ extension LineWriter {
         case .unsubscribe(let number):
             begin(.unsubscribe)
             attribute("sub", number)
-        case .get(let key, let view, let look):
+        case .get(let key, let view, let style):
             begin(.get, key)
             optional("view", view?.description)
-            write(look)
-        case .list(let pattern, let view, let look):
+            write(style)
+        case .list(let pattern, let view, let style):
             begin(.list)
             word(pattern.description)
             optional("view", view?.description)
-            write(look)
+            write(style)
         case .kinds: begin(.kinds)
         case .kind(let kind):
             begin(.kind)
@@ -146,11 +146,11 @@ extension LineWriter {
         if subscribe.delivery != .rows { attribute("deliver", subscribe.delivery.rawValue) }
     }
 
-    private mutating func write(_ look: WidgetLook) {
-        optional("placement", look.placement)
-        optional("family", look.family)
-        optional("mode", look.mode)
-        if let ahead = look.ahead { attribute("ahead", ahead) }
+    private mutating func write(_ style: WidgetStyle) {
+        optional("placement", style.placement)
+        optional("family", style.family)
+        optional("mode", style.mode)
+        if let ahead = style.ahead { attribute("ahead", ahead) }
     }
 
     /// The caller chooses the names, so they are not `StaticString`s.

@@ -188,7 +188,7 @@ extension LineWriter {
     }
 
     /// Writes a `DO` that refreshes a widget. `reason` says why.
-    public mutating func ask(operation: String, key: Key, reason: String, deadline: Timestamp, term: Int64? = nil) {
+    public mutating func refresh(operation: String, key: Key, reason: String, deadline: Timestamp, term: Int64? = nil) {
         append("DO")
         attribute("op", operation)
         attribute("key", key)

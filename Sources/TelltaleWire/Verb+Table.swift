@@ -46,7 +46,7 @@ extension VerbDescription {
             example: #"EVT coffee-order/1042 type=start eid=e1 for=alice {"attributes":{"item":"Flat white"}}"#)
     ]
 
-    private static let look: [Attribute] = [
+    private static let style: [Attribute] = [
         .optional(.view, "VIEW", "a surface, or full"),
         .optional(.placement, "PLACE", "where a widget is drawn"),
         .optional(.family, "FAMILY", "which family of a widget"),
@@ -80,11 +80,11 @@ extension VerbDescription {
             example: "UNSUB sub=1"),
         VerbDescription(
             .get, "shows one key once", positional: .key,
-            attributes: look,
+            attributes: style,
             example: "GET coffee-order/1042"),
         VerbDescription(
             .list, "shows every key of a pattern once; without one, all", positional: .optionalPattern,
-            attributes: look,
+            attributes: style,
             details: ["Answer: a SNAP sub=0 a key, then OK count=n."],
             example: "LIST coffee-order/*"),
         VerbDescription(.kinds, "lists the kinds that are loaded", example: "KINDS"),

@@ -35,7 +35,7 @@ struct Certificate {
     /// A program that renews them may have replaced only one of the two yet, so the files are tried again for a minute.
     mutating func reload(_ logger: Logger) {
         do throws(TLSContext.Failure) {
-            try take(logger)
+            try load(logger)
         } catch {
             attempts = Self.attemptLimit
             logger.error("the certificate was not reloaded; the old one stays in force: \(error)")
@@ -48,10 +48,10 @@ struct Certificate {
     mutating func retry(_ logger: Logger) -> Bool {
         guard attempts > 0 else { return false }
         attempts -= 1
-        return (try? take(logger)) != nil
+        return (try? load(logger)) != nil
     }
 
-    private mutating func take(_ logger: Logger) throws(TLSContext.Failure) {
+    private mutating func load(_ logger: Logger) throws(TLSContext.Failure) {
         context = try Self.load(certificate, key)
         attempts = 0
         logger.info(

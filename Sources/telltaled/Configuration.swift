@@ -180,7 +180,7 @@ struct ConfigurationSources {
     func read() -> Reading {
         var reading = Reading()
         checkNames(&reading)
-        for setting in Setting.all {
+        for setting in ConfigurationSetting.all {
             guard let (place, values) = value(of: setting, &reading) else { continue }
             var faults = ["takes one value"]
             if !values.isEmpty, setting.isRepeatable || values.count == 1 {
@@ -210,12 +210,12 @@ struct ConfigurationSources {
                 reading.faults.append("\(name): holds no JSON object")
                 break
             }
-            for member in object where !Setting.all.contains(where: { $0.name == member.name }) {
+            for member in object where !ConfigurationSetting.all.contains(where: { $0.name == member.name }) {
                 reading.faults.append("\(name): \(member.name): no such setting; \(Self.suggestion(member.name))")
             }
         }
         let known = Set(
-            Setting.all.map(\.variable) + [
+            ConfigurationSetting.all.map(\.variable) + [
                 "TELLTALE_CONFIG", "TELLTALE_CONNECT", "TELLTALE_TOKEN", "TELLTALE_TOKEN_FILE",
                 "TELLTALE_CA", "TELLTALE_CONTEXT", "TELLTALE_FAILPOINT", "TELLTALE_CLOCK", "TELLTALE_JOURNAL",
                 "TELLTALE_SNAPSHOT_RECORDS", "TELLTALE_PART_RECORDS", "TELLTALE_LOG_BYTES", "TELLTALE_RECOVERY_RECORDS",
@@ -266,7 +266,8 @@ struct ConfigurationSources {
     }
 
     /// The strongest source with a value, named for messages.
-    private func value(of setting: Setting, _ reading: inout Reading) -> (place: String, values: [String])? {
+    private func value(of setting: ConfigurationSetting, _ reading: inout Reading) -> (place: String, values: [String])?
+    {
         if let values = flags[setting.name], !values.isEmpty { return ("--\(setting.name)", values) }
         if let value = environment[setting.variable] {
             let values = setting.isRepeatable ? value.split(separator: ",").map(String.init) : [value]
@@ -289,7 +290,7 @@ struct ConfigurationSources {
     }
 
     private static func suggestion(_ name: String) -> String {
-        "those that exist are \(Setting.all.map(\.name).joined(separator: ", "))"
+        "those that exist are \(ConfigurationSetting.all.map(\.name).joined(separator: ", "))"
     }
 }
 

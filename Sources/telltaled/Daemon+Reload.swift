@@ -52,7 +52,7 @@ extension Daemon {
     }
 
     /// Logs the edition of the decision rules in force, and how to adopt a newer one.
-    func tellRules() {
+    func reportRules() {
         let (rules, newest) = (server.rules, DecisionRules.newest.number)
         guard rules < newest else { return logger.info("decides by the newest rules", metadata: ["rules": "\(rules)"]) }
         logger.notice(
@@ -61,7 +61,7 @@ extension Daemon {
     }
 
     /// Logs that `--rules` asks for older rules than those in force, which changes nothing.
-    func tellOlderRules() {
+    func reportOlderRules() {
         guard let asked = configuration.hub.decisions.rules?.number, asked < server.rules else { return }
         logger.warning(
             "this history does not go back to --rules \(asked); start without it, or with the rules in force",
@@ -85,7 +85,7 @@ extension Daemon {
             let kinds = Result { () throws(KindFolder.Unreadable) in
                 let (kinds, diagnostics) = try folder.load()
                 // Some hundred lines would keep the loop for milliseconds.
-                for diagnostic in diagnostics { logger.tell(diagnostic) }
+                for diagnostic in diagnostics { logger.log(diagnostic) }
                 return kinds
             }
             _ = sender.post(.kindsRead(folder, kinds))
@@ -113,8 +113,8 @@ extension Daemon {
             let former = server.rules
             // Outside a cluster, these settings have been in force since the start; a leader has those of the log.
             try server.adopt(kinds.kinds, configuration.hub.decisions)
-            if server.rules != former { tellRules() }
-            tellOlderRules()
+            if server.rules != former { reportRules() }
+            reportOlderRules()
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")

@@ -67,9 +67,9 @@ final class Daemon {
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
         case recovered(RecoveredHub)
-        case base(BaseWord)
+        case checkpoint(CheckpointWord)
         /// The local journal has written most of what was submitted.
-        case copyCaughtUp
+        case localJournalCaughtUp
         /// The local journal has written everything, and the process may end.
         case stopped
     }
@@ -91,7 +91,7 @@ final class Daemon {
         self.manager = manager
         self.exit = exit
         let box = Box()
-        mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.take(message) } }
+        mailbox = try Mailbox(on: loop) { messages in for message in messages { box.daemon?.handleMessage(message) } }
         let sender = mailbox.sender
         self.journal = JournalWriter(journal) { error in _ = sender.post(.failed(error)) }
         directory = principals?.takeFirst()
@@ -111,7 +111,7 @@ final class Daemon {
         timer = try TimerHandle(on: loop) { _ in }
         flushTimer = try PreciseTimerHandle(on: loop) {}
         stallTimer = try TimerHandle(on: loop) { [unowned self] _ in
-            tellProgress()
+            reportProgress()
             reloadPrincipals(isAsked: false)
             retryCertificate()
         }
@@ -119,7 +119,7 @@ final class Daemon {
         watchdogTimer = try manager.watchdog(on: loop)
         turnHandle = try PrepareHandle(on: loop) { [unowned self] in
             let now = clock.now
-            if !blocked.isEmpty, server.isSessionDeadlineDue(at: now) { tellProgress() }
+            if !blocked.isEmpty, server.isSessionDeadlineDue(at: now) { reportProgress() }
             if let cluster, !cluster.mayServe() || !cluster.mayDecide { return }
             server.turn(at: now)
             performServer()
@@ -178,7 +178,7 @@ final class Daemon {
         })
 
     /// Reports to the server which blocked sockets took some bytes: they are slow, not stuck.
-    private func tellProgress() {
+    private func reportProgress() {
         let now = clock.now
         for id in blocked {
             guard let connection = connections[id] else { continue }
@@ -186,7 +186,7 @@ final class Daemon {
         }
     }
 
-    private func take(_ message: Message) {
+    private func handleMessage(_ message: Message) {
         switch message {
         case .synced(let result): synced(result)
         case .failed(let error):
@@ -201,8 +201,8 @@ final class Daemon {
             server.journalClosed(isInOrder: (try? result.get()) != nil)
         case .recovered(let recovered):
             if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
-        case .base(let word): cluster?.take(word)
-        case .copyCaughtUp: cluster?.copyIsBehind(false)
+        case .checkpoint(let word): cluster?.handleWord(word)
+        case .localJournalCaughtUp: cluster?.localJournalIsBehind(false)
         case .stopped: stopAtOnce()
         }
         perform()
@@ -269,7 +269,7 @@ final class Daemon {
         case .handOver(let handover): cluster?.handOver(to: handover.successor)
         case .checkTokens(let checks): check(checks)
         case .report(let faults): for fault in faults { logger.warning("\(fault)") }
-        case .exit(let status): leave(status)
+        case .exit(let status): exitWith(status)
         }
     }
 
@@ -340,10 +340,10 @@ final class Daemon {
         timer?.schedule(afterMilliseconds: max(0, Int64((span / .milliseconds(1)).rounded(.up))))
     }
 
-    func leave(_ status: Int32) {
+    func exitWith(_ status: Int32) {
         turnHandle = nil
         signals = []
-        cluster?.close()
+        cluster?.leaveLog()
         stopListening()
         exit(status)
         loop.stop()

@@ -39,7 +39,7 @@ final class DecodingThread: Sendable {
         startThread {
             var decoder = SnapshotDecoder()
             func nextChunk() -> (number: Int, bytes: [UInt8])? {
-                state.take({ !$0.chunks.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.chunks.removeFirst() }
+                state.waitAndChange({ !$0.chunks.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.chunks.removeFirst() }
             }
             while let chunk = nextChunk() {
                 let part = Result { () throws(RecoveryError) in try decoder.decode(chunk.bytes) }
@@ -79,7 +79,7 @@ final class DecodingThread: Sendable {
     }
 
     private func nextStep(leaving limit: Int) -> Step {
-        state.take { state in
+        state.waitAndChange { state in
             state.parts[state.returnedCount] != nil || state.submittedCount - state.returnedCount <= limit
                 || state.decoder != nil && !state.chunks.isEmpty
         } _: { state in

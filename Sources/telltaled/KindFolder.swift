@@ -64,7 +64,7 @@ extension Diagnostic {
 
 extension Logger {
     /// Logs a diagnostic of a kind file.
-    func tell(_ diagnostic: Diagnostic) {
+    func log(_ diagnostic: Diagnostic) {
         switch diagnostic.severity {
         case .error: error("\(diagnostic.logged)")
         case .warning: warning("\(diagnostic.logged)")

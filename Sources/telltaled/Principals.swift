@@ -8,7 +8,7 @@ struct Principals {
     /// The directory that was read at the start, until it is taken.
     private var first: PrincipalDirectory?
     /// The faults that were logged last, so that a file that stays wrong is logged once and not every second.
-    private var told: [String] = []
+    private var logged: [String] = []
 
     init(_ path: String) throws(PrincipalFaults) {
         file = PrincipalFile(path)
@@ -29,16 +29,16 @@ struct Principals {
         guard isAsked || file.hasChanged else { return nil }
         do throws(PrincipalFaults) {
             let directory = try file.load()
-            told = []
+            logged = []
             logger.info("principals reloaded", metadata: ["count": "\(directory.principalCount)"])
             return directory
         } catch {
-            if isAsked || error.faults != told {
+            if isAsked || error.faults != logged {
                 for fault in error.faults {
                     logger.error("the principals were not reloaded; the old ones stay in force: \(fault)")
                 }
             }
-            told = error.faults
+            logged = error.faults
             return nil
         }
     }

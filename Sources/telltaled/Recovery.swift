@@ -37,15 +37,15 @@ enum Recovery {
     private struct Progress {
         let logger: Logger
         let manager: ServiceManager
-        var told = ContinuousClock.now
+        var reported = ContinuousClock.now
 
         mutating func reached(_ done: Int64, of all: Int64, _ part: String, unit: String = "") {
             let isLong = FailPoint.recordsPerRecoveryStep != nil
-            guard isLong || ContinuousClock.now - told > .seconds(1) else { return }
-            told = ContinuousClock.now
+            guard isLong || ContinuousClock.now - reported > .seconds(1) else { return }
+            reported = ContinuousClock.now
             let percent = 100 * done / max(1, all)
             // Sent only on progress, so that a recovery that hangs gets no further minute.
-            manager.tell("EXTEND_TIMEOUT_USEC=60000000", "STATUS=recovering \(part), \(percent) %")
+            manager.notify("EXTEND_TIMEOUT_USEC=60000000", "STATUS=recovering \(part), \(percent) %")
             logger.info("recovering", metadata: [part: "\(done) of \(all)\(unit)", "percent": "\(percent)"])
         }
     }

@@ -11,7 +11,7 @@ extension Daemon {
         let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
         cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let begins { begin(begins) }
-        if let refused { tell(refused, isWritten: false) }
+        if let refused { answer(refused, isWritten: false) }
     }
 
     /// A server's own snapshot.
@@ -31,7 +31,7 @@ extension Daemon {
         let (asker, next) = snapshots.ended()
         cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let next { begin(next) }
-        if let asker { tell(asker, isWritten: (try? result.get()) != nil) }
+        if let asker { answer(asker, isWritten: (try? result.get()) != nil) }
     }
 
     private func begin(_ request: SnapshotTurns<HubSnapshot>.Request) {
@@ -41,7 +41,7 @@ extension Daemon {
         }
     }
 
-    private func tell(_ asker: SnapshotTurns<HubSnapshot>.Asker, isWritten: Bool) {
+    private func answer(_ asker: SnapshotTurns<HubSnapshot>.Asker, isWritten: Bool) {
         switch asker {
         // The snapshot of a replaced server does not concern its successor.
         case .server(let number): if number == serverNumber { server.snapshotWritten(isWritten: isWritten) }
@@ -82,6 +82,6 @@ enum SnapshotWriter {
     private static func perform(_ step: SnapshotStep, on journal: JournalWriter) throws(JournalError) {
         let answer = Monitor<Result<Void, JournalError>?>(nil)
         journal.writeSnapshot(step) { result in answer.change { $0 = result } }
-        try answer.take({ $0 != nil }, { $0.take() ?? .success(()) }).get()
+        try answer.waitAndChange({ $0 != nil }, { $0.take() ?? .success(()) }).get()
     }
 }

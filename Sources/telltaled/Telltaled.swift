@@ -185,7 +185,7 @@ struct Telltaled: ParsableCommand {
         let groups: [Any] = [self, clusterOptions, fine]
         for child in groups.flatMap({ Array(Mirror(reflecting: $0).children) }) {
             guard let option = child.value as? Option<String?>, let value = option.wrappedValue,
-                let setting = Setting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
+                let setting = ConfigurationSetting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
             else { continue }
             flags[setting.name] = [value]
         }
@@ -292,8 +292,8 @@ struct Telltaled: ParsableCommand {
                 daemon.giveUp()
                 throw error
             }
-            daemon.tellRules()
-            daemon.tellOlderRules()
+            daemon.reportRules()
+            daemon.reportOlderRules()
             announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
             manager.ready()
             _ = loop.run()

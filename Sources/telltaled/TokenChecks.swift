@@ -19,7 +19,7 @@ final class TokenThread: Sendable {
         let state = state
         startThread(isBackground: true) {
             func next() -> WaitingCheck? {
-                state.take({ !$0.lanes.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.lanes.next() }
+                state.waitAndChange({ !$0.lanes.isEmpty || $0.isOver }) { $0.isOver ? nil : $0.lanes.next() }
             }
             while let waiting = next() { done(waiting.check.verdict(), waiting) }
         }

@@ -182,7 +182,7 @@ struct Fixture {
         guard let before else { return connection }
         let token = try ProviderToken(
             "bearer " + Self.jwt(before), .verify, teams: Self.rules.teams, now: Self.now, Self.cryptography)
-        try connection.take(token)
+        try connection.present(token)
         return connection
     }
 

@@ -14,8 +14,8 @@ struct OutgoingPushTests {
 
     private func attempt(_ state: PushedState) throws -> PushTarget.Attempt {
         var target = PushTarget(at: Self.start)
-        _ = target.take(.registered(Fixture.updateToken), at: Self.start)
-        _ = target.take(.changed(state), at: Self.start)
+        _ = target.decide(.registered(Fixture.updateToken), at: Self.start)
+        _ = target.decide(.changed(state), at: Self.start)
         return try #require(target.underWay)
     }
 
@@ -39,7 +39,7 @@ struct OutgoingPushTests {
         #expect(push.headers.first { $0.name == "apns-expiration" }?.value == "1763719800")
     }
 
-    @Test func `an alert goes along once, and an end tells when the card leaves`() throws {
+    @Test func `an alert goes along once, and an end says when the card leaves`() throws {
         let alerting = try aps(try push(PushedState(rev: 5, alert: 5)))
         #expect(alerting?["alert"] == ["title": "Ready", "body": "Shelf B", "sound": "chime"])
         let ending = try aps(try push(PushedState(rev: 5, isEnd: true)))
@@ -48,10 +48,10 @@ struct OutgoingPushTests {
         #expect(ending?["stale-date"] == nil)
     }
 
-    @Test func `a start tells everything, asks for a token, and has an alert in any case`() throws {
+    @Test func `a start reports everything, asks for a token, and has an alert in any case`() throws {
         var target = PushTarget(.start, at: Self.start)
-        _ = target.take(.registered("ab"), at: Self.start)
-        _ = target.take(.changed(PushedState(rev: 5)), at: Self.start)
+        _ = target.decide(.registered("ab"), at: Self.start)
+        _ = target.decide(.changed(PushedState(rev: 5)), at: Self.start)
         let attempt = try #require(target.underWay)
         let row = Self.row.merging(["attributes": ["item": "Flat white"]]).object
         let push = try OutgoingPush(attempt, row: row, Self.form, alert: nil, Fixture.cryptography)
@@ -121,10 +121,10 @@ struct OutgoingPushTests {
         let first = try push(PushedState(rev: 5))
         #expect(try id(push(PushedState(rev: 5))) == id(first))
         var target = PushTarget(at: Self.start)
-        _ = target.take(.registered(Fixture.updateToken), at: Self.start)
-        _ = target.take(.changed(PushedState(rev: 5)), at: Self.start)
-        _ = target.take(.restarted, at: Self.start)
-        _ = target.take(.woke, at: Self.start + .seconds(1))
+        _ = target.decide(.registered(Fixture.updateToken), at: Self.start)
+        _ = target.decide(.changed(PushedState(rev: 5)), at: Self.start)
+        _ = target.decide(.restarted, at: Self.start)
+        _ = target.decide(.woke, at: Self.start + .seconds(1))
         let again = try OutgoingPush(
             try #require(target.underWay), row: Self.row.object, Self.form, alert: nil,
             Fixture.cryptography)

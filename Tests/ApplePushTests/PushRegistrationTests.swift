@@ -25,12 +25,12 @@ struct PushRegistrationTests {
             let registration = try PushRegistration(id: "a", try #require(json.object))
             #expect(registration.json.object?["token"] == json["token"])
             #expect(try PushRegistration(id: "a", try #require(registration.json.object)) == registration)
-            let told = "\(registration.publicJSON(Fixture.cryptography))"
-            #expect(!told.contains("aa01") && !told.contains("/a?b=c"), "\(told)")
+            let reported = "\(registration.publicJSON(Fixture.cryptography))"
+            #expect(!reported.contains("aa01") && !reported.contains("/a?b=c"), "\(reported)")
         }
     }
 
-    @Test func `the host and the path of an endpoint are told apart`() throws {
+    @Test func `the host and the path of an endpoint are distinguished`() throws {
         let web = try WebSubscription(try #require(Self.subscription.object))
         #expect((web.host, web.port) == ("push.example.com", 8_443))
         #expect((web.path, web.origin) == ("/a?b=c", "https://push.example.com:8443"))
@@ -58,8 +58,8 @@ struct PushRegistrationTests {
     }
 
     @Test func `a browser is notified of a text that changed, and of nothing that was there before`() throws {
-        var ledger = PushLedger(forms: [:], Fixture.cryptography)
-        let watch = PushLedger.Watch(account: "", kind: "coffee-order")
+        var ledger = PushState(forms: [:], Fixture.cryptography)
+        let watch = PushState.Watch(account: "", kind: "coffee-order")
         var now = PushTargetTableTests.start
         func register(_ id: String) throws {
             let registration = try PushRegistration(
@@ -72,13 +72,13 @@ struct PushRegistrationTests {
             let key = try #require(Key("coffee-order/\(id)"))
             let row: JSON = ["lifecycle": "active", "content": ["rev": .integer(rev)], "startedAt": 1]
             let surface: JSON = ["lockScreen": ["view": ["title": "Coffee", "subtitle": .string(text)]]]
-            ledger.take(row: row.object ?? JSONObject(), of: key, rev: rev, in: watch)
-            ledger.take(surface: surface.object ?? JSONObject(), of: key, rev: rev, in: watch)
+            ledger.receive(row: row.object ?? JSONObject(), of: key, rev: rev, in: watch)
+            ledger.receive(surface: surface.object ?? JSONObject(), of: key, rev: rev, in: watch)
         }
-        func told() -> [String] {
+        func reported() -> [String] {
             let sendings = ledger.takeTurn(at: now).sendings
             now = now + .seconds(1)
-            for sending in sendings { ledger.take(.accepted, to: sending.lane, sending.attempt.number, at: now) }
+            for sending in sendings { ledger.receive(.accepted, to: sending.lane, sending.attempt.number, at: now) }
             return sendings.map { sending in
                 let payload = try? JSONParser.parse(String(decoding: sending.push.body, as: UTF8.self))
                 return "\(sending.lane.registration) \(payload?["body"]?.string ?? "-")"
@@ -86,18 +86,18 @@ struct PushRegistrationTests {
         }
         try register("a")
         try row("1", 1, "placed")
-        #expect(told() == [])
+        #expect(reported() == [])
         ledger.takeLive(watch)
-        #expect(told() == [])
+        #expect(reported() == [])
         try row("1", 2, "placed")
-        #expect(told() == [])
+        #expect(reported() == [])
         try row("1", 3, "ready")
         try row("2", 4, "placed")
-        #expect(told() == ["a ready", "a placed"])
+        #expect(reported() == ["a ready", "a placed"])
         try register("b")
-        #expect(told() == [])
+        #expect(reported() == [])
         try row("2", 5, "ready")
-        #expect(told() == ["a ready", "b ready"])
+        #expect(reported() == ["a ready", "b ready"])
         ledger.takeDeletion(of: try #require(Key("coffee-order/1")), rev: 6, in: watch, at: now)
         let kept = ledger.takeTurn(at: now).lanes
         #expect(kept.filter { $0.id.key?.text == "coffee-order/1" && $0.bytes == nil }.count == 2)

@@ -209,7 +209,7 @@ struct PushBudgetTests {
 
     private static func takes(_ budget: inout PushBudget, _ count: Int, at now: Timestamp) -> Int {
         var taken = 0
-        for _ in 0..<count where budget.take(at: now) { taken += 1 }
+        for _ in 0..<count where budget.spend(at: now) { taken += 1 }
         return taken
     }
 }

@@ -13,7 +13,7 @@ struct PushTargetCodingTests {
         var now = start
         for rev in 1..<Int64(random.below(12) + 2) {
             now = now + .seconds(Int64(random.below(90)))
-            _ = target.take(input(rev, target, &random, at: now), at: now)
+            _ = target.decide(input(rev, target, &random, at: now), at: now)
         }
         return target
     }
@@ -64,7 +64,7 @@ struct PushTargetCodingTests {
             #expect(target.encoded == bytes)
             for rev in 1...Int64(8) {
                 let now = random.chance(10) ? Timestamp.distantFuture : Self.start
-                _ = target.take(Self.input(rev, target, &random, at: now), at: now)
+                _ = target.decide(Self.input(rev, target, &random, at: now), at: now)
             }
         }
     }
@@ -81,8 +81,8 @@ struct PushStartFaultTests {
             var kept = target.encoded
             var cards = 0
             var mayBeLost = false
-            _ = target.take(.registered("a"), at: now)
-            var actions = target.take(.changed(PushedState(rev: 1)), at: now)
+            _ = target.decide(.registered("a"), at: now)
+            var actions = target.decide(.changed(PushedState(rev: 1)), at: now)
             for rev in Int64(2)..<40 {
                 kept = target.encoded
                 var answer: PushTarget.Input?
@@ -109,10 +109,10 @@ struct PushStartFaultTests {
                     answer = .restarted
                     mayBeLost = mayBeLost || target.underWay != nil
                 }
-                actions = target.take(answer ?? .changed(PushedState(rev: rev)), at: now)
+                actions = target.decide(answer ?? .changed(PushedState(rev: rev)), at: now)
                 if case .backingOff(let until) = target.phase, actions.isEmpty || answer != nil {
                     now = max(now, until)
-                    actions = target.take(.woke, at: now)
+                    actions = target.decide(.woke, at: now)
                 }
             }
             #expect(cards <= 1, "seed \(seed): \(cards) cards")

@@ -13,7 +13,7 @@ struct PushTargetFaultTests {
         case repeatsRequests
         /// Begins again as if nothing had been under way.
         case forgetsRestart
-        /// Tells one time for all inputs.
+        /// Reports one time for all inputs.
         case stopsTheClock
         /// Does not wake the target.
         case sleepsOn
@@ -73,9 +73,9 @@ struct PushTargetFaultTests {
             Int.random(in: 0..<one, using: &generator) == 0
         }
 
-        mutating func take(_ input: PushTarget.Input) {
+        mutating func give(_ input: PushTarget.Input) {
             let time = bug == .stopsTheClock ? PushTargetTableTests.start : now
-            let actions = target.take(input, at: time)
+            let actions = target.decide(input, at: time)
             if bug != .actsBeforeKeeping { kept = target.encoded }
             // Killed between the two.
             if faulty, chance(40, &random) {
@@ -92,10 +92,10 @@ struct PushTargetFaultTests {
             // Answers to the process before are not heard.
             answers = []
             if bug == .forgetsRestart { return }
-            let actions = target.take(.restarted, at: now)
+            let actions = target.decide(.restarted, at: now)
             kept = target.encoded
             perform(actions)
-            let again = target.take(.changed(newest), at: now)
+            let again = target.decide(.changed(newest), at: now)
             kept = target.encoded
             perform(again)
         }
@@ -154,23 +154,23 @@ struct PushTargetFaultTests {
             if let index = pushes.firstIndex(where: { $0.at <= now }) { deliver(pushes.remove(at: index).1) }
             if let index = answers.firstIndex(where: { $0.at <= now }) {
                 let answer = answers.remove(at: index)
-                take(.answered(answer.number, answer.2))
+                give(.answered(answer.number, answer.2))
             }
             if let time = wake, time <= now {
                 wake = nil
-                take(.woke)
+                give(.woke)
             }
         }
 
         mutating func run() -> String? {
-            take(.registered(token))
-            take(.changed(newest))
+            give(.registered(token))
+            give(.changed(newest))
             for _ in 0..<Int.random(in: 20..<120, using: &random) {
                 if chance(3, &random), !newest.isEnd {
                     let rev = newest.rev + Int64.random(in: 1..<4, using: &random)
                     newest = PushedState(
                         rev: rev, isEnd: chance(30, &random), alert: chance(4, &random) ? rev : newest.alert)
-                    take(.changed(newest))
+                    give(.changed(newest))
                 }
                 if chance(200, &random) {
                     isRemoved = true
@@ -181,7 +181,7 @@ struct PushTargetFaultTests {
                     tokenCount += 1
                     token = "t\(tokenCount)"
                     registered = now
-                    take(.registered(token))
+                    give(.registered(token))
                 }
                 if chance(20, &random) { restart() }
                 step()
@@ -190,7 +190,7 @@ struct PushTargetFaultTests {
             faulty = false
             // The app hands in its token at each start.
             restart()
-            if !isRemoved { take(.registered(token)) }
+            if !isRemoved { give(.registered(token)) }
             for _ in 0..<400 where fault == nil {
                 step()
                 if target.isSettled, pushes.isEmpty, answers.isEmpty { break }

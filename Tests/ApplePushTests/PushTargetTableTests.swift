@@ -14,7 +14,7 @@ struct PushTargetTableTests {
             cases.insert(row[0])
             var run = Run()
             let before = try #require(table.states[row[1]], "\(row)")
-            for input in (before + "; " + row[2]).split(separator: ";") { run.take(String(input)) }
+            for input in (before + "; " + row[2]).split(separator: ";") { run.give(String(input)) }
             #expect(run.phase == row[3], "\(row)")
             #expect(run.outcome == row[4], "\(row)")
         }
@@ -29,36 +29,36 @@ struct PushTargetTableTests {
         var target = PushTarget(at: PushTargetTableTests.start)
         var actions: [PushTarget.Action] = []
 
-        mutating func take(_ text: String) {
+        mutating func give(_ text: String) {
             let words = text.split(separator: " ").map(String.init)
             guard let verb = words.first else { return }
             switch verb {
-            case "token": take(.registered(words[1]))
+            case "token": give(.registered(words[1]))
             case "change":
                 let alert = words.firstIndex(of: "alert").flatMap { Int64(words[$0 + 1]) } ?? 0
-                take(.changed(PushedState(rev: Int64(words[1]) ?? 0, isEnd: words.contains("end"), alert: alert)))
+                give(.changed(PushedState(rev: Int64(words[1]) ?? 0, isEnd: words.contains("end"), alert: alert)))
             case "start": target = PushTarget(.start, at: now)
-            case "gone": take(.gone)
-            case "history": take(.newHistory)
+            case "gone": give(.gone)
+            case "history": give(.newHistory)
             case "alerts":
                 for rev in 0..<(Int64(words[1]) ?? 0) {
                     now = now + .seconds(1)
-                    take(.changed(PushedState(rev: 6 + rev, alert: 6 + rev)))
-                    take(.answered(target.underWay?.number ?? 0, .accepted))
+                    give(.changed(PushedState(rev: 6 + rev, alert: 6 + rev)))
+                    give(.answered(target.underWay?.number ?? 0, .accepted))
                 }
                 now = now + .seconds(1)
-            case "dismiss": take(.dismissed)
-            case "switch": take(.permissionChanged)
-            case "restart": take(.restarted)
+            case "dismiss": give(.dismissed)
+            case "switch": give(.permissionChanged)
+            case "restart": give(.restarted)
             case "until":
                 now = Self.time(words[1])
-                take(.woke)
-            default: take(.answered(target.underWay?.number ?? 0, Self.answer(words)))
+                give(.woke)
+            default: give(.answered(target.underWay?.number ?? 0, Self.answer(words)))
             }
         }
 
-        private mutating func take(_ input: PushTarget.Input) {
-            actions = target.take(input, at: now)
+        private mutating func give(_ input: PushTarget.Input) {
+            actions = target.decide(input, at: now)
             // The kept form is the whole value.
             #expect((try? PushTarget(encoded: target.encoded)) == target)
         }

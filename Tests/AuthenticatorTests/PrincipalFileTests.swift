@@ -49,7 +49,7 @@ struct PrincipalFileTests {
             ),
             (#"{"version":1,"principals":[{"name":"a","scopes":[]}]}"#, "principals[0].scopes"),
             (#"{"version":1,"principals":[{"name":"a","scopes":["read:*"]}]}"#, "principals[0].account"),
-            // One spelling of two for Unicode: `==` of `String` does not tell them apart.
+            // One spelling of two for Unicode: `==` of `String` does not distinguish them.
             (
                 #"{"version":1,"principals":[{"name":"a","scopes":["read:*"],"account":"\u00e9"}]}"#,
                 "principals[0].account"
@@ -83,7 +83,8 @@ struct PrincipalFileTests {
         #expect(faults?.faults.count == 1 && faults?.faults.first?.hasPrefix("\(place): ") == true, "\(faults as Any)")
     }
 
-    @Test func `a token is added, told once, and revoked; the file keeps its mode and what it knows nothing of`() throws
+    @Test func `a token is added, reported once, and revoked; the file keeps its mode and what it knows nothing of`()
+        throws
     {
         let folder = try TemporaryFolder()
         let path = folder.url.appending(path: "principals.json").path

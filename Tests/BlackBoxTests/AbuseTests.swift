@@ -6,7 +6,7 @@ import Testing
 /// Peers that have no rights, at the real daemon with tokens and TLS.
 @Suite(.serialized, .nightly)
 struct AbuseTests {
-    private struct House {
+    private struct Setup {
         let folder: TemporaryFolder
         let token: String
         let bridge: TLSBridge
@@ -70,8 +70,8 @@ struct AbuseTests {
         async throws
     {
         try await onOwnThread {
-            let house = try House()
-            let lines = try house.python(
+            let setup = try Setup()
+            let lines = try setup.python(
                 """
                 incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
                 half = context.wrap_bio(incoming, outgoing, server_hostname='localhost')
@@ -103,14 +103,14 @@ struct AbuseTests {
                 print('ok', worst)
                 """)
             #expect(lines.first?.hasPrefix("ok") == true, "\(lines)")
-            house.end()
+            setup.end()
         }
     }
 
     @Test func `garbage records end their own connection, and no other`() async throws {
         try await onOwnThread {
-            let house = try House()
-            let lines = try house.python(
+            let setup = try Setup()
+            let lines = try setup.python(
                 """
                 import random
                 random.seed(7)
@@ -144,14 +144,14 @@ struct AbuseTests {
                 print('ok')
                 """)
             #expect(lines == ["ok"], "\(lines)")
-            house.end()
+            setup.end()
         }
     }
 
     @Test(arguments: ["plain_port, b''", "tls_port, b''", "tls_port, hello[:len(hello) - 1]"])
     func `a peer that has not said HELLO costs at most 4 KiB`(opening: String) async throws {
         try await onOwnThread {
-            let house = try House()
+            let setup = try Setup()
             // The first ones make tables grow, which the others share.
             let script = """
                 incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -160,7 +160,7 @@ struct AbuseTests {
                 except ssl.SSLWantReadError: pass
                 hello = outgoing.read()
                 def resident():
-                    lines = open('/proc/\(house.bridge.daemon.identifier)/status').read().splitlines()
+                    lines = open('/proc/\(setup.bridge.daemon.identifier)/status').read().splitlines()
                     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith('VmRSS'))
                 def connect(count):
                     peers = []
@@ -176,17 +176,17 @@ struct AbuseTests {
                 peers = connect(1500)
                 print((resident() - before) // len(peers))
                 """
-            let lines = try house.python(script)
+            let lines = try setup.python(script)
             let cost = try #require(lines.first.flatMap { Int($0) }, "\(lines)")
             #expect(cost <= 4_096, "\(cost) bytes a peer")
-            house.end()
+            setup.end()
         }
     }
 
     @Test func `a handshake that comes byte by byte is understood`() async throws {
         try await onOwnThread {
-            let house = try House()
-            let lines = try house.python(
+            let setup = try Setup()
+            let lines = try setup.python(
                 """
                 incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
                 tls = context.wrap_bio(incoming, outgoing, server_hostname='localhost')
@@ -203,15 +203,15 @@ struct AbuseTests {
                 print(run(lambda: tls.read(65536)).split()[0].decode())
                 """)
             #expect(lines == ["TELLTALE"], "\(lines)")
-            house.end()
+            setup.end()
         }
     }
 
     @Test func `a peer without a token may have little waiting, and is not read further`() async throws {
         try await onOwnThread {
-            let house = try House()
-            let before = house.bridge.daemon.residentByteCount
-            let lines = try house.python(
+            let setup = try Setup()
+            let before = setup.bridge.daemon.residentByteCount
+            let lines = try setup.python(
                 """
                 peers = []
                 for i in range(1000):
@@ -225,25 +225,25 @@ struct AbuseTests {
                 assert calm.ask('PING') == 'PONG'
                 print("ok")
                 """)
-            let cost = (house.bridge.daemon.residentByteCount - before) / 1_000
+            let cost = (setup.bridge.daemon.residentByteCount - before) / 1_000
             #expect(lines == ["ok"], "\(lines)")
             #expect(cost < 16_384, "\(cost) bytes a peer")
-            house.end()
+            setup.end()
         }
     }
 
     @Test func `renegotiation is refused, and a browser inside TLS is cut`() async throws {
         try await onOwnThread {
-            let house = try House()
+            let setup = try Setup()
             let openssl = try RunningProgram(
                 URL(filePath: "/bin/sh"),
                 [
                     "-c",
                     // Behind the greeting, for a client that is asked to renegotiate takes no lines.
                     """
-                    cd \(house.folder.url.path) && mkfifo in
-                    timeout \(Int(patience)) openssl s_client -tls1_2 -connect 127.0.0.1:\(house.bridge.tlsPort) \
-                        -CAfile \(house.bridge.authority) <in >out 2>&1 &
+                    cd \(setup.folder.url.path) && mkfifo in
+                    timeout \(Int(patience)) openssl s_client -tls1_2 -connect 127.0.0.1:\(setup.bridge.tlsPort) \
+                        -CAfile \(setup.bridge.authority) <in >out 2>&1 &
                     exec 3>in
                     tries=0
                     until grep -q '^TELLTALE ' out || [ $((tries += 1)) -gt 2400 ]; do sleep 0.05; done
@@ -255,7 +255,7 @@ struct AbuseTests {
                 ])
             let text = openssl.readToEnd().joined(separator: "\n")
             #expect(text.contains("RENEGOTIATING") && text.contains("no renegotiation"), "\(text.suffix(600))")
-            let lines = try house.python(
+            let lines = try setup.python(
                 """
                 s = connect()
                 s.sendall(b'POST / HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 40\\r\\n\\r\\nHELLO token=' + token.encode() + b'\\n')
@@ -265,22 +265,22 @@ struct AbuseTests {
                 print('ok')
                 """)
             #expect(lines == ["ok"], "\(lines)")
-            house.end()
+            setup.end()
         }
     }
 
     @Test func `a token is in no argument, no answer, no history and no log`() async throws {
         try await onOwnThread {
-            let house = try House()
-            let secret = String(house.token.suffix(43))
-            try house.token.write(toFile: house.folder.path("token"), atomically: true, encoding: .utf8)
+            let setup = try Setup()
+            let secret = String(setup.token.suffix(43))
+            try setup.token.write(toFile: setup.folder.path("token"), atomically: true, encoding: .utf8)
             let watch = try RunningProgram(
                 program("telltale"),
                 [
-                    "watch", "--connect", "tls://localhost:\(house.bridge.tlsPort)", "--ca", house.bridge.authority,
-                    "--token-file", house.folder.path("token"), "--json",
+                    "watch", "--connect", "tls://localhost:\(setup.bridge.tlsPort)", "--ca", setup.bridge.authority,
+                    "--token-file", setup.folder.path("token"), "--json",
                 ])
-            let lines = try house.python(
+            let lines = try setup.python(
                 """
                 answers = [calm.ask('EVT coffee-order/1 type=start'), calm.ask('STATS'), calm.ask('HELLO token=' + token)]
                 answers += [calm.ask('HISTORY coffee-order/1'), calm.f.readline()]
@@ -293,7 +293,7 @@ struct AbuseTests {
             }
             watch.kill()
             #expect(lines.count >= 6 && !lines.joined().contains(secret), "\(lines)")
-            house.end()
+            setup.end()
         }
     }
 }

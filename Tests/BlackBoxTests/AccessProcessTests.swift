@@ -105,7 +105,7 @@ struct AccessProcessTests {
                 let start = ContinuousClock.now
                 try access.remove(name)
                 #expect(peers[index].receive(until: "BYE code=auth_revoked").last == "BYE code=auth_revoked")
-                // The daemon has just looked at the file when the others are revoked, so that each waits for its next look.
+                // The daemon has just looked at the file when the others are revoked, so that each waits for the next check.
                 if index > 0 { best = min(best, ContinuousClock.now - start) }
             }
             #expect(best <= .seconds(3))
@@ -147,7 +147,7 @@ struct AccessProcessTests {
         }
     }
 
-    @Test func `a Unix socket asks for a token too, and ping tells three cases apart`() async throws {
+    @Test func `a Unix socket asks for a token too, and ping distinguish three cases`() async throws {
         try await onOwnThread {
             let access = try Access()
             let token = try access.add("watch", "--scope", "stats")

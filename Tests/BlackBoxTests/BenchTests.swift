@@ -65,7 +65,7 @@ struct BenchTests {
         #expect(report["idle"]?["telltale"]?["bytes_per_connection"]?.integer != nil)
     }
 
-    @Test func `peers tells latency over load, for each server`() async throws {
+    @Test func `peers reports latency over load, for each server`() async throws {
         let (status, report) = try await bench(
             ["peers", "--only", "telltale", "--only", "plain", "--audience", "4x8x4", "--rounds", "1", "--seconds"]
                 + ["0.3", "--load", "1", "--load", "10"])

@@ -19,18 +19,18 @@ struct ClusterOperationTests {
 
     private func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    private func cluster(_ words: String..., engine: [String]? = nil) throws -> (
+    private func cluster(_ words: String..., logStore: [String]? = nil) throws -> (
         status: Int32?, out: [String], error: String
     ) {
         let program = try RunningProgram(
             program("telltale"),
-            ["cluster"] + words + (engine ?? ["--cluster", "shop", "--node", "n1", "--engine", log]),
+            ["cluster"] + words + (logStore ?? ["--cluster", "shop", "--node", "n1", "--engine", log]),
             environment: ["NO_COLOR": "1"])
         let lines = program.readToEnd()
         return (program.waitForExit(), lines, program.standardError)
     }
 
-    private func telltale(_ arguments: [String], at nodes: [ClusterNode]) throws -> RunningProgram {
+    private func telltale(_ arguments: [String], at nodes: [ClusterProcess]) throws -> RunningProgram {
         let list = nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         return try RunningProgram(
             program("telltale"), arguments, environment: ["TELLTALE_CONNECT": list, "NO_COLOR": "1"])
@@ -165,13 +165,13 @@ struct ClusterOperationTests {
     @Test func `an operator lets another node lead, and the leader goes on as a standby`() async throws {
         try await onOwnThread {
             defer { remove() }
-            let first = try ClusterNode("n1", in: folder)
+            let first = try ClusterProcess("n1", in: folder)
             _ = first.line("leading")
             // Nobody would lead.
             let early = try telltale(["cluster", "handover"], at: [first])
             #expect(early.waitForExit() == 1)
             #expect(early.standardError.contains("no standby keeps up"), "\(early.standardError)")
-            let others = try ["n2", "n3"].map { try ClusterNode($0, in: folder) }
+            let others = try ["n2", "n3"].map { try ClusterProcess($0, in: folder) }
             for other in others { #expect(other.line("standby") == "standby term=1") }
             let (peer, _) = try first.greet()
             try peer.send("EVT errand/1 type=start")
@@ -205,13 +205,13 @@ struct ClusterOperationTests {
             let words = ["--config", file.path]
             try #"{ "cluster": "shop", "engine": ["\#(log)"], "retention": 5 }"#.write(
                 to: file, atomically: true, encoding: .utf8)
-            let nameless = try cluster("init", data, engine: words)
+            let nameless = try cluster("init", data, logStore: words)
             #expect(nameless.status == 78)
             #expect(nameless.error.contains("--node is missing, and \(file.path) has no node"), "\(nameless.error)")
-            let named = try cluster("init", data, "--json", engine: words + ["--node", "n1"])
+            let named = try cluster("init", data, "--json", logStore: words + ["--node", "n1"])
             #expect(named.status == 0, "\(named.error)")
             #expect(named.out.first?.hasPrefix(#"{"cluster":"shop","#) == true, "\(named.out)")
-            let absent = try cluster("leave", data, engine: ["--config", "/nowhere"])
+            let absent = try cluster("leave", data, logStore: ["--config", "/nowhere"])
             #expect(absent.status == 78)
             #expect(absent.error.contains("--config /nowhere: the file cannot be read"), "\(absent.error)")
         }
@@ -237,8 +237,8 @@ struct ClusterOperationTests {
                 alone.send(SIGTERM)
                 #expect(alone.waitForExit() == 0)
             }
-            let engine = example.engine.isEmpty ? ["--engine", log] : example.engine
-            let end = try cluster(example.words[0], data, engine: ["--cluster", "shop", "--node", "n1"] + engine)
+            let logStore = example.engine.isEmpty ? ["--engine", log] : example.engine
+            let end = try cluster(example.words[0], data, logStore: ["--cluster", "shop", "--node", "n1"] + logStore)
             #expect(end.status == 78)
             #expect(end.error.contains(example.fault), "\(end.error)")
             let again = try DaemonProcess(in: folder, port: port)
@@ -249,8 +249,8 @@ struct ClusterOperationTests {
     @Test(.nightly) func `wrong usage, and a folder that is not there`() async throws {
         try await onOwnThread {
             defer { remove() }
-            #expect(try cluster("init", data, engine: []).status == 2)
-            let name = try cluster("init", data, engine: ["--cluster", "a b", "--node", "n1", "--engine", log])
+            #expect(try cluster("init", data, logStore: []).status == 2)
+            let name = try cluster("init", data, logStore: ["--cluster", "a b", "--node", "n1", "--engine", log])
             #expect(name.status == 2)
             #expect(name.error.contains("--cluster is to be 1 to 32 letters"), "\(name.error)")
             let absent = try cluster("leave", data + "x", "--json")

@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Three daemons over one log, which is a file: real processes, sockets and disks, and no engine.
+/// Three daemons over one log, which is a file: real processes, sockets and disks, and no log store.
 @Suite(.serialized)
 struct ClusterProcessTests {
-    private typealias Node = ClusterNode
+    private typealias Node = ClusterProcess
 
     private func list(_ nodes: [Node]) -> String { nodes.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
 
@@ -167,7 +167,7 @@ struct ClusterProcessTests {
         "--cluster", "shop", "--node", "n1", "--advertise", "127.0.0.1:1", "--listen", "127.0.0.1:0",
     ]
 
-    // PreparationTests has those that only an engine tells: replicas, sync, version, another cluster, another epoch.
+    // PreparationTests has those that only a log store reports: replicas, sync, version, another cluster, another epoch.
     @Test(.nightly) func `of two nodes with one name the later ends with 1 and one line`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()

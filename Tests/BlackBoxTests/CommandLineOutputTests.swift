@@ -184,7 +184,8 @@ struct CommandLineOutputTests {
         }
     }
 
-    @Test func `a line that a machine cannot be tried with is told with its number, and is a failure`() async throws {
+    @Test func `a line that a machine cannot be tried with is reported with its number, and is a failure`() async throws
+    {
         try await onOwnThread {
             let kind = repository.appending(path: "Protocols/Kinds/examples/coffee-order.json").path
             func tried(_ input: String) throws -> (lines: [String], error: String, status: Int32?) {

@@ -120,7 +120,7 @@ struct CommandLineTroubleTests {
         }
     }
 
-    @Test func `a situation that is not taken is told`() async throws {
+    @Test func `a situation that is not taken is reported`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()
             let watch = try Shell(daemon.address).start("watch", "--view", "watch", "--trait", "locked=yes", "--once")

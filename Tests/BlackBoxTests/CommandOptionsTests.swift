@@ -77,7 +77,8 @@ struct CommandOptionsTests {
         }
     }
 
-    @Test func `events are posted in bulk, in order, and each that is refused is told with its line`() async throws {
+    @Test func `events are posted in bulk, in order, and each that is refused is reported with its line`() async throws
+    {
         try await withDaemon { daemon in
             var lines = (1...1_500).map { #"errand/\#($0) start eid=e\#($0) {"content-state":{"n":\#($0)}}"# }
             lines[3] = "errand/4"

@@ -31,15 +31,15 @@ struct ConfigurationTests {
             let program = try DaemonProcess.launch(names.flatMap { ["--\($0)", "?"] })
             #expect(program.waitForExit() == 78)
             let faults = program.standardError
-            let engine = ["engine", "engine-creds", "engine-monitor"]
-            let free = ["data", "kinds", "socket", "auth", "tls-cert", "tls-key"] + engine
+            let logStore = ["engine", "engine-creds", "engine-monitor"]
+            let free = ["data", "kinds", "socket", "auth", "tls-cert", "tls-key"] + logStore
             for name in names where !free.contains(name) {
                 #expect(faults.contains("--\(name): "), "--\(name) reaches no setting")
             }
             // They take any text, and belong to a cluster, whose name is the fault above.
-            let alone = try DaemonProcess.launch(engine.flatMap { ["--\($0)", "?"] })
+            let alone = try DaemonProcess.launch(logStore.flatMap { ["--\($0)", "?"] })
             #expect(alone.waitForExit() == 78)
-            for name in engine { #expect(alone.standardError.contains("--\(name): belongs to --cluster NAME")) }
+            for name in logStore { #expect(alone.standardError.contains("--\(name): belongs to --cluster NAME")) }
             for name in ["data", "kinds"] { #expect(!faults.contains("--\(name): "), "--\(name) reaches no setting") }
         }
     }
@@ -90,7 +90,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func `a check of the configuration reads the files that it names, and tells the faults of all`()
+    @Test func `a check of the configuration reads the files that it names, and reports the faults of all`()
         async throws
     {
         try await inFolder { folder in
@@ -114,7 +114,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func `a check tells the faults of settings, of what does not go together and of files in one go`()
+    @Test func `a check reports the faults of settings, of what does not go together and of files in one go`()
         async throws
     {
         try await inFolder { folder in
@@ -183,7 +183,7 @@ struct ConfigurationTests {
             ("stack-hold", ["15m", "900"], ["900 s"]), ("pace", ["auto", "0", "2ms", "2"], ["2s", "1001"]),
             // Settings of a cluster have never taken plain numbers: one without a unit is likely a mistake.
             ("lease", ["3s", "1500ms"], ["3000", "3"]), ("give-up", ["12s"], ["12"]), ("base-every", ["1h"], ["1"]),
-            // No span, and told by the same words.
+            // No span, and reported by the same words.
             ("rules", ["1", "2"], ["0", "3", "two"]),
         ] as [(String, [String], [String])])
     func spans(name: String, good: [String], bad: [String]) async throws {
@@ -257,7 +257,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func `debug logs tell of connections and commits, and of no key`() async throws {
+    @Test func `debug logs report connections and commits, and of no key`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(["--log-level", "debug"])
             let peer = try daemon.greetedPeer()

@@ -67,7 +67,7 @@ final class DaemonProcess {
 
     var standardError: String { program.standardError }
 
-    /// Waits until its log contains `text`. Nothing but the log tells when a signal was served.
+    /// Waits until its log contains `text`. Nothing but the log says when a signal was served.
     func waitUntilLogged(_ text: String) throws {
         let deadline = Date.now.addingTimeInterval(patience)
         while !standardError.contains(text), Date.now < deadline { usleep(10_000) }
@@ -244,7 +244,7 @@ final class RunningProgram {
     /// Waits until it is stopped and does not go on, as after ctrl-Z.
     func waitUntilStopped() -> Bool {
         let (child, stopped) = (id_t(identifier), DispatchSemaphore(value: 0))
-        // The system tells the parent; a thread of its own waits for that, because the call knows no time limit. It ends
+        // The system notifies the parent; a thread of its own waits for that, because the call knows no time limit. It ends
         // with the program at the latest.
         Thread {
             var state = unsafe siginfo_t()

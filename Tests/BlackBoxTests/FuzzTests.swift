@@ -56,7 +56,7 @@ struct FuzzTests {
 
         """
 
-    @Test func `a failure is told with its seed and case, and shrunk to the line that it needs`() async throws {
+    @Test func `a failure is reported with its seed and case, and shrunk to the line that it needs`() async throws {
         try await onOwnThread {
             let folder = try TemporaryFolder()
             let daemon = folder.path("mortal")
@@ -70,8 +70,8 @@ struct FuzzTests {
             let lines = try String(contentsOfFile: saved, encoding: .utf8).split(separator: "\n")
             #expect(lines.count == 2 && lines[1].hasPrefix("SET ") && lines[1].contains("value=off"), "\(lines)")
             // The same seed fails in the same case, and that case alone fails too.
-            let told = first.errors.split(separator: "\n").first { $0.contains("plays it again") }
-            let number = try #require(told?.firstMatch(of: #/--case ([0-9]+)/#)?.1)
+            let reported = first.errors.split(separator: "\n").first { $0.contains("plays it again") }
+            let number = try #require(reported?.firstMatch(of: #/--case ([0-9]+)/#)?.1)
             let again = try fuzz(["--seed", "3", "--case", String(number), "--daemon", daemon, "--save", saved])
             #expect(again.errors.contains("FAILED in case \(number) of seed 3"))
         }

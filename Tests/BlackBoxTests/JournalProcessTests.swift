@@ -86,7 +86,7 @@ struct JournalProcessTests {
             try Data().write(to: URL(filePath: flag))
             try peer.send("EVT errand/6 type=start")
             #expect(daemon.waitForExit() == 1)
-            // It is told that it has to send it again, and when.
+            // It is notified that it has to send it again, and when.
             #expect(
                 peer.receiveRest().map { $0.prefix { $0 != "{" } } == ["ERR code=storage_failed retry=later fatal=1 "])
             #expect(screen.receiveRest().allSatisfy { !$0.contains("errand/6") })
@@ -167,8 +167,8 @@ struct JournalProcessTests {
                 #expect(failed.status == 1)
                 let error = try #require(try JSONParser.parse(failed.output)["error"]?.string)
                 #expect(error.contains("there is no journal.sqlite in it"))
-                let told = try telltale(["journal"] + rest)
-                #expect(told.status == 1 && told.output.isEmpty && told.errors.contains(error))
+                let reported = try telltale(["journal"] + rest)
+                #expect(reported.status == 1 && reported.output.isEmpty && reported.errors.contains(error))
             }
         }
     }
@@ -304,7 +304,7 @@ struct JournalProcessTests {
                     // By the daemon's own progress and not by the clock, however busy the machine is. A round writes
                     // the snapshot that lets the records of the one before it go.
                     try waitUntil("what was forgotten is pruned in round \(round)") {
-                        // Some time of the daemon's between two looks: each is a program, and one that is being started
+                        // Some time of the daemon's between two checks: each is a program, and one that is being started
                         // holds the locks that other tests have open.
                         for _ in 0..<1_000 { _ = try peer.ask("PING") }
                         return try prunedThrough(in: folder) >= forgotten

@@ -25,7 +25,7 @@ struct KnownSeedsTests {
         }
     }
 
-    @Test func `a line that names no seed is told`() async throws {
+    @Test func `a line that names no seed is reported`() async throws {
         try await onOwnThread {
             let run = try hunt("\npushes lanesForgotten -1\n")
             #expect(run.status == 2 && run.text.contains("line 2 of "), "\(run.text)")

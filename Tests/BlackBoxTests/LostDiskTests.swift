@@ -30,7 +30,7 @@ struct LostDiskTests {
         }
     }
 
-    @Test func `without its folder it tells the next sender that the disk failed, and ends`() async throws {
+    @Test func `without its folder it notifies the next sender that the disk failed, and ends`() async throws {
         try await withDaemon { daemon in
             let peer = try daemon.greetedPeer()
             #expect(try peer.ask("EVT errand/1 type=start")["verdict"] == "applied")

@@ -4,10 +4,10 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// The daemon as a process: how it begins, is told things, and ends (Programs/README.md).
+/// The daemon as a process: how it begins, is sent things, and ends (Programs/README.md).
 @Suite(.serialized)
 struct ProcessTests {
-    @Test func `ready is told once it serves`() async throws {
+    @Test func `ready is reported once it serves`() async throws {
         try await withDaemon { daemon in
             #expect(daemon.ready["entities"] == "3")
             #expect(daemon.ready["epoch"]?.count == 16)
@@ -242,7 +242,7 @@ struct ProcessTests {
         }
     }
 
-    @Test func `a connection beyond the limit is told so`() async throws {
+    @Test func `a connection beyond the limit is notified`() async throws {
         try await onOwnThread {
             let daemon = try DaemonProcess(limits: "ulimit -n 128")
             var peers: [Peer] = []

@@ -80,7 +80,7 @@ final class PseudoTerminal {
         return settings.c_lflag & plain == plain
     }
 
-    /// Waits until it is as a test wants it. Nothing but its settings tells that a program has changed them.
+    /// Waits until it is as a test wants it. Nothing but its settings reports that a program has changed them.
     func waitUntil(_ isWanted: (PseudoTerminal) -> Bool) -> Bool {
         let deadline = Date.now.addingTimeInterval(patience)
         while !isWanted(self) {

@@ -62,7 +62,7 @@ struct PythonClientTests {
         return lines.compactMap { $0.last.map(String.init) }
     }
 
-    @Test func `an event that is refused is told, and the exit says so`() async throws {
+    @Test func `an event that is refused is reported, and the exit says so`() async throws {
         try await withDaemon { daemon in
             let orders = try python("order_system.py", daemon.port, input: "nothing/1 start\nerrand/1 start\n")
             #expect(orders.readToEnd() == ["nothing/1 start unknown_kind", "errand/1 start applied"])

@@ -69,14 +69,14 @@ struct RecordTests {
 
     /// A tap that is done, and one that is not.
     private static func switchLight(_ daemon: DaemonProcess, _ person: Peer) throws {
-        let house = try daemon.greetedPeer()
-        _ = try house.ask("SERVE porch-light")
-        _ = try house.ask("REPORT porch-light/front value=off")
+        let setup = try daemon.greetedPeer()
+        _ = try setup.ask("SERVE porch-light")
+        _ = try setup.ask("REPORT porch-light/front value=off")
         for (value, answer) in [("on", "DONE"), ("off", "FAIL")] {
             _ = try person.ask("SET porch-light/front value=\(value)")
-            let action = try house.receive()
+            let action = try setup.receive()
             let operation = try #require(action.verb == "DO" ? action["op"] : nil)
-            _ = try house.ask(
+            _ = try setup.ask(
                 "\(answer) op=\(operation)" + (answer == "FAIL" ? " code=jammed {\"message\":\"stuck\"}" : ""))
         }
     }

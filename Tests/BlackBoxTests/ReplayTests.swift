@@ -53,7 +53,7 @@ struct ReplayTests {
         }
     }
 
-    @Test func `a difference from the data is told, and the exit says so`() async throws {
+    @Test func `a difference from the data is reported, and the exit says so`() async throws {
         try await withDaemon { daemon in
             let csv = """
                 case_id,event,timestamp,other

@@ -5,7 +5,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// `telltale serve`: what it reports, and what it tells of its work.
+/// `telltale serve`: what it reports, and what it reports of its work.
 @Suite(.serialized)
 struct ServeTests {
     @Test func `a provider reports again on a new connection, with the values of its commands, and prints each action`()
@@ -163,14 +163,14 @@ struct ServeTests {
             try peer.answer("SERVE light", "OK")
             try peer.send("DO op=o4 key=light/a action=set value=on deadline=\(deadline)")
             #expect(try next() == asked("o4", on, again: true))
-            // The PING before it is answered too, which tells that SERVE was accepted.
+            // The PING before it is answered too, which reports that SERVE was accepted.
             try peer.answer("DONE op=o4", "OK")
             #expect(try next() == ["event": "serving", "kind": "light", "again": true])
             #expect(provider.standardError == "no \u{1B}[2J lamp\n", "the command's own, and nothing else")
         }
     }
 
-    @Test func `a reader that has stopped reading holds up no command, and is told what it missed`() async throws {
+    @Test func `a reader that has stopped reading holds up no command, and is sent what it missed`() async throws {
         try await onOwnThread {
             let daemon = try ScriptedDaemon()
             let output = Pipe()
@@ -194,8 +194,8 @@ struct ServeTests {
             let lines = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
                 .split(separator: "\n").map { try? JSONParser.parse(String($0)) }
             #expect(lines.first??["event"] == "skipped")
-            let told = before.split(separator: "\n").count
-            #expect(lines.first??["count"] == .integer(Int64(1 + 80 - told)), "serving, and two objects an action")
+            let reported = before.split(separator: "\n").count
+            #expect(lines.first??["count"] == .integer(Int64(1 + 80 - reported)), "serving, and two objects an action")
         }
     }
 }

@@ -4,7 +4,7 @@ import TelltaleWire
 import TestSupport
 import Testing
 
-/// The service manager that started the daemon is told its states (`sd_notify`).
+/// The service manager that started the daemon is sent its states (`sd_notify`).
 struct ServiceManagerTests {
     @Test("It is ready, reloads and stops", arguments: [false, true])
     func states(isAbstract: Bool) async throws {
@@ -18,7 +18,7 @@ struct ServiceManagerTests {
             daemon.send(SIGTERM)
             #expect(try manager.receive() == ["STOPPING=1", "STATUS=stopping"])
             #expect(daemon.waitForExit() == 0)
-            // Without WATCHDOG_USEC the loop has told nothing of itself.
+            // Without WATCHDOG_USEC the loop has reported nothing of itself.
             #expect(manager.receiveAtOnce() == nil)
         }
     }
@@ -29,9 +29,9 @@ struct ServiceManagerTests {
             // The shell becomes the daemon, so its own number is the daemon's.
             let daemon = try DaemonProcess(
                 limits: "export NOTIFY_SOCKET='\(manager.name)' WATCHDOG_USEC=100000 WATCHDOG_PID=$$")
-            var told: [[String]] = []
-            for _ in 0..<4 { told.append(try manager.receive()) }
-            #expect(told.filter { $0 == ["WATCHDOG=1"] }.count == 3)
+            var reported: [[String]] = []
+            for _ in 0..<4 { reported.append(try manager.receive()) }
+            #expect(reported.filter { $0 == ["WATCHDOG=1"] }.count == 3)
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
         }
@@ -79,12 +79,12 @@ struct ServiceManagerTests {
             let manager = try NotifySocket(isAbstract: false)
             let second = try DaemonProcess(
                 in: first.folder, limits: "export NOTIFY_SOCKET='\(manager.name)' TELLTALE_RECOVERY_RECORDS=4")
-            var told: [[String]] = []
-            repeat { told.append(try manager.receive()) } while told.last != ["READY=1", "STATUS=serving"]
+            var reported: [[String]] = []
+            repeat { reported.append(try manager.receive()) } while reported.last != ["READY=1", "STATUS=serving"]
             // The socket holds ten that are not read yet, and there are fewer.
-            #expect((3..<10).contains(told.count))
-            #expect(told.dropLast().allSatisfy { $0.count == 2 && $0[0] == "EXTEND_TIMEOUT_USEC=60000000" })
-            #expect(told.dropLast().last?[1] == "STATUS=recovering records, 100 %")
+            #expect((3..<10).contains(reported.count))
+            #expect(reported.dropLast().allSatisfy { $0.count == 2 && $0[0] == "EXTEND_TIMEOUT_USEC=60000000" })
+            #expect(reported.dropLast().last?[1] == "STATUS=recovering records, 100 %")
             second.send(SIGTERM)
             #expect(second.waitForExit() == 0)
         }
@@ -102,7 +102,7 @@ struct ServiceManagerTests {
             daemon.send(SIGTERM)
             #expect(daemon.waitForExit() == 0)
             // Nothing went in behind what filled it.
-            while let told = manager.receiveAtOnce() { #expect(told == ["full"]) }
+            while let reported = manager.receiveAtOnce() { #expect(reported == ["full"]) }
         }
     }
 

@@ -99,8 +99,8 @@ struct SignedTokenProcessTests {
             }
             backend.daemon.send(SIGTERM)
             #expect(backend.daemon.waitForExit() == 0)
-            let told = answers.joined() + backend.daemon.standardError
-            for part in parts where part.utf8.count > 20 { #expect(!told.contains(part.prefix(20)), "\(told)") }
+            let reported = answers.joined() + backend.daemon.standardError
+            for part in parts where part.utf8.count > 20 { #expect(!reported.contains(part.prefix(20)), "\(reported)") }
             #expect(backend.daemon.standardError.contains("signature that is not good"))
         }
     }

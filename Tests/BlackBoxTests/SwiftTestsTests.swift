@@ -81,7 +81,9 @@ struct SwiftTestsTests {
     }
 
     @Test(arguments: [("exit 3", "✘ swift test ended with 3"), ("exec sleep 1000", "✘ Nothing was heard for 1 s")])
-    func `tests that die or hang are told with what they were at`(_ example: (rest: String, why: String)) async throws {
+    func `tests that die or hang are reported with what they were at`(_ example: (rest: String, why: String))
+        async throws
+    {
         try await onOwnThread {
             let (lines, status) = try run(Self.begun, then: example.rest, environment: ["SILENT_SECONDS": "1"])
             #expect(

@@ -27,7 +27,7 @@ struct BoardPictureTests {
         _ cards: [Card], _ view: ViewName, width: Int = 80, after seconds: Int64 = 0, color: Bool = false
     ) -> [String] {
         let time = Timestamp(milliseconds: Self.now.milliseconds + seconds * 1000)
-        return Screen.draw(cards, view: view, at: time, width: width).text(color: color)
+        return TerminalScreen.draw(cards, view: view, at: time, width: width).text(color: color)
     }
 
     private func drawing(_ cards: [Card], _ view: ViewName, width: Int = 80, after seconds: Int64 = 0) -> String {
@@ -150,7 +150,7 @@ struct BoardPictureTests {
                 """), "\(text)")
     }
 
-    @Test func `what has no room in a tile is told by an ellipsis`() throws {
+    @Test func `what has no room in a tile is reported by an ellipsis`() throws {
         let row = try Self.card(
             "t1",
             #"""
@@ -187,7 +187,7 @@ struct BoardPictureTests {
         (#""order":1,"unavailable":true"#, "", "unavailable"), (#""order":1"#, #""stale":true,"#, "stale"),
         (#""order":1,"suggested":true"#, "", "suggested"), (#""order":1,"invalid":["title"]"#, "", "changing"),
     ])
-    func `the state of a tile is told below it`(place: String, entry: String, word: String) throws {
+    func `the state of a tile is reported below it`(place: String, entry: String, word: String) throws {
         let text = drawing([try Self.tile("t1", place, entry: entry)], .surface(.carplay))
         #expect(text.contains("╰─ \(word) ─"), "\(text)")
     }
@@ -207,7 +207,7 @@ struct BoardPictureTests {
 
     private static let holder = #""state":"stack","family":"systemSmall","smart":true,"suggest":false,"order":2"#
 
-    @Test func `the full view tells places, stacks and what is in them`() throws {
+    @Test func `the full view reports places, stacks and what is in them`() throws {
         let inStack = #""family":"systemSmall","stack":"left""#
         let rows = try [
             Self.card(
@@ -236,7 +236,7 @@ struct BoardPictureTests {
                 """)
     }
 
-    @Test func `a line of a pipe tells the place of a tile`() throws {
+    @Test func `a line of a pipe reports the place of a tile`() throws {
         let stack = try Self.stack()
         func line(_ card: Card, after seconds: Int64 = 0) -> String {
             card.summary(at: Timestamp(milliseconds: Self.now.milliseconds + seconds * 1000))
@@ -266,7 +266,7 @@ struct BoardPictureTests {
         }
     }
 
-    @Test func `boards beside each other are told by their names, and activities stand above`() throws {
+    @Test func `boards beside each other are reported by their names, and activities stand above`() throws {
         let rows = try [
             Self.tile("t1", #""order":1"#),
             Self.card(

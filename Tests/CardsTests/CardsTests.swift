@@ -82,13 +82,13 @@ struct CardsTests {
         let schedule = try Example.card(
             "shop-hours/main", #"{"kind":"shop-hours","source":"schedule","phase":"fresh","configuration":{}}"#)
         #expect(schedule.summary(at: Example.now) == "fresh: ")
-        let screen = Screen.draw(
+        let screen = TerminalScreen.draw(
             [card, try Example.coffee()], view: .surface(.watch), at: Example.now, width: 28)
         #expect(screen.text(color: false).firstIndex { $0.contains("Brewing") } == 2)
     }
 
     @Test func `a car shows small cards in two columns, and alerts at the bottom`() throws {
-        let block = Screen.draw(
+        let block = TerminalScreen.draw(
             [try Example.light(), try Example.parcel(), try Example.coffee()], view: .surface(.carplay),
             at: Example.now, width: 80,
             notices: [Notice(title: "Ready", body: "Shelf B")])
@@ -111,7 +111,7 @@ struct CardsTests {
     }
 
     @Test func `a watch shows them one below the other`() throws {
-        let block = Screen.draw(
+        let block = TerminalScreen.draw(
             [try Example.coffee(#""appName":"Coffee","highlighted":true,"#), try Example.parcel()],
             view: .surface(.watch),
             at: Example.now, width: 80, label: "alice", notices: [Notice(title: "Ready", body: "Shelf B")])
@@ -143,7 +143,7 @@ struct CardsTests {
         let minimal = try Example.card(
             "parcel/7",
             #"{"presentation":"minimal","order":2,"view":{"symbol":"shippingbox.fill","progress":0.5}}"#)
-        let block = Screen.draw([minimal, compact], view: .surface(.desktop), at: Example.now, width: 80)
+        let block = TerminalScreen.draw([minimal, compact], view: .surface(.desktop), at: Example.now, width: 80)
         #expect(
             drawing(block) == """
                 ┏━ Mac ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
@@ -167,7 +167,7 @@ struct CardsTests {
              "island":{"presentation":"compact","order":1,"attached":true,
                "view":{"leading":{"symbol":"cup.and.saucer.fill"},"trailing":{"timer":1795264407000}}}}
             """#)
-        let block = Screen.draw([card], view: .surface(.phone), at: Example.now, width: 80)
+        let block = TerminalScreen.draw([card], view: .surface(.phone), at: Example.now, width: 80)
         #expect(
             drawing(block) == """
                 ┏━ iPhone ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
@@ -206,7 +206,7 @@ struct CardsTests {
               {"key":"coffee-tip/1042","interactive":false},
               {"link":"tel:030","title":"Call","interactive":false},{"interactive":false}]}}
             """#)
-        let block = Screen.draw([card], view: .surface(.standby), at: Example.now, width: 44)
+        let block = TerminalScreen.draw([card], view: .surface(.standby), at: Example.now, width: 44)
         #expect(
             drawing(block).hasPrefix(
                 """
@@ -232,7 +232,7 @@ struct CardsTests {
              "attributes":{"item":"Flat white","shop":"Hoegi"},"content":{"eta":1795264407},"progress":0.6,
              "startedAt":1795264107880,"updatedAt":1795264108181,"staleAt":1795264348181}
             """#)
-        let block = Screen.draw([card, try Example.light()], view: .full, at: Example.now, width: 110)
+        let block = TerminalScreen.draw([card, try Example.light()], view: .full, at: Example.now, width: 110)
         #expect(
             drawing(block) == """
                 ╭─ coffee-order/1042 ────────────────────────────────╮ ╭────────────────────────────────────────────────────╮
@@ -249,7 +249,7 @@ struct CardsTests {
             "a/b",
             #"{"presentation":"small","order":1,"view":{"title":"寿司ができました、お受け取りください","subtitle":"A subtitle that is far too long for it"}}"#
         )
-        let block = Screen.draw([card], view: .surface(.watch), at: Example.now, width: 30)
+        let block = TerminalScreen.draw([card], view: .surface(.watch), at: Example.now, width: 30)
         #expect(
             drawing(block) == """
                 ┏━ Watch ━━━━━━━━━━━━━━━━━━┓
@@ -274,7 +274,7 @@ struct CardsTests {
             "a/b",
             #"{"presentation":"small","order":1,"view":{"title":"\u001b[2J\u0007evil\u202e","text":"\u009b31m"}}"#)
         for view in [ViewName.full, .surface(.watch), .surface(.phone), .surface(.carplay), .surface(.desktop)] {
-            let text = Screen.draw([card], view: view, at: Example.now, width: 80).text(color: false).joined()
+            let text = TerminalScreen.draw([card], view: view, at: Example.now, width: 80).text(color: false).joined()
             #expect(
                 !text.unicodeScalars.contains {
                     $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) || $0.value == 0x202E
@@ -286,7 +286,7 @@ struct CardsTests {
     func anyWidth(width: Int) throws {
         let cards = [try Example.light(), try Example.parcel(), try Example.coffee(), try Example.card("x/y", "{}")]
         for view in [ViewName.full] + Surface.allCases.map(ViewName.surface) {
-            let block = Screen.draw(cards, view: view, at: Example.now, width: width, label: "a label")
+            let block = TerminalScreen.draw(cards, view: view, at: Example.now, width: width, label: "a label")
             #expect(block.lines.allSatisfy { $0.width == block.width })
             if width >= 24 { #expect(block.width <= width) }
         }
@@ -294,7 +294,7 @@ struct CardsTests {
 
     @Test("Colour only where it is asked for")
     func color() throws {
-        let block = Screen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
+        let block = TerminalScreen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
         #expect(!block.text(color: false).joined().contains("\u{1B}"))
         #expect(block.text(color: true).joined().contains("\u{1B}[1mBrewing\u{1B}[0m"))
     }
@@ -324,8 +324,8 @@ struct CardsTests {
     }
 
     @Test func `surfaces stand side by side`() throws {
-        let watch = Screen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
-        let desktop = Screen.draw([], view: .surface(.desktop), at: Example.now, width: 80)
+        let watch = TerminalScreen.draw([try Example.coffee()], view: .surface(.watch), at: Example.now, width: 80)
+        let desktop = TerminalScreen.draw([], view: .surface(.desktop), at: Example.now, width: 80)
         let both = Block.beside([watch, desktop], gap: 2)
         #expect(both.width == watch.width + 2 + desktop.width)
         #expect(both.height == max(watch.height, desktop.height))

@@ -32,7 +32,7 @@ struct PlainTextTests {
             try JSONParser.parse(
                 #"{"presentation":"small","lifecycle":"stale","view":{"symbol":"cup.and.saucer","title":"Café 茶","progress":0.55}}"#
             ).object)
-        let block = Screen.draw(
+        let block = TerminalScreen.draw(
             [Card(key: "a/b", body: body)], view: .surface(.carplay), at: Timestamp(milliseconds: 0), width: 60)
         for line in block.text(color: false) {
             #expect(line.inASCII.utf8.allSatisfy { $0 < 0x80 })

@@ -32,7 +32,7 @@ struct BackoffTests {
             script.introduce()
             script.pass(Milliseconds(served))
             script.drop()
-            waits.append(script.told.last ?? "")
+            waits.append(script.received.last ?? "")
             script.pass(.seconds(10))
         }
         let expected = served < 1000 ? [50, 100, 200, 400, 800] : [50, 50, 50, 50, 50]
@@ -50,13 +50,13 @@ struct BackoffTests {
         #expect(script.client.closeReason == "the server took no connection within 10000 ms")
         #expect(script.client.deadline == nil, "all that is left to happen is the close")
         script.drop()
-        #expect(script.told == ["disconnected, again after 50"])
+        #expect(script.received == ["disconnected, again after 50"])
         script.pass(Milliseconds(50))
         #expect(script.client.wantsConnection)
         script.client.connecting(at: script.now)
         script.pass(.seconds(9))
         script.introduce()
-        #expect(script.told.last == "ready 00000000000000aa")
+        #expect(script.received.last == "ready 00000000000000aa")
         script.pass(.seconds(2))
         #expect(!script.client.wantsClose, "what it took to connect is over")
     }
@@ -73,9 +73,9 @@ struct BackoffTests {
         var script = Script()
         script.introduce()
         script.server("BYE code=drain wait=200-300")
-        #expect(script.told.last == "farewell BYE drain")
+        #expect(script.received.last == "farewell BYE drain")
         script.drop(random: example.random)
-        #expect(script.told.last == "disconnected, again after \(example.wait)")
+        #expect(script.received.last == "disconnected, again after \(example.wait)")
     }
 
     @Test(
@@ -85,7 +85,7 @@ struct BackoffTests {
         script.introduce()
         script.server("BYE code=drain \(attribute)")
         script.drop()
-        #expect(script.told.last == "disconnected, again after 50")
+        #expect(script.received.last == "disconnected, again after 50")
     }
 
     @Test func `a server that does not greet, answer or speak is given up`() {
@@ -133,7 +133,7 @@ struct BackoffTests {
         script.pass(Milliseconds(1))
         #expect(script.sent() == ["PING id=2"])
         script.server("PONG id=2")
-        #expect(script.told == ["ready 00000000000000aa"])
+        #expect(script.received == ["ready 00000000000000aa"])
     }
 
     @Test func `one heartbeat waits for a socket that takes nothing, and no more behind it`() throws {

@@ -20,7 +20,7 @@ struct ClientProtocolTests {
             #"UPD sub=1 key=a/b rev=8 skip=3 why=slow new=1 cur=00000000000000aa:8:b0e4 {"state":"y"}"#,
             "OK id=4 verdict=applied rev=8 state=y", "DEL sub=1 key=a/b rev=9 why=dismissed")
         #expect(
-            script.told == [
+            script.received == [
                 "ready 00000000000000aa", #"snap a/b 7 {"state":"naïve ☕️"}"#, "live", "item SNAP a/b", "reply OK ",
                 "mile a/b 8 ready 5", #"alert a/b 8 {"title":"T"}"#, #"upd a/b 8 {"state":"y"} skip 3"#,
                 "reply OK applied", "del a/b 9 dismissed",
@@ -85,7 +85,7 @@ struct ClientProtocolTests {
         script.client.request(.kinds)
         script.introduce()
         script.server("OK id=2 count=0", "PONG id=1")
-        #expect(script.told.last == "violation: a reply out of order: id=2 where id=1 was due")
+        #expect(script.received.last == "violation: a reply out of order: id=2 where id=1 was due")
         #expect(script.client.wantsClose)
     }
 
@@ -100,7 +100,7 @@ struct ClientProtocolTests {
         _ = script.client.subscribe(try subscribe("*"))
         script.introduce()
         script.server("OK id=2 sub=1", line)
-        #expect(try script.told.last.unwrapped.hasPrefix("violation: "))
+        #expect(try script.received.last.unwrapped.hasPrefix("violation: "))
         #expect(script.client.wantsClose)
     }
 
@@ -115,7 +115,7 @@ struct ClientProtocolTests {
         var script = Script()
         script.client.connected(at: script.now)
         script.server(example.greeting)
-        #expect(try script.told.first.unwrapped.contains(example.reason))
+        #expect(try script.received.first.unwrapped.contains(example.reason))
         #expect(script.client.wantsClose)
         script.drop()
         #expect(script.client.isOver)
@@ -127,7 +127,7 @@ struct ClientProtocolTests {
         script.client.connected(at: script.now)
         script.server(Script.greeting, #"ERR id=2 code=auth_required retry=auth {"msg":"who are you?"}"#)
         script.drop()
-        #expect(script.told == ["refused: who are you?", "disconnected for good", "lost"])
+        #expect(script.received == ["refused: who are you?", "disconnected for good", "lost"])
         #expect(script.client.isOver)
     }
 
@@ -145,7 +145,7 @@ struct ClientProtocolTests {
         #expect(script.sent() == ["LIST * id=3", "HELP id=4"])
         script.server("# of no list", "OK id=3 count=0", "# PING", "# LIST", "OK id=4", "# good night")
         #expect(
-            script.told == [
+            script.received == [
                 "ready 00000000000000aa", "snap a/b 1 {}", "live", "reply OK ", "item # PING", "item # LIST",
                 "reply OK ",
             ])
@@ -158,7 +158,7 @@ struct ClientProtocolTests {
         script.introduce()
         script.server(
             "DO op=o1 key=light/x action=set value=on deadline=9", "DO op=o2 key=coffee/y action=press deadline=9")
-        #expect(script.told.suffix(2) == ["do o1 light/x on", "do o2 coffee/y press"])
+        #expect(script.received.suffix(2) == ["do o1 light/x on", "do o2 coffee/y press"])
     }
 
     @Test func `unsubscribing says so, and rows on their way are dropped`() throws {
@@ -168,9 +168,9 @@ struct ClientProtocolTests {
         script.server("OK id=2 sub=1", "SNAP sub=1 key=a/b rev=1 {}")
         script.client.unsubscribe(subscription)
         #expect(script.sent() == ["UNSUB sub=1 id=3"])
-        let told = script.told
+        let received = script.received
         script.server("UPD sub=1 key=a/b rev=2 {}", "OK id=3")
-        #expect(script.told == told)
+        #expect(script.received == received)
         #expect(script.client.rows(of: subscription).isEmpty)
     }
 }

@@ -14,7 +14,7 @@ struct ClientTests {
     }
 
     @Test func `a client subscribes, is dropped, comes back and resumes`() async throws {
-        let told = try await onLoop { loop in
+        let received = try await onLoop { loop in
             let server = try FakeServer(on: loop) { session, request in
                 guard case .subscribe(let subscribe) = request.command, let id = request.id else { return }
                 session.send("OK id=\(id) sub=1")
@@ -27,19 +27,19 @@ struct ClientTests {
                     session.connection.finish(lingerMilliseconds: 1000)
                 }
             }
-            let told = Box<[String]>([])
+            let received = Box<[String]>([])
             let client = try Client(to: server.endpoint, configuration: Self.configuration(), on: loop) {
                 client, event in
-                told.value.append(describe(event).split(separator: ",")[0].description)
-                if told.value.filter({ $0 == "live" }).count == 2 { client.close() }
+                received.value.append(describe(event).split(separator: ",")[0].description)
+                if received.value.filter({ $0 == "live" }).count == 2 { client.close() }
                 if client.isOver { loop.stop() }
             }
             _ = client.subscribe(SubscribeCommand(pattern: .all))
             client.start()
-            return { withExtendedLifetime((server, client)) { told.value } }
+            return { withExtendedLifetime((server, client)) { received.value } }
         }
         #expect(
-            told == [
+            received == [
                 "ready 00000000000000aa", "snap a/b 1 {}", "live", "disconnected", "ready 00000000000000aa",
                 "upd a/b 2 {}", "live", "disconnected for good",
             ])
@@ -80,19 +80,19 @@ struct ClientTests {
     }
 
     @Test func `an address without a server is reported, and tried again`() async throws {
-        let told = try await onLoop { loop in
+        let received = try await onLoop { loop in
             let endpoint = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
-            let told = Box<[String]>([])
+            let received = Box<[String]>([])
             let client = try Client(to: endpoint, configuration: Self.configuration(), on: loop) { client, event in
                 guard case .disconnected(let reason, _) = event else { return }
-                told.value.append(reason)
-                if told.value.count == 3 { loop.stop() }
+                received.value.append(reason)
+                if received.value.count == 3 { loop.stop() }
             }
             client.start()
-            return { withExtendedLifetime(client) { told.value } }
+            return { withExtendedLifetime(client) { received.value } }
         }
-        #expect(told.count == 3)
-        #expect(told.allSatisfy { $0.contains("connection refused") })
+        #expect(received.count == 3)
+        #expect(received.allSatisfy { $0.contains("connection refused") })
     }
 
     @Test func `a client goes from a dead address to a standby, and from there to the leader`() async throws {
@@ -214,7 +214,7 @@ struct BlockingClientTests {
         #expect(answer == #"["a/1", "a/2"] 2 false no such key run-1"#)
     }
 
-    @Test func `a server that goes in the midst of a request is told`() async throws {
+    @Test func `a server that goes in the midst of a request is reported`() async throws {
         let failure = try await withServer { session, _ in
             session.connection.close()
         } _: { endpoint -> ClientFailure? in

@@ -18,7 +18,7 @@ struct ReconnectTests {
             "OK id=4 sub=1", #"UPD sub=1 key=a/2 rev=4 why=resume {"n":4}"#, "DEL sub=1 key=a/1 rev=5 why=dismissed",
             "LIVE sub=1 cur=E:5:S")
         #expect(script.client.rows(of: subscription).map(\.rev) == [4])
-        #expect(script.told.suffix(3) == [#"upd a/2 4 {"n":4}"#, "del a/1 5 dismissed", "live"])
+        #expect(script.received.suffix(3) == [#"upd a/2 4 {"n":4}"#, "del a/1 5 dismissed", "live"])
         #expect(script.client.cursor(of: subscription) == "E:5:S")
     }
 
@@ -36,7 +36,9 @@ struct ReconnectTests {
         #expect(script.client.rows(of: subscription).count == 3)
         script.server("LIVE sub=1 cur=E:9:S")
         #expect(
-            script.told.suffix(5) == ["reset expired", "snap a/2 2 {}", "del a/1 1 reset", "del a/3 3 reset", "live"])
+            script.received.suffix(5) == [
+                "reset expired", "snap a/2 2 {}", "del a/1 1 reset", "del a/3 3 reset", "live",
+            ])
         #expect(script.client.rows(of: subscription).map(\.key.text) == ["a/2"])
     }
 
@@ -72,7 +74,7 @@ struct ReconnectTests {
         script.server(#"ERR id=2 code=bad_cursor retry=no {"msg":"?"}"#)
         #expect(script.sent() == ["SUB * id=3"])
         script.server(#"ERR id=3 code=limit_subs retry=no {"msg":"?"}"#)
-        #expect(script.told.last == "sub refused limit_subs")
+        #expect(script.received.last == "sub refused limit_subs")
         script.dropAndWait()
         #expect(script.introduce() == [])
     }
@@ -90,7 +92,7 @@ struct ReconnectTests {
         script.server(
             "OK id=2 verdict=duplicate rev=2", "OK id=3 verdict=applied rev=3", "OK id=5 verdict=applied rev=4")
         #expect(
-            script.told.filter { $0.hasPrefix("reply") }
+            script.received.filter { $0.hasPrefix("reply") }
                 == ["reply OK applied", "reply OK duplicate", "reply OK applied", "reply OK applied"])
         #expect(script.client.pendingRequestCount == 0)
         script.dropAndWait()
@@ -120,7 +122,7 @@ struct ReconnectTests {
             script.dropAndWait()
         }
         #expect(acknowledged == (1...200).map { "eid=run-\($0)" })
-        #expect(script.told.filter { $0.hasPrefix("reply") }.count == 200)
+        #expect(script.received.filter { $0.hasPrefix("reply") }.count == 200)
     }
 
     @Test func `requests that cannot be repeated safely are reported as lost, the rest is sent again`() throws {
@@ -130,7 +132,7 @@ struct ReconnectTests {
         script.client.request(.tap(TapCommand(try key("a/b"), .press)))
         script.introduce()
         script.drop()
-        #expect(script.told.suffix(4) == ["lost", "restarted", "restarted", "disconnected, again after 50"])
+        #expect(script.received.suffix(4) == ["lost", "restarted", "restarted", "disconnected, again after 50"])
         script.pass(.seconds(1))
         #expect(script.introduce() == ["LIST * id=2", "PRESS a/b eid=run-1 id=3"])
     }
@@ -154,7 +156,7 @@ struct ReconnectTests {
         script.introduce()
         script.client.request(.ping)
         script.drop()
-        #expect(script.told.suffix(3) == ["disconnected for good", "lost", "lost"])
+        #expect(script.received.suffix(3) == ["disconnected for good", "lost", "lost"])
         #expect(script.client.isOver)
         script.client.request(.ping)
         #expect(script.client.takeEvents().map(describe) == ["lost"])
@@ -170,7 +172,7 @@ struct ReconnectTests {
         script.server(#"ERR id=4 code=internal retry=later {"msg":"not now"}"#, "UPD sub=1 key=a/1 rev=2 {}")
         #expect(script.client.wantsClose)
         #expect(script.client.closeReason == "not now")
-        #expect(script.told.last == "ready 00000000000000aa", "nothing is over")
+        #expect(script.received.last == "ready 00000000000000aa", "nothing is over")
         script.dropAndWait()
         #expect(script.introduce() == ["SUB * from=E:1:S id=6"])
         script.server("OK id=6 sub=1", "LIVE sub=1 cur=E:1:S")
@@ -184,12 +186,12 @@ struct ReconnectTests {
         script.server(Script.greeting, #"ERR id=2 code=shutting_down retry=later {"msg":"going down"}"#)
         #expect(script.client.wantsClose)
         script.drop()
-        #expect(script.told == ["disconnected, again after 50"])
+        #expect(script.received == ["disconnected, again after 50"])
         script.pass(Milliseconds(50))
         #expect(script.introduce() == ["PING id=1"])
     }
 
-    @Test func `a service that is refused for now is taken up again, and one that is refused is told`() {
+    @Test func `a service that is refused for now is taken up again, and one that is refused is reported`() {
         var script = Script()
         script.client.request(.serve(kind: "light"))
         script.client.request(.serve(kind: "store"))
@@ -202,17 +204,17 @@ struct ReconnectTests {
         script.dropAndWait()
         #expect(script.introduce() == ["SERVE light id=8", "SERVE store id=9"])
         script.server(#"ERR id=8 code=unknown_kind retry=no {"msg":"it was removed"}"#, "OK id=9")
-        #expect(script.told.last == "light not served: unknown_kind")
+        #expect(script.received.last == "light not served: unknown_kind")
         #expect(!script.client.wantsClose)
         script.dropAndWait()
         #expect(script.introduce() == ["SERVE store id=11"])
     }
 
-    @Test func `a situation that is not taken is told`() {
+    @Test func `a situation that is not taken is reported`() {
         var script = Script { $0.traits = [Attribute(name: "locked", value: "yes")] }
         #expect(script.introduce() == ["TRAIT locked=yes id=2"])
         script.server(#"ERR id=2 code=bad_request retry=no {"msg":"?"}"#)
-        #expect(script.told.last == "traits refused: bad_request")
+        #expect(script.received.last == "traits refused: bad_request")
         #expect(!script.client.wantsClose)
     }
 
@@ -223,7 +225,7 @@ struct ReconnectTests {
         script.introduce()
         if leaves { script.client.leave() }
         script.server(#"ERR id=2 code=internal retry=later {"msg":"not now"}"#)
-        #expect(script.told.last == "sub refused internal")
+        #expect(script.received.last == "sub refused internal")
     }
 
     @Test func `a line longer than the server takes is refused by the client, and the next one is sent`() throws {
@@ -235,6 +237,6 @@ struct ReconnectTests {
         let sent = script.introduce(greeting: Script.greeting.replacing("max_line=65536", with: "max_line=400"))
         script.pass(.zero)
         #expect(sent.count == 1 && sent[0].contains("a/2"))
-        #expect(script.told.count { $0.contains("too_large") } == 1)
+        #expect(script.received.count { $0.contains("too_large") } == 1)
     }
 }

@@ -15,8 +15,8 @@ struct RevisionTests {
         let subscription = script.client.subscribe(try subscribe("*"))
         script.introduce()
         script.server("OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {"n":5}"#, line, line)
-        #expect(script.told.last == "violation: a/b went back from rev 5 to 4")
-        #expect(script.told.count { $0.hasPrefix("violation") } == 1)
+        #expect(script.received.last == "violation: a/b went back from rev 5 to 4")
+        #expect(script.received.count { $0.hasPrefix("violation") } == 1)
         #expect(script.client.wantsClose && script.client.closeReason == "a/b went back from rev 5 to 4")
         #expect(script.client.rows(of: subscription).map(\.rev) == [5])
         // The line is none to resume behind.
@@ -31,7 +31,7 @@ struct RevisionTests {
         script.dropAndWait()
         script.introduce(greeting: Script.greeting.replacing("epoch=00000000000000aa", with: "epoch=00000000000000bb"))
         script.server("OK id=4 sub=1", "RESET sub=1 why=epoch", "SNAP sub=1 key=a/b rev=1 {}", "LIVE sub=1 cur=y")
-        #expect(!script.told.contains { $0.hasPrefix("violation") })
+        #expect(!script.received.contains { $0.hasPrefix("violation") })
         #expect(script.client.rows(of: subscription).map(\.rev) == [1])
     }
 
@@ -43,7 +43,7 @@ struct RevisionTests {
         script.server(
             "OK id=2 sub=1", "LIVE sub=1 cur=x", #"UPD sub=1 key=a/b rev=5 {"n":5}"#,
             #"UPD sub=1 key=a/b rev=5 {"n":6}"#)
-        #expect(script.told.contains("violation: a/b has two bodies for rev 5") == (surface == nil))
+        #expect(script.received.contains("violation: a/b has two bodies for rev 5") == (surface == nil))
     }
 
     @Test(
@@ -58,6 +58,6 @@ struct RevisionTests {
         script.dropAndWait()
         script.introduce()
         script.server("OK id=4 sub=1", #"UPD sub=1 key=a/b rev=5 {\#(member)"shown":false}"#, "LIVE sub=1 cur=y")
-        #expect(script.told.contains("violation: a/b has two bodies for rev 5") == isViolation)
+        #expect(script.received.contains("violation: a/b has two bodies for rev 5") == isViolation)
     }
 }

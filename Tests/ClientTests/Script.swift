@@ -6,8 +6,8 @@ import TelltaleWire
 struct Script {
     var client: ClientProtocol
     var now = Timestamp(milliseconds: 1_000_000)
-    /// Everything that the client told, as text.
-    var told: [String] = []
+    /// Everything that the client reported, as text.
+    var received: [String] = []
     var pieceLength = Int.max
 
     init(
@@ -67,7 +67,7 @@ struct Script {
     }
 
     private mutating func collect() {
-        told += client.takeEvents().map(describe)
+        received += client.takeEvents().map(describe)
     }
 }
 

@@ -106,7 +106,7 @@ struct ServerListTests {
         script.client.connected(at: script.now)
         script.server(Self.standby + " role=standby")
         script.drop(random: example.random)
-        #expect(script.told == ["disconnected, again after \(example.wait)"])
+        #expect(script.received == ["disconnected, again after \(example.wait)"])
         #expect(script.client.address == "b:1")
     }
 
@@ -166,7 +166,7 @@ struct ServerListTests {
         _ = script.sent()
         script.server("BYE code=not_leader wait=5-5 leader=c:1")
         script.drop()
-        #expect(script.told.last == "disconnected, again after 5")
+        #expect(script.received.last == "disconnected, again after 5")
         #expect(script.client.address == "c:1")
         script.pass(Milliseconds(5))
         #expect(script.introduce().count == 1, "the event is sent again")
@@ -179,7 +179,7 @@ struct ServerListTests {
         let request = try #require(script.sent().first)
         script.server("ERR id=\(id(of: request)) code=not_leader retry=now {\"msg\":\"n1 leads\",\"leader\":\"c:1\"}")
         #expect(!script.client.wantsClose)
-        #expect(script.told.last?.contains("not_leader") == true, "\(script.told)")
+        #expect(script.received.last?.contains("not_leader") == true, "\(script.received)")
     }
 
     @Test func `a farewell in the place of a greeting is one`() {
@@ -187,7 +187,7 @@ struct ServerListTests {
         script.client.connected(at: script.now)
         script.server("BYE code=not_leader wait=5-5 leader=c:1")
         script.drop()
-        #expect(script.told == ["farewell BYE not_leader", "disconnected, again after 5"])
+        #expect(script.received == ["farewell BYE not_leader", "disconnected, again after 5"])
         #expect(script.client.address == "c:1")
     }
 
@@ -200,7 +200,7 @@ struct ServerListTests {
         script.drop()
         #expect(script.client.address == "c:1" && script.client.wantsConnection)
         #expect(script.introduce() == first)
-        #expect(!script.told.contains { $0.hasPrefix("reply") })
+        #expect(!script.received.contains { $0.hasPrefix("reply") })
     }
 
     @Test func `a client that does not reconnect asks each server once`() {
@@ -212,7 +212,7 @@ struct ServerListTests {
         }
         #expect(script.client.isOver)
         #expect(
-            script.told == [
+            script.received == [
                 "disconnected, again after 0", "disconnected, again after 0", "disconnected for good",
             ])
     }

@@ -14,7 +14,7 @@ struct WithdrawTests {
         #expect(script.client.pendingRequestCount == 0)
     }
 
-    @Test func `what was sent may have taken effect, and its reply is told to nobody`() throws {
+    @Test func `what was sent may have taken effect, and its reply is reported to nobody`() throws {
         var script = Script()
         let first = script.client.request(.list(.all, view: nil))
         script.client.request(.ping)
@@ -23,7 +23,7 @@ struct WithdrawTests {
         let wasSent2 = script.client.withdraw(first)
         #expect(wasSent2)
         script.server(#"SNAP sub=0 key=a/b rev=7 {}"#, "OK id=1 count=1", "PONG id=2")
-        #expect(script.told.filter { $0.hasPrefix("item") || $0.hasPrefix("reply OK") }.isEmpty)
+        #expect(script.received.filter { $0.hasPrefix("item") || $0.hasPrefix("reply OK") }.isEmpty)
         #expect(script.client.pendingRequestCount == 0 && !script.client.wantsClose)
     }
 
@@ -41,7 +41,7 @@ struct WithdrawTests {
         #expect(lines7 == [])
     }
 
-    @Test func `a token is told to a server that wants one, and to no other`() {
+    @Test func `a token is reported to a server that wants one, and to no other`() {
         var script = Script { $0.token = "tt_secret" }
         script.client.connected(at: script.now)
         script.server(Script.greeting)

@@ -4,7 +4,7 @@ import Testing
 struct LineEditorTests {
     private func edited(_ keys: String, history: [String] = []) -> LineEditor {
         var editor = LineEditor(prompt: "> ", history: history)
-        _ = editor.take(keys.utf8)
+        _ = editor.edit(keys.utf8)
         return editor
     }
 
@@ -25,30 +25,30 @@ struct LineEditorTests {
 
     @Test func `bytes come in any pieces, and what would control the terminal is not taken`() {
         var editor = LineEditor(prompt: "> ")
-        for byte in "é\u{9B}2J\u{202E}x".utf8 { _ = editor.take([byte]) }
+        for byte in "é\u{9B}2J\u{202E}x".utf8 { _ = editor.edit([byte]) }
         #expect(editor.line == "é2Jx")
     }
 
     @Test func `the history brings back what begins as the line does, and then the line`() {
         var editor = LineEditor(prompt: "> ", history: ["SUB *", "GET a/b", "SUB a/*"])
-        _ = editor.take("SU\u{1B}[A".utf8)
+        _ = editor.edit("SU\u{1B}[A".utf8)
         #expect(editor.line == "SUB a/*")
-        _ = editor.take("\u{1B}[A\u{1B}[A".utf8)
+        _ = editor.edit("\u{1B}[A\u{1B}[A".utf8)
         #expect(editor.line == "SUB *")
-        _ = editor.take("\u{1B}[B\u{1B}[B".utf8)
+        _ = editor.edit("\u{1B}[B\u{1B}[B".utf8)
         #expect(editor.line == "SU")
-        #expect(editor.take("B x\r".utf8) == [.edited, .entered("SUB x")])
+        #expect(editor.edit("B x\r".utf8) == [.edited, .entered("SUB x")])
         // TAB leaves a blank, which is not sent.
-        #expect(editor.take("SUB x  \r".utf8) == [.edited, .entered("SUB x")])
-        #expect(editor.take("SUB x\r".utf8) == [.edited, .entered("SUB x")])
+        #expect(editor.edit("SUB x  \r".utf8) == [.edited, .entered("SUB x")])
+        #expect(editor.edit("SUB x\r".utf8) == [.edited, .entered("SUB x")])
         #expect(editor.history == ["SUB *", "GET a/b", "SUB a/*", "SUB x"])
     }
 
-    @Test func `control keys are told to the owner`() {
+    @Test func `control keys are reported to the owner`() {
         var editor = LineEditor(prompt: "> ")
-        #expect(editor.take("a\t".utf8) == [.edited, .completionWanted])
-        #expect(editor.take([3]) == [.interrupted(wasEmpty: false)])
-        #expect(editor.take([3, 4, 12, 26]) == [.interrupted(wasEmpty: true), .ended, .redrawWanted, .suspended])
+        #expect(editor.edit("a\t".utf8) == [.edited, .completionWanted])
+        #expect(editor.edit([3]) == [.interrupted(wasEmpty: false)])
+        #expect(editor.edit([3, 4, 12, 26]) == [.interrupted(wasEmpty: true), .ended, .redrawWanted, .suspended])
     }
 
     @Test func `a line that is longer than the terminal is shown around the cursor`() {

@@ -8,7 +8,7 @@ struct ConnectionTests {
         let text = String(repeating: "naïve ☕️ ", count: 500)
         let answer = try await onLoop { loop in
             let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { $0.start(.echo) }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 for start in stride(from: 0, to: text.utf8.count, by: pieceLength) {
                     let piece = Array(text.utf8)[start..<min(start + pieceLength, text.utf8.count)]
                     try socket.send(Array(piece))
@@ -36,7 +36,7 @@ struct ConnectionTests {
                             connection.close()
                         }, onWritable: { _ in }, onClosed: { _, _ in }))
             }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 try socket.send("question")
                 socket.shutdownWrite()
                 return try socket.receiveAll()
@@ -74,7 +74,7 @@ struct ConnectionTests {
             }
             let mayRead = Gate()
             let mayReadOn = Gate()
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 mayRead.wait()
                 var count = 0
                 while count < size / 8 { count += try socket.receive().count }
@@ -91,7 +91,7 @@ struct ConnectionTests {
                     state.value.stalledBeforeReading = stalled
                     mayRead.open()
                 } else if stalled == 0, state.value.stalledWhileReading < 0 {
-                    // Progress counts from the look that finds it, however late that is.
+                    // Progress counts from the check that finds it, however late that is.
                     state.value.stalledWhileReading = stalled
                     mayReadOn.open()
                 }
@@ -112,7 +112,7 @@ struct ConnectionTests {
         #expect(seen.finalCount == UInt64(size))
     }
 
-    @Test func `closing twice closes once, and tells once, later`() async throws {
+    @Test func `closing twice closes once, and reports once, later`() async throws {
         let reasons = try await onLoop { loop in
             let reasons = Box<[Connection.CloseReason]>([])
             let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
@@ -130,7 +130,7 @@ struct ConnectionTests {
                 #expect(connection.write([1]) == .closed)
                 #expect(reasons.value.isEmpty)
             }
-            let peer = try Peer(of: listener) { try $0.receiveAll() }
+            let peer = try SocketPeer(of: listener) { try $0.receiveAll() }
             let result = peer.result(on: loop, holding: listener)
             return {
                 _ = try result()
@@ -140,7 +140,7 @@ struct ConnectionTests {
         #expect(reasons == [.closed])
     }
 
-    @Test func `closing with a write outstanding frees it and tells the close alone`() async throws {
+    @Test func `closing with a write outstanding frees it and reports the close alone`() async throws {
         let calls = try await onLoop { loop in
             let calls = Box<[String]>([])
             let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
@@ -163,7 +163,7 @@ struct ConnectionTests {
         #expect(calls == ["closed closed"])
     }
 
-    @Test func `a peer's reset is told as a failure`() async throws {
+    @Test func `a peer's reset is reported as a failure`() async throws {
         let reason = try await onLoop { loop in
             let reason = Box<Connection.CloseReason?>(nil)
             let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { connection in
@@ -177,7 +177,7 @@ struct ConnectionTests {
                 // Unread bytes at its close make the peer's system send a reset.
                 _ = connection.write(Array("unread".utf8))
             }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 socket.waitUntilReadable()
                 return ""
             }
@@ -202,7 +202,7 @@ struct ConnectionTests {
                             connection.finish(lingerMilliseconds: 5000)
                         }, onEnd: { _ in }, onWritable: { _ in }, onClosed: { _, _ in }))
             }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 for _ in 0..<100 { try socket.send("\u{1}") }
                 let answer = try socket.receiveAll()
                 socket.shutdownWrite()
@@ -233,7 +233,7 @@ struct ConnectionTests {
                             resume.value?.schedule(afterMilliseconds: 50)
                         }, onEnd: { $0.close() }, onWritable: { _ in }, onClosed: { _, _ in loop.stop() }))
             }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 try socket.send("first")
                 _ = try socket.receiveLine()
                 try socket.send("second")

@@ -112,7 +112,7 @@ struct ListenerTests {
         #expect(open.count == 1)
     }
 
-    @Test func `connections beyond the descriptors are told why, and there is room again when some go`() async throws {
+    @Test func `connections beyond the descriptors are sent why, and there is room again when some go`() async throws {
         await #expect(processExitsWith: .success) {
             let lines = try await onLoop { loop in
                 var options = Listener.Options()
@@ -127,7 +127,7 @@ struct ListenerTests {
                     _ = connection.write(Array("TELLTALE 1\n".utf8))
                 }
                 let port = listener.port
-                return try Peer(of: listener) { first in
+                return try SocketPeer(of: listener) { first in
                     var lines = [try first.receiveLine()]
                     var sockets = [first]
                     while lines.last == "TELLTALE 1" {
@@ -150,7 +150,7 @@ struct ListenerTests {
         }
     }
 
-    @Test func `connections beyond the descriptors of an encrypted listener are counted, and told nothing in plain`()
+    @Test func `connections beyond the descriptors of an encrypted listener are counted, and sent nothing in plain`()
         async throws
     {
         await #expect(processExitsWith: .success) {
@@ -168,7 +168,7 @@ struct ListenerTests {
                 try limitDescriptors(toFurther: 64)
                 let listener = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop, options: options) { _ in }
                 let port = listener.port
-                let answer = try Peer(of: listener) { _ in
+                let answer = try SocketPeer(of: listener) { _ in
                     // Together with their other ends these are more than there is room for.
                     let sockets = try (0..<30).map { _ in try RawSocket(port: port) }
                     return try sockets[29].receiveAll()
@@ -197,7 +197,7 @@ struct ListenerTests {
                     _ = connection.write(Array("TELLTALE 1\n".utf8))
                 }
                 let port = listener.port
-                return try Peer(of: listener) { first in
+                return try SocketPeer(of: listener) { first in
                     var lines = [try first.receiveLine()]
                     let unlucky = try RawSocket()
                     var fillers: [CInt] = []

@@ -66,7 +66,7 @@ struct SendAheadTests {
                         }, onClosed: { _, _ in }))
                 _ = connection.write([UInt8](repeating: 0x61, count: size))
             }
-            let peer = try Peer(of: listener) { socket in
+            let peer = try SocketPeer(of: listener) { socket in
                 var count = 0
                 while count < size { count += try socket.receive().count }
                 return String(count)

@@ -3,7 +3,7 @@ import TelltaleEventLoop
 import TestSupport
 
 /// The other end of a connection, on a thread of its own.
-final class Peer {
+final class SocketPeer {
     private let outcome = Outcome()
     private let port: UInt16
     private let work: @Sendable (RawSocket) throws -> String

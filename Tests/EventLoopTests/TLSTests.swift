@@ -110,7 +110,7 @@ struct TLSTests {
             }
             // While one waits for its answer, all others wait for their steps: the queue never runs empty.
             let port = listener.port
-            let peer = try Peer(of: listener) { _ in
+            let peer = try SocketPeer(of: listener) { _ in
                 func connect() throws -> RawSocket {
                     let socket = try RawSocket(port: port)
                     try socket.send(hello)

@@ -23,7 +23,7 @@ struct TurnsTests {
 
     @Test func `so many run at a time, and each has its turn, also behind one that fails`() async {
         struct Failure: Error {}
-        let turns = Turns(2)
+        let turns = TestTurns(2)
         let counts = Counts()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<40 {

@@ -12,14 +12,14 @@ struct HeldKeysTests {
         var (queue, model) = (DirtyQueue(), QueueModel())
         var world = World(keys: Int32(1 + random.below(40)), readingPercent: 2 + random.below(50))
         for step in 0..<700 {
-            let told = world.step(&queue, &model, &random)
-            #expect(told.queue == told.model, "seed \(seed), step \(step)")
+            let reported = world.step(&queue, &model, &random)
+            #expect(reported.queue == reported.model, "seed \(seed), step \(step)")
             #expect(queue.isEmpty == model.isEmpty)
             #expect(queue.count == model.keys.count)
             #expect(queue.oldestMissingCommit == model.oldestMissingCommit, "seed \(seed), step \(step)")
             #expect(queue.nextRelease == model.nextRelease)
             #expect(queue.count == model.keys.count && model.keys.allSatisfy { queue.contains($0) })
-            guard told.queue == told.model else { return }
+            guard reported.queue == reported.model else { return }
         }
         queue.release(at: .distantFuture)
         model.release(at: .distantFuture)

@@ -28,10 +28,10 @@ struct RowBudgetTests {
         mutating func advance(to time: Int64) {
             guard let due = waitsUntil, due <= time, !isOn else { return }
             waitsUntil = nil
-            owe(at: due)
+            markDirty(at: due)
         }
 
-        mutating func owe(at time: Int64) {
+        mutating func markDirty(at time: Int64) {
             if isOn { return leaving.append(Self.text(time) + "*") }
             switch ledger.pay(at: MonotonicTime(milliseconds: time), budget) {
             case .paid: leaving.append(Self.text(time))
@@ -60,7 +60,7 @@ struct RowBudgetTests {
                 script.isOn = word == "on"
                 if script.isOn, script.waitsUntil != nil {
                     script.waitsUntil = nil
-                    script.owe(at: time * 1_000)
+                    script.markDirty(at: time * 1_000)
                 }
                 continue
             }
@@ -70,7 +70,7 @@ struct RowBudgetTests {
                 check(upTo: time * 1_000)
                 // A row that waits takes a change of the moment at which it leaves with it.
                 script.advance(to: time * 1_000 - 1)
-                if script.waitsUntil == nil { script.owe(at: time * 1_000) }
+                if script.waitsUntil == nil { script.markDirty(at: time * 1_000) }
                 script.advance(to: time * 1_000)
             }
         }

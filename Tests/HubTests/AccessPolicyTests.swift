@@ -57,7 +57,7 @@ struct AccessPolicyTests {
         #expect(last?.0 == id && last?.1 == .cut)
     }
 
-    @Test func `a thousand tokens that expire are one look a second`() throws {
+    @Test func `a thousand tokens that expire are one check a second`() throws {
         var policy = Self.policy(count: 1_000, expires: Self.wall + .seconds(3_600))
         for number in 0..<1_000 {
             let id = SessionID(slot: Int32(number), number: Int64(number))

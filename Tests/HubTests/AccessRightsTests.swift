@@ -65,7 +65,7 @@ struct AccessRightsTests {
         return !client.isFinished
     }
 
-    @Test func `the answer to HELLO tells the rate of a principal that has one`() throws {
+    @Test func `the answer to HELLO reports the rate of a principal that has one`() throws {
         var access = try AccessHarness()
         var limited = try Self.principal("slow", ["stats"])
         limited.rate = 10

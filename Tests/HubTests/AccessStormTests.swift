@@ -5,7 +5,7 @@ import Testing
 
 /// Principals with every kind of right come and go while events are posted, and a reference says who may be shown what.
 ///
-/// It is told of every line that a connection gets. None may name a key outside the scope or the account of the
+/// It is notified of every line that a connection gets. None may name a key outside the scope or the account of the
 /// connection, and after its token was revoked a connection gets its last word alone.
 struct AccessStormTests {
     private static let accounts = ["alice", "bob"]

@@ -90,7 +90,7 @@ struct AccessTests {
             harness.send("EVT coffee-order/1 type=start", from: client) == ["OK verdict=applied rev=3 state=placed"])
     }
 
-    @Test func `a greeting says that a token is wanted, and HELLO tells what it gave`() throws {
+    @Test func `a greeting says that a token is wanted, and HELLO says what it gave`() throws {
         var access = try AccessHarness()
         let until = Timestamp(milliseconds: 1_763_719_300_000)
         let token = access.insert(try Self.principal("car", ["read:*"], .one("alice")), expires: until)
@@ -219,7 +219,7 @@ struct AccessTests {
         _ = access.connect(with: token)
     }
 
-    @Test func `a revoked connection is answered, told, and shown nothing more`() throws {
+    @Test func `a revoked connection is answered, reported, and shown nothing more`() throws {
         var access = try AccessHarness()
         let reader = access.connect(with: access.insert(try Self.principal("car", ["read:*"], .any)))
         access.harness.send("SUB *", from: reader)

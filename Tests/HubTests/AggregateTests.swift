@@ -3,7 +3,7 @@ import TelltaleModel
 import TestSupport
 import Testing
 
-/// Widgets that tell many activities together, over the line. Vectors W-V are those of Protocols/Widgets/rules.md.
+/// Widgets that report many activities together, over the line. Vectors W-V are those of Protocols/Widgets/rules.md.
 struct AggregateTests {
     static let kitchen = """
         {"kind":"kitchen","type":"widget","version":1,"app":"com.example.coffee","title":"Kitchen","families":["systemSmall"],
@@ -30,27 +30,27 @@ struct AggregateTests {
     static let kinds = [DerivedWidgetTests.coffee, kitchen, own, desk]
 
     @discardableResult
-    static func reply(_ house: HubHarness, _ line: String, _ client: HubHarness.Client) -> [String] {
-        WidgetTests.reply(house, line, client)
+    static func reply(_ harness: HubHarness, _ line: String, _ client: HubHarness.Client) -> [String] {
+        WidgetTests.reply(harness, line, client)
     }
 
     static func begin(
-        _ house: HubHarness, _ id: String, shop: String = "Hoegi", price: String = "4.5", content: String = "{}",
+        _ harness: HubHarness, _ id: String, shop: String = "Hoegi", price: String = "4.5", content: String = "{}",
         words: String = "", _ client: HubHarness.Client
     ) {
         let tail = #"{"attributes":{"shop":"\#(shop)","price":\#(price)},"content-state":\#(content)}"#
-        reply(house, "EVT coffee-order/\(id) type=start \(words.isEmpty ? "" : words + " ")\(tail)", client)
+        reply(harness, "EVT coffee-order/\(id) type=start \(words.isEmpty ? "" : words + " ")\(tail)", client)
     }
 
-    static func collect(_ house: HubHarness, _ id: String, _ client: HubHarness.Client) {
+    static func collect(_ harness: HubHarness, _ id: String, _ client: HubHarness.Client) {
         for event in ["confirm", "brew", "ready", "collect"] {
-            reply(house, "EVT coffee-order/\(id) type=\(event)", client)
+            reply(harness, "EVT coffee-order/\(id) type=\(event)", client)
         }
     }
 
     /// The titles of the entries of a widget.
-    static func titles(_ house: HubHarness, _ key: String, _ client: HubHarness.Client) throws -> [String] {
-        try titles(reply(house, "GET \(key) view=phone", client).first)
+    static func titles(_ harness: HubHarness, _ key: String, _ client: HubHarness.Client) throws -> [String] {
+        try titles(reply(harness, "GET \(key) view=phone", client).first)
     }
 
     static func titles(_ line: String?) throws -> [String] {
@@ -60,22 +60,22 @@ struct AggregateTests {
 
     @Test("W-V32: three orders of Hoegi and one of Central; one is collected, and its shop has a row of that commit")
     func counts() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let (shop, screen) = (house.connect(), house.connect())
-        Self.reply(house, "SUB kitchen/* view=phone", screen)
-        for id in 1...3 { Self.begin(house, "\(id)", shop) }
-        Self.begin(house, "4", shop: "Central", shop)
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop) == ["3|0|||0|0"])
-        #expect(try Self.titles(house, "kitchen/Central", shop) == ["1|0|||0|0"])
-        _ = house.lines(of: screen)
-        Self.collect(house, "2", shop)
-        let rows = WidgetTests.rows(house, screen)
-        // The list tells the state of each order, so each event is news.
+        let harness = try HubHarness(kinds: Self.kinds)
+        let (shop, screen) = (harness.connect(), harness.connect())
+        Self.reply(harness, "SUB kitchen/* view=phone", screen)
+        for id in 1...3 { Self.begin(harness, "\(id)", shop) }
+        Self.begin(harness, "4", shop: "Central", shop)
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop) == ["3|0|||0|0"])
+        #expect(try Self.titles(harness, "kitchen/Central", shop) == ["1|0|||0|0"])
+        _ = harness.lines(of: screen)
+        Self.collect(harness, "2", shop)
+        let rows = WidgetTests.rows(harness, screen)
+        // The list reports the state of each order, so each event is news.
         #expect(rows.allSatisfy { $0.contains("key=kitchen/Hoegi") })
-        #expect(try ServerText(try #require(rows.last)).rev == Int64(house.records.count))
+        #expect(try ServerText(try #require(rows.last)).rev == Int64(harness.records.count))
         #expect(try Self.titles(rows.last).first == "2|0|||0|4.5")
-        house.advance(by: .minutes(5))
-        #expect(try Self.titles(WidgetTests.rows(house, screen).last).first?.hasPrefix("1|1") == true)
+        harness.advance(by: .minutes(5))
+        #expect(try Self.titles(WidgetTests.rows(harness, screen).last).first?.hasPrefix("1|1") == true)
     }
 
     @Test("W-V33: an eta that is later than the least, and than no other, brings no row")
@@ -85,62 +85,62 @@ struct AggregateTests {
              "source":{"over":"coffee-order","values":{"next":{"least":"content.eta"},"last":{"most":"content.eta"}}},
              "views":{"systemSmall":{"title":"{{values.next}}-{{values.last}}"}}}
             """
-        let house = try HubHarness(kinds: [DerivedWidgetTests.coffee, small])
-        let (shop, screen) = (house.connect(), house.connect())
+        let harness = try HubHarness(kinds: [DerivedWidgetTests.coffee, small])
+        let (shop, screen) = (harness.connect(), harness.connect())
         for (id, eta) in [("1", 5), ("2", 7), ("3", 9)] {
-            Self.begin(house, id, content: #"{"eta":\#(eta)}"#, shop)
+            Self.begin(harness, id, content: #"{"eta":\#(eta)}"#, shop)
         }
-        Self.reply(house, "SUB next/main view=phone", screen)
-        Self.reply(house, #"EVT coffee-order/2 type=update {"content-state":{"eta":8}}"#, shop)
-        #expect(WidgetTests.rows(house, screen) == [])
-        Self.reply(house, #"EVT coffee-order/1 type=update {"content-state":{"eta":10}}"#, shop)
-        #expect(try Self.titles(WidgetTests.rows(house, screen).last) == ["8-10"])
-        Self.reply(house, "EVT coffee-order/1 type=end", shop)
-        house.advance(by: .minutes(20))
-        #expect(try Self.titles(WidgetTests.rows(house, screen).last) == ["8-9"])
+        Self.reply(harness, "SUB next/main view=phone", screen)
+        Self.reply(harness, #"EVT coffee-order/2 type=update {"content-state":{"eta":8}}"#, shop)
+        #expect(WidgetTests.rows(harness, screen) == [])
+        Self.reply(harness, #"EVT coffee-order/1 type=update {"content-state":{"eta":10}}"#, shop)
+        #expect(try Self.titles(WidgetTests.rows(harness, screen).last) == ["8-10"])
+        Self.reply(harness, "EVT coffee-order/1 type=end", shop)
+        harness.advance(by: .minutes(20))
+        #expect(try Self.titles(WidgetTests.rows(harness, screen).last) == ["8-9"])
     }
 
     @Test("W-V34: an event moves an order from desk A to B: both have rows, of one rev")
     func moves() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let (shop, screen) = (house.connect(), house.connect())
-        Self.begin(house, "1", content: #"{"desk":"A"}"#, shop)
-        Self.begin(house, "2", content: #"{"desk":"A"}"#, shop)
-        Self.begin(house, "3", content: #"{"desk":"B"}"#, shop)
-        Self.reply(house, "SUB desk/* view=phone", screen)
-        Self.reply(house, #"EVT coffee-order/1 type=confirm {"content-state":{"desk":"B"}}"#, shop)
-        let rows = try WidgetTests.rows(house, screen).map { try ServerText($0) }
+        let harness = try HubHarness(kinds: Self.kinds)
+        let (shop, screen) = (harness.connect(), harness.connect())
+        Self.begin(harness, "1", content: #"{"desk":"A"}"#, shop)
+        Self.begin(harness, "2", content: #"{"desk":"A"}"#, shop)
+        Self.begin(harness, "3", content: #"{"desk":"B"}"#, shop)
+        Self.reply(harness, "SUB desk/* view=phone", screen)
+        Self.reply(harness, #"EVT coffee-order/1 type=confirm {"content-state":{"desk":"B"}}"#, shop)
+        let rows = try WidgetTests.rows(harness, screen).map { try ServerText($0) }
         #expect(Set(rows.compactMap(\.key)) == ["desk/A", "desk/B"] && Set(rows.compactMap(\.rev)).count == 1)
-        #expect(try Self.titles(house, "desk/A", shop) == ["1"])
-        #expect(try Self.titles(house, "desk/B", shop) == ["2"])
+        #expect(try Self.titles(harness, "desk/A", shop) == ["1"])
+        #expect(try Self.titles(harness, "desk/B", shop) == ["2"])
         // The last one leaves its desk, which is no group any more.
-        Self.reply(house, #"EVT coffee-order/2 type=confirm {"content-state":{"desk":"C"}}"#, shop)
-        let gone = WidgetTests.rows(house, screen)
+        Self.reply(harness, #"EVT coffee-order/2 type=confirm {"content-state":{"desk":"C"}}"#, shop)
+        let gone = WidgetTests.rows(harness, screen)
         #expect(gone.contains { $0.hasPrefix("DEL") && $0.contains("desk/A") && $0.contains("why=removed") })
         #expect(gone.contains { $0.hasPrefix("UPD") && $0.contains("desk/C") })
     }
 
     @Test("W-V35: prices of 4.5 and 4.5 are sales of 9, and 0 from the next local midnight on")
     func tally() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let (shop, start) = (house.connect(), house.time)
+        let harness = try HubHarness(kinds: Self.kinds)
+        let (shop, start) = (harness.connect(), harness.time)
         for id in ["1", "2"] {
-            Self.begin(house, id, shop)
-            Self.collect(house, id, shop)
+            Self.begin(harness, id, shop)
+            Self.collect(harness, id, shop)
         }
-        let row = Self.reply(house, "GET kitchen/Hoegi view=phone", shop).first
+        let row = Self.reply(harness, "GET kitchen/Hoegi view=phone", shop).first
         let entries = try ServerText(try #require(row)).body?["entries"]?.array ?? []
         #expect(try Self.titles(row) == ["0|0|||0|9", "0|0|||0|0"])
         // 19:00 in the zone: five hours before midnight.
         #expect(entries.last?["date"]?.integer == (start + .hours(5)).milliseconds)
-        let screen = house.connect()
-        Self.reply(house, "SUB kitchen/Hoegi view=phone", screen)
-        house.advance(by: .hours(6))
-        #expect(WidgetTests.rows(house, screen) == [])
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop) == ["0|0|||0|0"])
-        Self.begin(house, "3", shop)
-        Self.collect(house, "3", shop)
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop).first == "0|0|||0|4.5")
+        let screen = harness.connect()
+        Self.reply(harness, "SUB kitchen/Hoegi view=phone", screen)
+        harness.advance(by: .hours(6))
+        #expect(WidgetTests.rows(harness, screen) == [])
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop) == ["0|0|||0|0"])
+        Self.begin(harness, "3", shop)
+        Self.collect(harness, "3", shop)
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop).first == "0|0|||0|4.5")
     }
 
     @Test("W-V36: both orders are pruned and the daemon is started again: sales stay, and none is open")
@@ -149,17 +149,17 @@ struct AggregateTests {
         let kinds = [DerivedWidgetTests.coffee, weekly]
         var configuration = HubConfiguration()
         configuration.decisions.retention = .hours(1)
-        let house = try HubHarness(kinds: kinds, configuration: configuration)
-        let shop = house.connect()
+        let harness = try HubHarness(kinds: kinds, configuration: configuration)
+        let shop = harness.connect()
         for id in ["1", "2"] {
-            Self.begin(house, id, shop)
-            Self.collect(house, id, shop)
+            Self.begin(harness, id, shop)
+            Self.collect(harness, id, shop)
         }
-        for _ in 0..<4 { house.advance(by: .hours(2)) }
-        #expect(Self.reply(house, "GET coffee-order/1", shop).first?.contains("unknown_key") == true)
+        for _ in 0..<4 { harness.advance(by: .hours(2)) }
+        #expect(Self.reply(harness, "GET coffee-order/1", shop).first?.contains("unknown_key") == true)
         for fromSnapshot in [true, false] {
-            try house.restart(kinds: kinds, fromSnapshot: fromSnapshot)
-            #expect(try Self.titles(house, "kitchen/Hoegi", house.connect()).first == "0|0|||0|9")
+            try harness.restart(kinds: kinds, fromSnapshot: fromSnapshot)
+            #expect(try Self.titles(harness, "kitchen/Hoegi", harness.connect()).first == "0|0|||0|9")
         }
     }
 
@@ -167,42 +167,42 @@ struct AggregateTests {
     func exact() throws {
         let strict = Self.kitchen.replacing(
             "lifecycle != 'ended'", with: "lifecycle != 'ended' and attributes.price != 1")
-        let house = try HubHarness(kinds: [DerivedWidgetTests.coffee, strict])
-        let shop = house.connect()
-        Self.begin(house, "no", price: "1", shop)
-        Self.collect(house, "no", shop)
-        #expect(Self.reply(house, "GET kitchen/Hoegi view=phone", shop).first?.contains("unknown_key") == true)
+        let harness = try HubHarness(kinds: [DerivedWidgetTests.coffee, strict])
+        let shop = harness.connect()
+        Self.begin(harness, "no", price: "1", shop)
+        Self.collect(harness, "no", shop)
+        #expect(Self.reply(harness, "GET kitchen/Hoegi view=phone", shop).first?.contains("unknown_key") == true)
         for id in 0..<10 {
-            Self.begin(house, "\(id)", price: "0.1", shop)
-            Self.collect(house, "\(id)", shop)
+            Self.begin(harness, "\(id)", price: "0.1", shop)
+            Self.collect(harness, "\(id)", shop)
         }
-        Self.begin(house, "x", price: #""x""#, shop)
-        let before = try HubHarness.tail(Self.reply(house, "STATS", shop).last)["guardErrors"]?.integer ?? 0
-        Self.collect(house, "x", shop)
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop).first == "0|0|||0|1")
-        #expect(try HubHarness.tail(Self.reply(house, "STATS", shop).last)["guardErrors"]?.integer == before + 1)
-        Self.begin(house, "big", content: #"{"eta":1e300}"#, shop)
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop).first == "1|0|1e+300|1e+300|0|1")
+        Self.begin(harness, "x", price: #""x""#, shop)
+        let before = try HubHarness.tail(Self.reply(harness, "STATS", shop).last)["guardErrors"]?.integer ?? 0
+        Self.collect(harness, "x", shop)
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop).first == "0|0|||0|1")
+        #expect(try HubHarness.tail(Self.reply(harness, "STATS", shop).last)["guardErrors"]?.integer == before + 1)
+        Self.begin(harness, "big", content: #"{"eta":1e300}"#, shop)
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop).first == "1|0|1e+300|1e+300|0|1")
     }
 
     @Test("W-V39, W-V40: without orders the least is empty and the list too; of six orders four are told, and two more")
     func lists() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let shop = house.connect()
+        let harness = try HubHarness(kinds: Self.kinds)
+        let shop = harness.connect()
         func view() throws -> JSON? {
-            let row = Self.reply(house, "GET kitchen/Hoegi view=phone", shop).first
+            let row = Self.reply(harness, "GET kitchen/Hoegi view=phone", shop).first
             return try ServerText(try #require(row)).body?["entries"]?.array?.first?["view"]
         }
-        let empty = Self.reply(house, "GET kitchen/Empty view=phone", shop).first
+        let empty = Self.reply(harness, "GET kitchen/Empty view=phone", shop).first
         #expect(empty?.contains(#""list":[]"#) == true)
         for id in [6, 5, 4, 3, 2, 1] {
-            Self.begin(house, "\(id)", shop)
-            house.advance(by: .seconds(1))
+            Self.begin(harness, "\(id)", shop)
+            harness.advance(by: .seconds(1))
         }
         #expect(try view()?["list"]?.array?.compactMap { $0["id"]?.string } == ["6", "5", "4", "3"])
         #expect(try view()?["more"] == 2)
-        Self.reply(house, "EVT coffee-order/5 type=end", shop)
-        Self.reply(house, "EVT coffee-order/3 type=confirm", shop)
+        Self.reply(harness, "EVT coffee-order/5 type=end", shop)
+        Self.reply(harness, "EVT coffee-order/3 type=confirm", shop)
         #expect(try view()?["list"]?.array?.compactMap { $0["id"]?.string } == ["6", "4", "3", "2"])
         #expect(try view()?["list"]?.array?[2]["is"] == "queued")
         #expect(try view()?["more"] == 1)
@@ -210,64 +210,65 @@ struct AggregateTests {
 
     @Test("W-V41: of an audience of one's own, each account is told what it may see")
     func ownAudience() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let (shop, alice, bob) = (house.connect(), house.connect(as: "alice"), house.connect(as: "bob"))
-        for id in 1...2 { Self.begin(house, "a\(id)", words: "for=alice", shop) }
-        for id in 1...3 { Self.begin(house, "c\(id)", words: "for=carol", shop) }
-        #expect(try Self.titles(house, "mine/main", alice) == ["2 9"])
-        #expect(try Self.titles(house, "mine/main", bob) == ["0 0"])
-        #expect(try Self.titles(house, "mine/main", shop) == ["5 22.5"])
-        #expect(Self.reply(house, "GET mine/main view=full", alice).first?.contains("22.5") == false)
-        Self.reply(house, "DISMISS coffee-order/a1", alice)
-        #expect(try Self.titles(house, "mine/main", alice) == ["1 4.5"])
+        let harness = try HubHarness(kinds: Self.kinds)
+        let (shop, alice, bob) = (harness.connect(), harness.connect(as: "alice"), harness.connect(as: "bob"))
+        for id in 1...2 { Self.begin(harness, "a\(id)", words: "for=alice", shop) }
+        for id in 1...3 { Self.begin(harness, "c\(id)", words: "for=carol", shop) }
+        #expect(try Self.titles(harness, "mine/main", alice) == ["2 9"])
+        #expect(try Self.titles(harness, "mine/main", bob) == ["0 0"])
+        #expect(try Self.titles(harness, "mine/main", shop) == ["5 22.5"])
+        #expect(Self.reply(harness, "GET mine/main view=full", alice).first?.contains("22.5") == false)
+        Self.reply(harness, "DISMISS coffee-order/a1", alice)
+        #expect(try Self.titles(harness, "mine/main", alice) == ["1 4.5"])
     }
 
     @Test func `a refused batch takes the levels and the tallies back`() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let shop = house.connect()
-        for id in 1...3 { Self.begin(house, "\(id)", shop) }
-        for event in ["confirm", "brew", "ready"] { Self.reply(house, "EVT coffee-order/1 type=\(event)", shop) }
-        let (hash, before) = (house.hub.stateHash, try Self.titles(house, "kitchen/Hoegi", shop))
-        house.isFull = true
-        Self.reply(house, "EVT coffee-order/1 type=collect", shop)
-        Self.begin(house, "9", shop: "New", shop)
-        Self.reply(house, "EVT coffee-order/2 type=end", shop)
-        #expect(house.hub.stateHash == hash)
-        house.isFull = false
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop) == before)
-        Self.reply(house, "EVT coffee-order/1 type=collect", shop)
-        #expect(try Self.titles(house, "kitchen/Hoegi", shop).first == "2|0|||0|4.5")
+        let harness = try HubHarness(kinds: Self.kinds)
+        let shop = harness.connect()
+        for id in 1...3 { Self.begin(harness, "\(id)", shop) }
+        for event in ["confirm", "brew", "ready"] { Self.reply(harness, "EVT coffee-order/1 type=\(event)", shop) }
+        let (hash, before) = (harness.hub.stateHash, try Self.titles(harness, "kitchen/Hoegi", shop))
+        harness.isFull = true
+        Self.reply(harness, "EVT coffee-order/1 type=collect", shop)
+        Self.begin(harness, "9", shop: "New", shop)
+        Self.reply(harness, "EVT coffee-order/2 type=end", shop)
+        #expect(harness.hub.stateHash == hash)
+        harness.isFull = false
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop) == before)
+        Self.reply(harness, "EVT coffee-order/1 type=collect", shop)
+        #expect(try Self.titles(harness, "kitchen/Hoegi", shop).first == "2|0|||0|4.5")
     }
 
     @Test func `an aggregate equals a count of the orders, whatever happened, and after each start`() throws {
-        let house = try HubHarness(kinds: Self.kinds)
+        let harness = try HubHarness(kinds: Self.kinds)
         var random = SeededGenerator(seed: 38)
         let shops = ["Hoegi", "Central", "Third"]
         for round in 0..<400 {
-            let (shop, id) = (house.connect(), "\(random.below(25))")
+            let (shop, id) = (harness.connect(), "\(random.below(25))")
             switch random.below(6) {
             case 0, 1:
                 let eta = random.chance(20) ? #""x""# : "\(random.below(50))"
                 Self.begin(
-                    house, id, shop: shops[Int(random.below(3))], price: "0.\(random.below(100))",
+                    harness, id, shop: shops[Int(random.below(3))], price: "0.\(random.below(100))",
                     content: #"{"eta":\#(eta),"desk":"\#(random.below(4))"}"#, shop)
             case 2:
                 Self.reply(
-                    house, #"EVT coffee-order/\#(id) type=update {"content-state":{"eta":\#(random.below(50))}}"#, shop)
-            case 3: house.advance(by: .seconds(Int64(random.below(300))))
+                    harness, #"EVT coffee-order/\#(id) type=update {"content-state":{"eta":\#(random.below(50))}}"#,
+                    shop)
+            case 3: harness.advance(by: .seconds(Int64(random.below(300))))
             default:
                 let event = ["confirm", "brew", "ready", "collect", "cancel"][Int(random.below(5))]
-                Self.reply(house, "EVT coffee-order/\(id) type=\(event)", shop)
+                Self.reply(harness, "EVT coffee-order/\(id) type=\(event)", shop)
             }
-            house.disconnect(shop)
+            harness.disconnect(shop)
             if round % 100 == 99 {
-                let hash = house.hub.stateHash
-                #expect(try house.recovered().stateHash == hash)
-                try house.restart(kinds: Self.kinds, fromSnapshot: round % 200 == 99)
+                let hash = harness.hub.stateHash
+                #expect(try harness.recovered().stateHash == hash)
+                try harness.restart(kinds: Self.kinds, fromSnapshot: round % 200 == 99)
             }
             guard round % 10 == 0 else { continue }
-            let reader = house.connect()
-            let orders = try Self.reply(house, "LIST coffee-order/* view=full", reader).dropLast().map {
+            let reader = harness.connect()
+            let orders = try Self.reply(harness, "LIST coffee-order/* view=full", reader).dropLast().map {
                 try ServerText($0).body ?? .null
             }
             for name in shops {
@@ -279,7 +280,7 @@ struct AggregateTests {
                 let texts = here.compactMap { $0["content"]?["eta"]?.string }
                 let late = here.count { $0["state"]?.string == "unattended" }
                 guard !here.isEmpty else { continue }
-                let parts = try Self.titles(house, "kitchen/\(name)", reader)[0].split(
+                let parts = try Self.titles(harness, "kitchen/\(name)", reader)[0].split(
                     separator: "|", omittingEmptySubsequences: false)
                 #expect(parts[0] == "\(here.count)", "round \(round)")
                 #expect(parts[1] == "\(late)", "round \(round)")

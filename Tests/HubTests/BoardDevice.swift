@@ -4,7 +4,7 @@ import TestSupport
 
 /// A device that follows a board, and draws from the rows that reached it, without asking anybody.
 final class BoardDevice {
-    let house: HubHarness
+    let harness: HubHarness
     let account: String?
     /// The words of its `TRAIT`.
     var traits: String
@@ -21,41 +21,41 @@ final class BoardDevice {
 
     /// - Parameter words: Of its `SUB`.
     init(
-        _ house: HubHarness, view: String, as account: String? = "alice", _ words: String = "", pattern: String,
+        _ harness: HubHarness, view: String, as account: String? = "alice", _ words: String = "", pattern: String,
         traits: String = ""
     ) throws {
-        (self.house, self.account, self.traits, self.view, self.pattern) = (house, account, traits, view, pattern)
-        client = account.map { house.connect(as: $0) } ?? house.connect()
+        (self.harness, self.account, self.traits, self.view, self.pattern) = (harness, account, traits, view, pattern)
+        client = account.map { harness.connect(as: $0) } ?? harness.connect()
         follow(words)
         try read()
     }
 
     static func car(
-        _ house: HubHarness, _ account: String = "alice", _ words: String = "", pattern: String = "@car/*"
+        _ harness: HubHarness, _ account: String = "alice", _ words: String = "", pattern: String = "@car/*"
     ) throws -> BoardDevice {
-        try BoardDevice(house, view: "carplay", as: account, words, pattern: pattern)
+        try BoardDevice(harness, view: "carplay", as: account, words, pattern: pattern)
     }
 
     static func watch(
-        _ house: HubHarness, as account: String? = "alice", _ words: String = "", pattern: String = "@wrist/*"
+        _ harness: HubHarness, as account: String? = "alice", _ words: String = "", pattern: String = "@wrist/*"
     ) throws -> BoardDevice {
-        try BoardDevice(house, view: "watch", as: account, words, pattern: pattern)
+        try BoardDevice(harness, view: "watch", as: account, words, pattern: pattern)
     }
 
     private func follow(_ words: String) {
-        if !traits.isEmpty { house.send("TRAIT \(traits)", from: client) }
-        house.post("SUB \(pattern) view=\(view)" + (words.isEmpty ? "" : " \(words)"), from: client)
-        house.turn()
+        if !traits.isEmpty { harness.send("TRAIT \(traits)", from: client) }
+        harness.post("SUB \(pattern) view=\(view)" + (words.isEmpty ? "" : " \(words)"), from: client)
+        harness.turn()
     }
 
     /// A new device of the same account, in the same situation.
     func another() throws -> BoardDevice {
-        try BoardDevice(house, view: view, as: account, pattern: pattern, traits: traits)
+        try BoardDevice(harness, view: view, as: account, pattern: pattern, traits: traits)
     }
 
     /// It reconnects, and resumes.
     func comeBack() {
-        client = account.map { house.connect(as: $0) } ?? house.connect()
+        client = account.map { harness.connect(as: $0) } ?? harness.connect()
         if cursor == nil { rows = [:] }
         follow(cursor.map { "from=\($0)" } ?? "")
     }
@@ -66,7 +66,7 @@ final class BoardDevice {
     @discardableResult
     func read() throws -> [String] {
         told = []
-        for line in house.lines(of: client) {
+        for line in harness.lines(of: client) {
             if let known = HubHarness.attribute("cur", of: line) { cursor = known }
             let text = try ServerText(line)
             if text.verb == "RESET" { rows = [:] }
@@ -117,19 +117,19 @@ final class BoardDevice {
     var suggested: [String] { rows.filter { $0.value["suggested"] == true }.keys.sorted() }
 
     /// What each tile draws at a moment.
-    func sight(at now: Timestamp) -> [String: String] {
-        var sight: [String: String] = [:]
+    func viewState(at now: Timestamp) -> [String: String] {
+        var viewState: [String: String] = [:]
         for (name, row) in rows {
             let (entry, turn) = (Self.newest("entries", of: row, at: now), Self.newest("turns", of: row, at: now))
             let isTop = turn.map { Self.name($0["key"]?.string ?? "") == name } ?? (row["top"] == true)
             let title = entry?["placeholder"] == true ? "-" : entry?["view"]?["title"]?.string ?? "nothing"
-            // StandBy draws nothing else, and is not told that a tile will not come on top again.
+            // StandBy draws nothing else, and is not notified that a tile will not come on top again.
             if view == "standby", !isTop { continue }
             // A suggestion that is to come may be known to one that came later.
             if row["suggested"] == true, title == "nothing" { continue }
-            sight[name] = "\(title) \(row["position"]?.integer ?? 0) \(isTop) \(row["suggested"] == true)"
+            viewState[name] = "\(title) \(row["position"]?.integer ?? 0) \(isTop) \(row["suggested"] == true)"
         }
-        return sight
+        return viewState
     }
 
     // MARK: A watch
@@ -151,19 +151,19 @@ final class BoardDevice {
 
 /// Tests of boards over the line, which a phone arranges.
 protocol BoardSuite {
-    var house: HubHarness { get }
+    var harness: HubHarness { get }
     var phone: HubHarness.Client { get }
 }
 
 extension BoardSuite {
     /// The reply to a line of the phone.
     @discardableResult
-    func reply(_ line: String) -> String { WidgetTests.reply(house, line, phone).first ?? "-" }
+    func reply(_ line: String) -> String { WidgetTests.reply(harness, line, phone).first ?? "-" }
 }
 
 /// Random things that happen to devices that follow a board: after each, they draw what a new device draws.
 struct BoardStorm {
-    let house: HubHarness
+    let harness: HubHarness
     private(set) var phone: HubHarness.Client
     var devices: [BoardDevice] = []
     var kinds: [String]
@@ -173,8 +173,8 @@ struct BoardStorm {
 
     init(_ kinds: [String], seed: UInt64) throws {
         (self.kinds, self.seed) = (kinds, seed)
-        house = try HubHarness(kinds: kinds)
-        phone = house.connect(as: "alice")
+        harness = try HubHarness(kinds: kinds)
+        phone = harness.connect(as: "alice")
         generator = SeededGenerator(seed: seed)
     }
 
@@ -185,7 +185,7 @@ struct BoardStorm {
     mutating func situate(_ places: [String]) -> String {
         let device = any(devices)
         device.traits = "place=\(any(places))"
-        house.post("TRAIT \(device.traits)", from: device.client)
+        harness.post("TRAIT \(device.traits)", from: device.client)
         return "PING id=trait"
     }
 
@@ -193,34 +193,34 @@ struct BoardStorm {
     mutating func away(_ request: String) throws -> String {
         let device = any(devices)
         try device.read()
-        house.disconnect(device.client)
-        house.send(request, from: phone)
-        house.time = house.time + .seconds(Int64(number(0...300)))
-        house.turn()
+        harness.disconnect(device.client)
+        harness.send(request, from: phone)
+        harness.time = harness.time + .seconds(Int64(number(0...300)))
+        harness.turn()
         device.comeBack()
         return "PING id=away"
     }
 
     mutating func adopt(_ kinds: [String]) throws -> String {
         self.kinds = kinds
-        try house.hub.adopt(try kinds.map { try HubHarness.kind($0) })
+        try harness.hub.adopt(try kinds.map { try HubHarness.kind($0) })
         return "PING id=kinds-\(kinds.count)"
     }
 
     mutating func restart() throws -> String {
         for device in devices { try device.read() }
-        try house.restart(kinds: kinds, fromSnapshot: number(0...1) == 0)
-        phone = house.connect(as: "alice")
+        try harness.restart(kinds: kinds, fromSnapshot: number(0...1) == 0)
+        phone = harness.connect(as: "alice")
         for device in devices { device.comeBack() }
         return "PING id=restart"
     }
 
     /// The disk refuses something.
     mutating func refuse(_ request: String) -> String {
-        house.isFull = true
-        house.send(request, from: phone)
-        house.isFull = false
-        house.time = house.time + .seconds(Int64(number(1...100)))
+        harness.isFull = true
+        harness.send(request, from: phone)
+        harness.isFull = false
+        harness.time = harness.time + .seconds(Int64(number(1...100)))
         return "PING"
     }
 
@@ -228,16 +228,17 @@ struct BoardStorm {
     ///
     /// - Parameter sight: What a device draws.
     /// - Returns: The device that draws something else than a new one, if there is one.
-    mutating func fault<Sight: Equatable>(after request: String, _ sight: (BoardDevice) -> Sight) throws -> String? {
+    mutating func fault<Sight: Equatable>(after request: String, _ viewState: (BoardDevice) -> Sight) throws -> String?
+    {
         log.append(request)
-        house.post(request, from: phone)
-        house.turn()
-        _ = house.lines(of: phone)
+        harness.post(request, from: phone)
+        harness.turn()
+        _ = harness.lines(of: phone)
         for (index, device) in devices.enumerated() {
             try device.read()
             let fresh = try device.another()
-            house.disconnect(fresh.client)
-            let (held, given) = (sight(device), sight(fresh))
+            harness.disconnect(fresh.client)
+            let (held, given) = (viewState(device), viewState(fresh))
             if held != given {
                 return "seed \(seed), device \(index) (\(device.traits)): \(held), and \(given), after \(log.suffix(6))"
             }

@@ -12,10 +12,10 @@ struct BudgetFreedomTests {
         var setup = try Setup()
         try setup.spendAll()
         #expect(try setup.change() == [])
-        setup.house.send("EVT counter/1 type=end", from: setup.shop)
+        setup.harness.send("EVT counter/1 type=end", from: setup.shop)
         #expect(try setup.rows() == ["8:DEL skip=1 why=removed"])
         // Nothing of it waits any more.
-        setup.house.advance(by: .hours(1))
+        setup.harness.advance(by: .hours(1))
         #expect(try setup.rows() == [])
     }
 
@@ -25,15 +25,15 @@ struct BudgetFreedomTests {
         try setup.spendAll()
         #expect(try setup.change() == [])
         let credit = try setup.credit()
-        let lines = WidgetTests.reply(setup.house, "TRAIT locked=yes", setup.device).filter { $0.hasPrefix("UPD ") }
+        let lines = WidgetTests.reply(setup.harness, "TRAIT locked=yes", setup.device).filter { $0.hasPrefix("UPD ") }
         #expect(lines.map { HubHarness.attribute("key", of: $0) } == ["counter/1", "counter/2"])
         #expect(lines.allSatisfy { $0.contains(#""redacted":["title"]"#) })
         #expect(try setup.credit() == credit)
         // A row that looks the same waits on.
         #expect(try setup.change() == [])
-        #expect(WidgetTests.reply(setup.house, "TRAIT focus=on", setup.device) == ["OK"])
+        #expect(WidgetTests.reply(setup.harness, "TRAIT focus=on", setup.device) == ["OK"])
         #expect(try setup.change() == [])
-        setup.house.advance(by: .minutes(30))
+        setup.harness.advance(by: .minutes(30))
         #expect(try setup.rows() == ["1808:UPD skip=1 why=budget"])
     }
 
@@ -44,7 +44,7 @@ struct BudgetFreedomTests {
         var setup = try Setup(configuration)
         try setup.spendAll()
         #expect(try setup.change() == [])
-        let lines = WidgetTests.reply(setup.house, "TRAIT locked=yes", setup.device).filter { $0.hasPrefix("UPD ") }
+        let lines = WidgetTests.reply(setup.harness, "TRAIT locked=yes", setup.device).filter { $0.hasPrefix("UPD ") }
         #expect(Set(lines.compactMap { HubHarness.attribute("key", of: $0) }) == ["counter/1", "counter/2"])
         #expect(try setup.change() == [])
     }
@@ -52,15 +52,15 @@ struct BudgetFreedomTests {
     @Test("Two families of a key on one device leave together and cost once; neither starves")
     func families() throws {
         var setup = try Setup(subscription: nil)
-        setup.house.send("SUB counter/1 view=phone", from: setup.device)
-        setup.house.send("SUB counter/1 view=phone family=systemMedium", from: setup.device)
+        setup.harness.send("SUB counter/1 view=phone", from: setup.device)
+        setup.harness.send("SUB counter/1 view=phone family=systemMedium", from: setup.device)
         var counts: [Int] = []
         for _ in 0..<9 {
             counts.append(try setup.change().count)
-            setup.house.advance(by: .seconds(1))
+            setup.harness.advance(by: .seconds(1))
         }
         #expect(counts == [2, 2, 2, 2, 2, 2, 2, 2, 0])
-        setup.house.advance(by: .seconds(1_791))
+        setup.harness.advance(by: .seconds(1_791))
         #expect(try setup.rows() == ["1800:9 why=budget", "1800:Of 9 why=budget"])
     }
 
@@ -69,19 +69,19 @@ struct BudgetFreedomTests {
     @Test("Two connections of one device share its budget; the same word of another account is another device")
     func sharing() throws {
         var setup = try Setup()
-        let (second, other) = (setup.house.connect(), setup.house.connect())
+        let (second, other) = (setup.harness.connect(), setup.harness.connect())
         for (client, hello) in [(second, "HELLO unit=watch-1"), (other, "HELLO unit=watch-1 account=bob")] {
-            setup.house.send(hello, from: client)
-            setup.house.send("TRAIT screen=off", from: client)
-            setup.house.send("SUB counter/1 view=phone", from: client)
+            setup.harness.send(hello, from: client)
+            setup.harness.send("TRAIT screen=off", from: client)
+            setup.harness.send("SUB counter/1 view=phone", from: client)
         }
         try setup.spendAll()
-        #expect(setup.house.lines(of: second).count == 8 && setup.house.lines(of: other).count == 8)
+        #expect(setup.harness.lines(of: second).count == 8 && setup.harness.lines(of: other).count == 8)
         #expect(try setup.change() == [])
-        #expect(setup.house.lines(of: second).isEmpty && setup.house.lines(of: other).isEmpty)
-        setup.house.advance(by: .minutes(30))
+        #expect(setup.harness.lines(of: second).isEmpty && setup.harness.lines(of: other).isEmpty)
+        setup.harness.advance(by: .minutes(30))
         #expect(try setup.rows().count == 1)
-        for client in [second, other] { #expect(rows(setup.house.lines(of: client)) == 1) }
+        for client in [second, other] { #expect(rows(setup.harness.lines(of: client)) == 1) }
     }
 
     @Test("A HELLO with another unit= brings what waits; what it leaves behind is remembered")
@@ -89,8 +89,8 @@ struct BudgetFreedomTests {
         var setup = try Setup()
         try setup.spendAll()
         #expect(try setup.change() == [])
-        #expect(WidgetTests.reply(setup.house, "HELLO unit=watch-2", setup.device).count == 2)
-        #expect(WidgetTests.reply(setup.house, "HELLO unit=watch-1", setup.device).count == 1)
+        #expect(WidgetTests.reply(setup.harness, "HELLO unit=watch-2", setup.device).count == 2)
+        #expect(WidgetTests.reply(setup.harness, "HELLO unit=watch-1", setup.device).count == 1)
         #expect(try setup.change() == [])
         #expect(try setup.figures()?["units"] == 2)
     }
@@ -100,17 +100,17 @@ struct BudgetFreedomTests {
         var setup = try Setup()
         try setup.spendAll()
         for _ in 0..<3 { #expect(try setup.change() == []) }
-        setup.house.send("UNSUB sub=1", from: setup.device)
-        setup.house.advance(by: .hours(1))
+        setup.harness.send("UNSUB sub=1", from: setup.device)
+        setup.harness.advance(by: .hours(1))
         #expect(try setup.rows() == [])
-        setup.house.send("SUB counter/* view=full", from: setup.device)
+        setup.harness.send("SUB counter/* view=full", from: setup.device)
         var rows: [String] = []
         for _ in 0..<9 {
             rows += try setup.change()
-            setup.house.advance(by: .seconds(1))
+            setup.harness.advance(by: .seconds(1))
         }
         #expect(rows.count == 2, "what an hour brought")
-        #expect(WidgetTests.reply(setup.house, "TRAIT screen=on", setup.device).count == 2)
+        #expect(WidgetTests.reply(setup.harness, "TRAIT screen=on", setup.device).count == 2)
     }
 
     @Test("A budget and a rate hold together")
@@ -119,18 +119,18 @@ struct BudgetFreedomTests {
         var rows: [String] = []
         for _ in 0..<40 {
             rows += try setup.change()
-            setup.house.advance(by: Milliseconds(250))
+            setup.harness.advance(by: Milliseconds(250))
             rows += try setup.rows()
         }
         #expect(rows.count == 8)
-        setup.house.advance(by: .minutes(30))
+        setup.harness.advance(by: .minutes(30))
         #expect(try setup.rows().count == 1)
         // A row that a budget holds counts for no rate: it leaves with the screen.
         for _ in 0..<8 { _ = try setup.change() }
-        setup.house.advance(by: .seconds(2))
+        setup.harness.advance(by: .seconds(2))
         _ = try setup.rows()
         #expect(try setup.change() == [])
-        #expect(WidgetTests.reply(setup.house, "TRAIT screen=on", setup.device).count == 2)
+        #expect(WidgetTests.reply(setup.harness, "TRAIT screen=on", setup.device).count == 2)
     }
 
     @Test("The journal has no trace of a budget")
@@ -138,7 +138,7 @@ struct BudgetFreedomTests {
         func records(_ hello: String) throws -> [String] {
             var setup = try Setup(hello: hello)
             for _ in 0..<20 { _ = try setup.change() }
-            return setup.house.records.map { "\($0)" }
+            return setup.harness.records.map { "\($0)" }
         }
         #expect(try records("HELLO unit=watch-1") == records("HELLO client=x"))
     }

@@ -14,7 +14,7 @@ struct BudgetTests {
 
     /// A shop that posts, and a device whose screen is off.
     struct Setup {
-        let house: HubHarness
+        let harness: HubHarness
         let shop: HubHarness.Client
         var device: HubHarness.Client
         let start: Timestamp
@@ -25,55 +25,55 @@ struct BudgetTests {
             kinds: [String] = [BudgetTests.counter, HubHarness.logCoffee()],
             subscription: String? = "SUB counter/* view=phone"
         ) throws {
-            house = try HubHarness(kinds: kinds, configuration: configuration)
-            (shop, device, start) = (house.connect(), house.connect(), house.time)
-            WidgetTests.reply(house, hello, device)
-            WidgetTests.reply(house, "TRAIT screen=off", device)
-            if let subscription { WidgetTests.reply(house, subscription, device) }
+            harness = try HubHarness(kinds: kinds, configuration: configuration)
+            (shop, device, start) = (harness.connect(), harness.connect(), harness.time)
+            WidgetTests.reply(harness, hello, device)
+            WidgetTests.reply(harness, "TRAIT screen=off", device)
+            if let subscription { WidgetTests.reply(harness, subscription, device) }
         }
 
         /// The next content of a widget, and what the device is sent then.
         mutating func change(_ key: String = "counter/1") throws -> [String] {
             posted += 1
-            house.send(WidgetTests.timeline(key, [0], from: house.time, first: posted), from: shop)
+            harness.send(WidgetTests.timeline(key, [0], from: harness.time, first: posted), from: shop)
             return try rows()
         }
 
         /// Times in seconds, titles, and what the heads say, of the rows that came.
         func rows() throws -> [String] {
-            try house.lines(of: device).filter { $0.hasPrefix("UPD") || $0.hasPrefix("DEL") }.map { line in
+            try harness.lines(of: device).filter { $0.hasPrefix("UPD") || $0.hasPrefix("DEL") }.map { line in
                 let text = try ServerText(line)
                 let title = text.body?["entries"]?.array?.first?["view"]?["title"]?.string ?? line.prefix(3).description
                 let skip = HubHarness.attribute("skip", of: line).map { " skip=\($0)" } ?? ""
                 let why = HubHarness.attribute("why", of: line).map { " why=\($0)" } ?? ""
-                return "\((house.time - start).count / 1_000):\(title)\(skip)\(why)"
+                return "\((harness.time - start).count / 1_000):\(title)\(skip)\(why)"
             }
         }
 
         mutating func spendAll() throws {
             for _ in 0..<8 {
                 _ = try change()
-                house.advance(by: .seconds(1))
+                harness.advance(by: .seconds(1))
             }
         }
 
         /// The same, with a button that is served.
         mutating func spendAllBesideAButton() throws -> HubHarness.Client {
-            let provider = house.connect()
-            house.send("SERVE log-coffee", from: provider)
-            house.send("REPORT log-coffee/1", from: provider)
-            house.advance(by: .seconds(1))
+            let provider = harness.connect()
+            harness.send("SERVE log-coffee", from: provider)
+            harness.send("REPORT log-coffee/1", from: provider)
+            harness.advance(by: .seconds(1))
             try spendAll()
             return provider
         }
 
         func credit(_ key: String = "counter/1") throws -> Int64? {
-            let unit = try #require(house.hub.sessions[device.id]?.unit)
-            return unit.credit(try #require(Key(key)), at: house.now.monotonic).count
+            let unit = try #require(harness.hub.sessions[device.id]?.unit)
+            return unit.credit(try #require(Key(key)), at: harness.now.monotonic).count
         }
 
         func figures() throws -> JSON? {
-            try HubHarness.tail(house.send("STATS", from: shop).last)["budget"]
+            try HubHarness.tail(harness.send("STATS", from: shop).last)["budget"]
         }
     }
 
@@ -83,13 +83,13 @@ struct BudgetTests {
         var rows: [String] = []
         for _ in 0..<9 {
             rows += try setup.change()
-            setup.house.advance(by: .seconds(1))
+            setup.harness.advance(by: .seconds(1))
         }
         #expect(rows == (0..<8).map { "\($0):\($0 + 1)" })
-        setup.house.advance(by: .seconds(1_790) + Milliseconds(999))
+        setup.harness.advance(by: .seconds(1_790) + Milliseconds(999))
         #expect(try setup.rows() == [])
         #expect(try setup.credit() == 1_799_999)
-        setup.house.advance(by: Milliseconds(1))
+        setup.harness.advance(by: Milliseconds(1))
         #expect(try setup.rows() == ["1800:9 why=budget"])
         #expect(try setup.credit() == 0)
         #expect(try setup.figures() == ["units": 1, "paid": 9, "held": 1])
@@ -101,10 +101,10 @@ struct BudgetTests {
         try setup.spendAll()
         for _ in 0..<4 { #expect(try setup.change() == []) }
         // Another key comes, and its cursor stays below what waits.
-        setup.house.send(WidgetTests.timeline("counter/2", [0], from: setup.house.time), from: setup.shop)
-        let line = try #require(setup.house.lines(of: setup.device).first)
+        setup.harness.send(WidgetTests.timeline("counter/2", [0], from: setup.harness.time), from: setup.shop)
+        let line = try #require(setup.harness.lines(of: setup.device).first)
         #expect(HubHarness.attribute("key", of: line) == "counter/2" && HubHarness.attribute("cur", of: line) == nil)
-        setup.house.advance(by: .seconds(1_792))
+        setup.harness.advance(by: .seconds(1_792))
         #expect(try setup.rows() == ["1800:12 skip=3 why=budget"])
     }
 
@@ -113,14 +113,14 @@ struct BudgetTests {
         var setup = try Setup()
         try setup.spendAll()
         #expect(try setup.change() == [])
-        setup.house.advance(by: .seconds(592))
-        setup.house.send("TRAIT screen=on", from: setup.device)
-        setup.house.post("PING", from: setup.device)
-        setup.house.turn()
+        setup.harness.advance(by: .seconds(592))
+        setup.harness.send("TRAIT screen=on", from: setup.device)
+        setup.harness.post("PING", from: setup.device)
+        setup.harness.turn()
         #expect(try setup.credit() == 600_000)
         // A reader that is let go of is free from then on, until the screen goes off again.
         for _ in 0..<20 { #expect(try setup.change().count == 1) }
-        setup.house.send("TRAIT screen=off", from: setup.device)
+        setup.harness.send("TRAIT screen=off", from: setup.device)
         #expect(try setup.change() == [])
         #expect(try setup.credit() == 600_000)
     }
@@ -130,7 +130,7 @@ struct BudgetTests {
         var setup = try Setup()
         try setup.spendAll()
         #expect(try setup.change() == [])
-        let lines = WidgetTests.reply(setup.house, "TRAIT screen=on", setup.device)
+        let lines = WidgetTests.reply(setup.harness, "TRAIT screen=on", setup.device)
         #expect(lines.count == 2 && lines[1].contains(" why=budget "), "\(lines)")
         #expect(lines[1].contains(" cur="))
     }
@@ -141,35 +141,35 @@ struct BudgetTests {
         var count = 0
         for _ in 0..<1_440 {
             count += try setup.change().count
-            setup.house.time = setup.house.time + .seconds(59)
-            setup.house.advance(by: Milliseconds(999))
+            setup.harness.time = setup.harness.time + .seconds(59)
+            setup.harness.advance(by: Milliseconds(999))
             count += try setup.rows().count
-            if (setup.house.time - setup.start).count % 60_000 == 59_999 {
-                setup.house.time = setup.house.time + Milliseconds(1)
+            if (setup.harness.time - setup.start).count % 60_000 == 59_999 {
+                setup.harness.time = setup.harness.time + Milliseconds(1)
             }
         }
         #expect(count == 55)
-        setup.house.turn()
+        setup.harness.turn()
         #expect(try setup.rows().count == 1)
     }
 
     @Test("W-V46: without credit entries' dates bring no row; a resume brings it with why=resume, free")
     func resume() throws {
         var setup = try Setup(subscription: nil)
-        let cursor = try setup.house.cursor(of: "SUB counter/* view=phone", from: setup.device)
+        let cursor = try setup.harness.cursor(of: "SUB counter/* view=phone", from: setup.device)
         try setup.spendAll()
-        setup.house.send(
-            WidgetTests.timeline("counter/1", [0, 60, 120], from: setup.house.time, first: 50), from: setup.shop)
+        setup.harness.send(
+            WidgetTests.timeline("counter/1", [0, 60, 120], from: setup.harness.time, first: 50), from: setup.shop)
         for _ in 0..<3 {
-            setup.house.advance(by: .seconds(60))
+            setup.harness.advance(by: .seconds(60))
             #expect(try setup.rows() == [])
         }
         let credit = try setup.credit()
-        setup.house.disconnect(setup.device)
-        setup.device = setup.house.connect()
-        WidgetTests.reply(setup.house, "HELLO unit=watch-1", setup.device)
-        setup.house.send("TRAIT screen=off", from: setup.device)
-        let lines = setup.house.send("SUB counter/* view=phone from=\(cursor)", from: setup.device)
+        setup.harness.disconnect(setup.device)
+        setup.device = setup.harness.connect()
+        WidgetTests.reply(setup.harness, "HELLO unit=watch-1", setup.device)
+        setup.harness.send("TRAIT screen=off", from: setup.device)
+        let lines = setup.harness.send("SUB counter/* view=phone from=\(cursor)", from: setup.device)
         #expect(lines.contains { $0.hasPrefix("UPD ") && $0.contains(" why=resume ") }, "\(lines)")
         #expect(try setup.credit() == credit)
     }
@@ -181,7 +181,7 @@ struct BudgetTests {
         for _ in 0..<24 {
             rows += try setup.change("counter/1")
             rows += try setup.change("counter/2")
-            setup.house.advance(by: .hours(1))
+            setup.harness.advance(by: .hours(1))
         }
         #expect(rows.count == 48 && !rows.contains { $0.contains("budget") })
     }
@@ -192,14 +192,14 @@ struct BudgetTests {
         let provider = try setup.spendAllBesideAButton()
         #expect(try setup.change() == [])
         let credit = try setup.credit()
-        let pressed = WidgetTests.reply(setup.house, "PRESS log-coffee/1", setup.device)
+        let pressed = WidgetTests.reply(setup.harness, "PRESS log-coffee/1", setup.device)
         #expect(pressed.contains { $0.hasPrefix("UPD ") && $0.contains(" key=counter/1 ") }, "\(pressed)")
-        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        setup.harness.send("DONE op=\(try #require(setup.harness.operation(askedOf: provider)))", from: provider)
         #expect(try setup.rows() == ["9:9"])
         #expect(try setup.credit() == credit)
         // A later row is no tap's.
         #expect(try setup.change() == [])
-        setup.house.send("PRESS log-coffee/1", from: setup.shop)
+        setup.harness.send("PRESS log-coffee/1", from: setup.shop)
         #expect(try setup.rows().allSatisfy { !$0.contains("counter/1") })
     }
 
@@ -207,11 +207,11 @@ struct BudgetTests {
     func refusedTap() throws {
         var setup = try Setup()
         _ = try setup.spendAllBesideAButton()
-        setup.house.isFull = true
-        setup.house.send("PRESS log-coffee/1", from: setup.device)
-        setup.house.isFull = false
-        setup.house.advance(by: .seconds(2))
-        #expect(setup.house.hub.sessions[setup.device.id]?.unit?.hasTaps == false)
+        setup.harness.isFull = true
+        setup.harness.send("PRESS log-coffee/1", from: setup.device)
+        setup.harness.isFull = false
+        setup.harness.advance(by: .seconds(2))
+        #expect(setup.harness.hub.sessions[setup.device.id]?.unit?.hasTaps == false)
         _ = try setup.rows()
         #expect(try setup.change() == [])
     }
@@ -220,14 +220,14 @@ struct BudgetTests {
     func tapBeforeRefusal() throws {
         var setup = try Setup()
         let provider = try setup.spendAllBesideAButton()
-        setup.house.send("PRESS log-coffee/1", from: setup.device)
+        setup.harness.send("PRESS log-coffee/1", from: setup.device)
         _ = try setup.rows()
-        setup.house.isFull = true
-        setup.house.send("PRESS log-coffee/1 eid=again", from: setup.device)
-        setup.house.isFull = false
-        setup.house.advance(by: .seconds(2))
+        setup.harness.isFull = true
+        setup.harness.send("PRESS log-coffee/1 eid=again", from: setup.device)
+        setup.harness.isFull = false
+        setup.harness.advance(by: .seconds(2))
         _ = try setup.rows()
-        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        setup.harness.send("DONE op=\(try #require(setup.harness.operation(askedOf: provider)))", from: provider)
         #expect(try setup.rows() == ["11:8"])
     }
 
@@ -237,38 +237,38 @@ struct BudgetTests {
     func siblingTap() throws {
         var setup = try Setup()
         let provider = try setup.spendAllBesideAButton()
-        let sibling = setup.house.connect()
-        setup.house.send("HELLO unit=watch-1", from: sibling)
-        setup.house.send("TRAIT screen=off", from: sibling)
-        setup.house.send("SUB counter/1 view=phone", from: sibling)
+        let sibling = setup.harness.connect()
+        setup.harness.send("HELLO unit=watch-1", from: sibling)
+        setup.harness.send("TRAIT screen=off", from: sibling)
+        setup.harness.send("SUB counter/1 view=phone", from: sibling)
         #expect(try setup.change() == [])
-        #expect(setup.house.lines(of: sibling).isEmpty)
-        let tapper = setup.house.connect()
-        setup.house.send("HELLO unit=watch-1", from: tapper)
-        setup.house.send("PRESS log-coffee/1", from: tapper)
+        #expect(setup.harness.lines(of: sibling).isEmpty)
+        let tapper = setup.harness.connect()
+        setup.harness.send("HELLO unit=watch-1", from: tapper)
+        setup.harness.send("PRESS log-coffee/1", from: tapper)
         #expect(try setup.rows() == ["9:9 why=budget"])
-        #expect(setup.house.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
-        setup.house.disconnect(tapper)
-        setup.house.send("DONE op=\(try #require(setup.house.operation(askedOf: provider)))", from: provider)
+        #expect(setup.harness.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
+        setup.harness.disconnect(tapper)
+        setup.harness.send("DONE op=\(try #require(setup.harness.operation(askedOf: provider)))", from: provider)
         #expect(try setup.rows() == ["9:9"])
-        #expect(setup.house.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
-        #expect(!setup.house.hub.budgets.hasTaps)
+        #expect(setup.harness.lines(of: sibling).count { $0.hasPrefix("UPD") } == 1)
+        #expect(!setup.harness.hub.budgets.hasTaps)
     }
 
     @Test("W-V49: without credit an alert of an activity and a control's change are sent")
     func others() throws {
         var setup = try Setup(kinds: [Self.counter, HubHarness.logCoffee(), HubHarness.coffee, HubHarness.porchLight()])
         try setup.spendAll()
-        setup.house.send("SUB coffee-order/* view=phone", from: setup.device)
-        setup.house.send("SUB porch-light/front view=phone", from: setup.device)
-        setup.house.send("EVT coffee-order/1 type=start", from: setup.shop)
-        for event in ["confirm", "brew"] { setup.house.send("EVT coffee-order/1 type=\(event)", from: setup.shop) }
-        _ = setup.house.lines(of: setup.device)
-        setup.house.send("EVT coffee-order/1 type=ready", from: setup.shop)
-        #expect(setup.house.lines(of: setup.device).map { $0.prefix(4) } == ["MILE", "ALER", "UPD "])
-        setup.house.send("SERVE porch-light", from: setup.shop)
-        setup.house.send("REPORT porch-light/front value=off", from: setup.shop)
-        #expect(setup.house.lines(of: setup.device).contains { $0.contains("key=porch-light/front") })
+        setup.harness.send("SUB coffee-order/* view=phone", from: setup.device)
+        setup.harness.send("SUB porch-light/front view=phone", from: setup.device)
+        setup.harness.send("EVT coffee-order/1 type=start", from: setup.shop)
+        for event in ["confirm", "brew"] { setup.harness.send("EVT coffee-order/1 type=\(event)", from: setup.shop) }
+        _ = setup.harness.lines(of: setup.device)
+        setup.harness.send("EVT coffee-order/1 type=ready", from: setup.shop)
+        #expect(setup.harness.lines(of: setup.device).map { $0.prefix(4) } == ["MILE", "ALER", "UPD "])
+        setup.harness.send("SERVE porch-light", from: setup.shop)
+        setup.harness.send("REPORT porch-light/front value=off", from: setup.shop)
+        #expect(setup.harness.lines(of: setup.device).contains { $0.contains("key=porch-light/front") })
         #expect(try setup.change() == [])
     }
 
@@ -285,21 +285,21 @@ struct BudgetTests {
     func memory() throws {
         var setup = try Setup()
         try setup.spendAll()
-        setup.house.disconnect(setup.device)
+        setup.harness.disconnect(setup.device)
         func comeBack() {
-            setup.device = setup.house.connect()
-            WidgetTests.reply(setup.house, "HELLO unit=watch-1", setup.device)
-            setup.house.send("TRAIT screen=off", from: setup.device)
-            setup.house.send("SUB counter/* view=phone", from: setup.device)
+            setup.device = setup.harness.connect()
+            WidgetTests.reply(setup.harness, "HELLO unit=watch-1", setup.device)
+            setup.harness.send("TRAIT screen=off", from: setup.device)
+            setup.harness.send("SUB counter/* view=phone", from: setup.device)
         }
-        setup.house.advance(by: .minutes(10))
+        setup.harness.advance(by: .minutes(10))
         comeBack()
         #expect(try setup.change() == [])
-        try setup.house.restart(kinds: [Self.counter, HubHarness.logCoffee()])
-        setup.device = setup.house.connect()
+        try setup.harness.restart(kinds: [Self.counter, HubHarness.logCoffee()])
+        setup.device = setup.harness.connect()
         comeBack()
-        setup.house.send(
-            WidgetTests.timeline("counter/1", [0], from: setup.house.time, first: 99), from: setup.house.connect())
+        setup.harness.send(
+            WidgetTests.timeline("counter/1", [0], from: setup.harness.time, first: 99), from: setup.harness.connect())
         #expect(try setup.rows().count == 1)
     }
 
@@ -307,26 +307,26 @@ struct BudgetTests {
     func repeated() throws {
         let setup = try Setup(kinds: [WidgetTests.weekend], subscription: nil)
         // Saturday 2026-11-28 16:00: the next slot is on Monday at 07:00, and becomes known 24 hours before.
-        setup.house.time = Timestamp(milliseconds: 1_795_881_600_000)
-        setup.house.turn()
-        setup.house.send("SUB shop/* view=phone ahead=0 rate=1", from: setup.device)
+        setup.harness.time = Timestamp(milliseconds: 1_795_881_600_000)
+        setup.harness.turn()
+        setup.harness.send("SUB shop/* view=phone ahead=0 rate=1", from: setup.device)
         let full = try #require(try setup.credit("shop/main"))
-        setup.house.advance(by: .hours(15))
+        setup.harness.advance(by: .hours(15))
         #expect(try setup.rows() == [] && setup.credit("shop/main") == full)
         #expect(try setup.figures() == ["units": 1, "paid": 0, "held": 0])
         // What comes within a second of it does not wait for the rate.
         let newer = WidgetTests.weekend.replacing(#""version":1"#, with: #""version":2"#)
-        try setup.house.hub.adopt([try HubHarness.kind(newer)])
-        setup.house.turn()
+        try setup.harness.hub.adopt([try HubHarness.kind(newer)])
+        setup.harness.turn()
         #expect(try setup.rows().count == 1)
         #expect(try setup.figures() == ["units": 1, "paid": 1, "held": 0])
     }
 
     @Test("HELLO tells the budget to a client that names its unit, and to no other")
     func hello() throws {
-        let house = try HubHarness(kinds: [Self.counter])
-        #expect(house.send("HELLO client=x", from: house.connect()).first?.contains("budget") == false)
-        #expect(house.send("HELLO unit=x", from: house.connect()).first?.hasSuffix(" budget=48") == true)
+        let harness = try HubHarness(kinds: [Self.counter])
+        #expect(harness.send("HELLO client=x", from: harness.connect()).first?.contains("budget") == false)
+        #expect(harness.send("HELLO unit=x", from: harness.connect()).first?.hasSuffix(" budget=48") == true)
         var configuration = HubConfiguration()
         configuration.widgetRowsPerDay = nil
         let open = try HubHarness(kinds: [Self.counter], configuration: configuration)

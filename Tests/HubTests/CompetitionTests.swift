@@ -28,8 +28,8 @@ struct CompetitionTests {
         var competition = Competition(limit: 2)
         func activity(_ number: Int, score: Double) -> Contender {
             var contender = Contender()
-            contender.standing.rank = Contender.Rank(tier: .live, score: score, startedAt: .distantPast)
-            (contender.key, contender.standing.kind) = ("k/\(number)", 1)
+            contender.features.rank = Contender.Rank(tier: .live, score: score, startedAt: .distantPast)
+            (contender.key, contender.features.kind) = ("k/\(number)", 1)
             return contender
         }
         for number in 0..<1_000 {
@@ -51,9 +51,9 @@ struct CompetitionTests {
         var (competition, competitors) = (Competition(limit: 64), Competitors())
         func activity(_ number: Int, accounts: [String] = []) -> Contender {
             var contender = Contender(key: "k/\(number)", accounts: accounts)
-            contender.standing.rank = Contender.Rank(
+            contender.features.rank = Contender.Rank(
                 tier: .live, score: Double(-number), startedAt: .distantPast)
-            contender.standing.kind = 1
+            contender.features.kind = 1
             return contender
         }
         for number in 0..<12_000 {
@@ -74,10 +74,10 @@ struct CompetitionTests {
         let depth = competitors.depth(limit: 64)
         #expect(depth == 4_096)
         var last = activity(2 * 4_095)
-        last.standing.isAlerting = true
+        last.features.isAlerting = true
         #expect(competition.update(EntityIndex(2 * 4_095), to: last, within: depth).position == 4_095)
         var next = activity(2 * 4_096)
-        next.standing.isAlerting = true
+        next.features.isAlerting = true
         #expect(competition.update(EntityIndex(2 * 4_096), to: next, within: .max).position == nil)
     }
 
@@ -89,7 +89,7 @@ struct CompetitionTests {
             for step in 0..<24 {
                 let entity = EntityIndex(Int32(random.below(16)))
                 var contender = CompetitionHistory.contender(key: "k/\(entity.rawValue)", &random)
-                if contender.standing.rank.tier != .absent { contender.standing.kind = entity.rawValue % 2 }
+                if contender.features.rank.tier != .absent { contender.features.kind = entity.rawValue % 2 }
                 _ = competition.update(entity, to: contender, within: 3)
                 // Up to the cursor, everything may change.
                 if step >= 12 { changed.insert(entity) }
@@ -189,14 +189,14 @@ struct CompetitionHistory {
     static func contender(key: String, _ random: inout SeededGenerator) -> Contender {
         var contender = Contender()
         let tier = [Contender.Tier.live, .live, .live, .ended, .unseen, .absent][Int(random.below(6))]
-        contender.standing.rank = Contender.Rank(
+        contender.features.rank = Contender.Rank(
             tier: tier, score: Double(random.below(3)), startedAt: Timestamp(milliseconds: Int64(random.below(3))))
         contender.key = key
-        contender.standing.kind = Int32(random.below(2))
-        contender.standing.version = Int(contender.kind)
+        contender.features.kind = Int32(random.below(2))
+        contender.features.version = Int(contender.kind)
         contender.accounts = [[], [], ["a"], ["a", "b"]][Int(random.below(4))]
-        if random.chance(30) { contender.standing.lastAlertAt = Timestamp(milliseconds: Int64(1 + random.below(4))) }
-        contender.standing.isAlerting = contender.standing.lastAlertAt != .distantPast && random.chance(50)
+        if random.chance(30) { contender.features.lastAlertAt = Timestamp(milliseconds: Int64(1 + random.below(4))) }
+        contender.features.isAlerting = contender.features.lastAlertAt != .distantPast && random.chance(50)
         return contender
     }
 
@@ -208,20 +208,20 @@ struct CompetitionHistory {
             let account = ["a", "b", "c"][Int(random.below(3))]
             dismissals.insert("\(account) \(raw)")
             // What an account does with an activity changes nothing of its rank.
-            return take(former, at: raw)
+            return setContender(former, at: raw)
         }
         var next = Self.contender(key: bug == .tieByIndex ? "k/\(10 + raw)" : keys[Int(raw)], &random)
         if let former = contenders[raw], random.chance(70) {
-            (next.standing.kind, next.standing.version) = (former.kind, former.standing.version)
+            (next.features.kind, next.features.version) = (former.kind, former.features.version)
         }
-        if next.standing.rank.tier == .absent { dismissals = dismissals.filter { !$0.hasSuffix(" \(raw)") } }
-        take(next, at: raw)
+        if next.features.rank.tier == .absent { dismissals = dismissals.filter { !$0.hasSuffix(" \(raw)") } }
+        setContender(next, at: raw)
     }
 
-    private mutating func take(_ contender: Contender, at raw: Int32) {
+    private mutating func setContender(_ contender: Contender, at raw: Int32) {
         let entity = EntityIndex(raw)
         var reach = competition.update(entity, to: contender, within: competitors.depth(limit: Self.limit))
-        let isGone = contender.standing.rank.tier == .absent
+        let isGone = contender.features.rank.tier == .absent
         let kinds = Set([contenders[raw]?.kind, isGone ? nil : contender.kind].compactMap(\.self))
         contenders[raw] = isGone ? nil : contender
         if bug == .thresholdOffByOne, reach.position == Self.limit - 1 { reach.position = nil }
@@ -229,10 +229,10 @@ struct CompetitionHistory {
         for kind in kinds.sorted() {
             competitors.appendFollowers(of: entity, kind, within: reach, limit: Self.limit, to: &concerned)
         }
-        for position in views.indices where concerned.contains(views[position].index) { look(position) }
+        for position in views.indices where concerned.contains(views[position].index) { compare(position) }
     }
 
-    private mutating func look(_ position: Int) {
+    private mutating func compare(_ position: Int) {
         let view = views[position]
         let lineup = competition.lineup(for: view.account, kind: view.kind) { entity in
             if bug == .dismissedWinnerKept, view.placements[entity.rawValue] != nil { return true }
@@ -256,7 +256,7 @@ struct CompetitionHistory {
     }
 
     private static func visible(_ contender: Contender, index: Int32) -> VisibleActivity {
-        let (standing, rank) = (contender.standing, contender.standing.rank)
+        let (standing, rank) = (contender.features, contender.features.rank)
         return VisibleActivity(
             index: index, app: Int32(standing.version), lifecycle: rank.tier == .live ? .active : .ended,
             score: rank.score, startedAt: rank.startedAt,
@@ -273,7 +273,7 @@ struct CompetitionHistory {
             var order: [Int32] = []
             for kind in 0..<2 as Range<Int32> where view.kind == nil || view.kind == kind {
                 let ranked = contenders.keys.sorted(by: comesFirst).filter {
-                    contenders[$0]?.kind == kind && contenders[$0]?.standing.isSeen == true
+                    contenders[$0]?.kind == kind && contenders[$0]?.features.isSeen == true
                 }
                 let shared = ranked.filter { contenders[$0]?.accounts.isEmpty == true }
                 let own = ranked.filter { contenders[$0]?.accounts.contains(view.account) == true }
@@ -290,7 +290,7 @@ struct CompetitionHistory {
     }
 
     private func comesFirst(_ left: Int32, _ right: Int32) -> Bool {
-        guard let one = contenders[left]?.standing.rank, let other = contenders[right]?.standing.rank else {
+        guard let one = contenders[left]?.features.rank, let other = contenders[right]?.features.rank else {
             return left < right
         }
         let (own, others) = (

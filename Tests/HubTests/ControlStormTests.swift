@@ -27,7 +27,7 @@ struct ControlStormTests {
 
 /// Clients, providers and faults in random order, with an account of everything that the clients were sent.
 private struct ControlStorm {
-    private let house: HubHarness
+    private let harness: HubHarness
     private var random: SeededGenerator
     private(set) var faults: [String] = []
     private(set) var tapCount = 0
@@ -48,10 +48,10 @@ private struct ControlStorm {
     private var answers: [String: String] = [:]
     private var nextID = 0
     private var newestAsked: [String: Int64] = [:]
-    private var told: [String: Set<Bool>] = [:]
-    /// Operations that were begun, and whose end no row has told.
+    private var sent: [String: Set<Bool>] = [:]
+    /// Operations that were begun, and whose end no row has reported.
     private var untold: Set<String> = []
-    private var toldEnds: Set<String> = []
+    private var sentEnds: Set<String> = []
     /// When an operation of a control began or ended last.
     private var progress: [String: Timestamp] = [:]
 
@@ -62,7 +62,7 @@ private struct ControlStorm {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        house = try HubHarness(kinds: [
+        harness = try HubHarness(kinds: [
             HubHarness.coffee,
             HubHarness.porchLight(#""timeout":"5s","instances":["a","b"]"#),
             HubHarness.porchLight(#""timeout":"5s","restore":"reissue","instances":["main"]"#)
@@ -70,19 +70,19 @@ private struct ControlStorm {
             HubHarness.logCoffee(
                 #""timeout":"5s","instances":["desk"],"raises":{"kind":"coffee-order","event":"start"}"#),
         ])
-        watcher = house.connect()
+        watcher = harness.connect()
         connectAll()
     }
 
     private mutating func connectAll() {
-        watcher = house.connect()
+        watcher = harness.connect()
         rows = [:]
-        read(house.send("SUB *", from: watcher))
+        read(harness.send("SUB *", from: watcher))
         providers = []
         screens = Self.accounts.map { account in
-            let screen = house.connect()
-            house.send("HELLO account=\(account) surface=carplay", from: screen)
-            house.send("SUB *", from: screen)
+            let screen = harness.connect()
+            harness.send("HELLO account=\(account) surface=carplay", from: screen)
+            harness.send("SUB *", from: screen)
             return screen
         }
     }
@@ -95,10 +95,10 @@ private struct ControlStorm {
         case 66..<72: serve()
         case 72..<75: leave()
         case 75..<83: report()
-        case 83..<94: house.advance(by: Milliseconds(Int64.random(in: 0..<3_000, using: &random)))
+        case 83..<94: harness.advance(by: Milliseconds(Int64.random(in: 0..<3_000, using: &random)))
         case 94..<96:
-            house.isFull.toggle()
-            house.advance(by: .seconds(1))
+            harness.isFull.toggle()
+            harness.advance(by: .seconds(1))
         case 96..<98: reconnectScreen()
         default: try restart()
         }
@@ -107,18 +107,18 @@ private struct ControlStorm {
 
     /// Lets everything end, and compares the rows of the watcher with the state.
     mutating func finish() throws {
-        house.isFull = false
-        house.advance(by: .seconds(2))
-        for _ in 0..<6 { house.advance(by: .seconds(5)) }
+        harness.isFull = false
+        harness.advance(by: .seconds(2))
+        for _ in 0..<6 { harness.advance(by: .seconds(5)) }
         settle()
         for key in Self.toggles + [Self.button] {
-            let line = house.send("GET \(key)", from: house.connect()).last ?? ""
+            let line = harness.send("GET \(key)", from: harness.connect()).last ?? ""
             let row = try HubHarness.tail(line)
             if row["phase"] == "pending" || row["phase"] == "performing" { fault("\(key) never ended: \(line)") }
             if rows[key]?.body != row { fault("the watcher was not told of \(line)") }
         }
         for operation in untold.sorted() { fault("nobody was told how \(operation) ended") }
-        _ = try house.recovered()
+        _ = try harness.recovered()
     }
 
     // MARK: People
@@ -144,7 +144,7 @@ private struct ControlStorm {
         let eid = isRepeated ? Int.random(in: max(1, nextID - 8)...nextID, using: &random) : nextID
         let identity = "\(Self.accounts[number]) \(eid)"
         let wasPending = isPending(key)
-        let reply = house.send("\(command) eid=\(eid)", from: screens[number]).last {
+        let reply = harness.send("\(command) eid=\(eid)", from: screens[number]).last {
             $0.hasPrefix("OK") || $0.hasPrefix("ERR")
         }
         guard let reply else {
@@ -166,18 +166,18 @@ private struct ControlStorm {
         } else {
             if reply.contains("verdict=duplicate") { fault("\(identity) never acted: \(reply)") }
             answers[identity] = answer
-            if answer != "nothing", !toldEnds.contains(answer) { untold.insert(answer) }
-            if !wasPending { progress[key] = house.time }
+            if answer != "nothing", !sentEnds.contains(answer) { untold.insert(answer) }
+            if !wasPending { progress[key] = harness.time }
         }
         return reply
     }
 
     private mutating func reconnectScreen() {
         let number = Int.random(in: 0..<screens.count, using: &random)
-        house.disconnect(screens[number])
-        screens[number] = house.connect()
-        house.send("HELLO account=\(Self.accounts[number]) surface=carplay", from: screens[number])
-        house.send("SUB *", from: screens[number])
+        harness.disconnect(screens[number])
+        screens[number] = harness.connect()
+        harness.send("HELLO account=\(Self.accounts[number]) surface=carplay", from: screens[number])
+        harness.send("SUB *", from: screens[number])
     }
 
     // MARK: Providers
@@ -186,18 +186,18 @@ private struct ControlStorm {
         guard providers.count < 6,
             let kind = ["porch-light", "store-open", "log-coffee"].randomElement(using: &random)
         else { return }
-        let client = house.connect()
-        let replies = house.send("SERVE \(kind)", from: client)
-        // On a full disk it is told that it does not serve.
-        guard replies.contains(where: { $0.hasPrefix("OK") }) else { return house.disconnect(client) }
+        let client = harness.connect()
+        let replies = harness.send("SERVE \(kind)", from: client)
+        // On a full disk it is notified that it does not serve.
+        guard replies.contains(where: { $0.hasPrefix("OK") }) else { return harness.disconnect(client) }
         providers.append((client, kind, []))
-        take(replies, by: providers.count - 1)
+        handleLines(replies, by: providers.count - 1)
     }
 
     private mutating func leave() {
         guard !providers.isEmpty else { return }
         let gone = providers.remove(at: Int.random(in: 0..<providers.count, using: &random))
-        house.disconnect(gone.client)
+        harness.disconnect(gone.client)
     }
 
     private mutating func report() {
@@ -205,9 +205,11 @@ private struct ControlStorm {
         guard let key = Self.toggles.filter({ $0.hasPrefix(providers[index].kind) }).randomElement(using: &random)
         else { return }
         let value = Bool.random(using: &random)
-        let late = Bool.random(using: &random) ? " at=\(house.time.milliseconds - 1_000)" : ""
-        told[key, default: []].insert(value)
-        take(house.send("REPORT \(key) value=\(value ? "on" : "off")\(late)", from: providers[index].client), by: index)
+        let late = Bool.random(using: &random) ? " at=\(harness.time.milliseconds - 1_000)" : ""
+        sent[key, default: []].insert(value)
+        handleLines(
+            harness.send("REPORT \(key) value=\(value ? "on" : "off")\(late)", from: providers[index].client), by: index
+        )
     }
 
     private mutating func answer() {
@@ -229,12 +231,12 @@ private struct ControlStorm {
         default:
             let lies = Int.random(in: 0..<8, using: &random) == 0
             let value = asked.value.map { $0 != lies }
-            if let value { told[asked.key, default: []].insert(value) }
+            if let value { sent[asked.key, default: []].insert(value) }
             line = "DONE op=o\(asked.operation)\(value.map { $0 ? " value=on" : " value=off" } ?? "")"
         }
-        if let value = asked.value { told[asked.key, default: []].insert(value) }
-        take(house.send(line, from: providers[index].client), by: index)
-        read(house.lines(of: watcher))
+        if let value = asked.value { sent[asked.key, default: []].insert(value) }
+        handleLines(harness.send(line, from: providers[index].client), by: index)
+        read(harness.lines(of: watcher))
         guard isOld, rows[asked.key]?.body != before else { return }
         fault("the old \(line) changed \(asked.key)")
     }
@@ -242,41 +244,41 @@ private struct ControlStorm {
     // MARK: Faults of the daemon
 
     private mutating func restart() throws {
-        house.isFull = false
+        harness.isFull = false
         restartCount += 1
         // Sometimes it crashes with a batch on its way to the disk, which no client has heard of.
         if Bool.random(using: &random), let screen = screens.randomElement(using: &random) {
-            house.post("SET porch-light/a value=on eid=lost-\(restartCount)", from: screen)
-            _ = house.hub.decide(at: house.now)
-            try house.restart()
+            harness.post("SET porch-light/a value=on eid=lost-\(restartCount)", from: screen)
+            _ = harness.hub.decide(at: harness.now)
+            try harness.restart()
         } else if Bool.random(using: &random) {
-            try house.restart()
+            try harness.restart()
         } else {
-            try house.restartFromSnapshot()
+            try harness.restartFromSnapshot()
         }
-        for key in Self.toggles + [Self.button] { progress[key] = house.time }
+        for key in Self.toggles + [Self.button] { progress[key] = harness.time }
         connectAll()
     }
 
     // MARK: Lines
 
     private mutating func settle() {
-        for index in providers.indices { take(house.lines(of: providers[index].client), by: index) }
-        for screen in screens { for line in house.lines(of: screen) { check(line) } }
-        read(house.lines(of: watcher))
-        guard !house.isFull else { return }
+        for index in providers.indices { handleLines(harness.lines(of: providers[index].client), by: index) }
+        for screen in screens { for line in harness.lines(of: screen) { check(line) } }
+        read(harness.lines(of: watcher))
+        guard !harness.isFull else { return }
         for key in Self.toggles {
             let isServed = providers.contains { key.hasPrefix($0.kind) }
             guard let available = rows[key]?.body["available"]?.bool, available != isServed else { continue }
             fault("\(key) is available: \(available), with \(providers.map(\.kind)) there")
         }
         for key in Self.toggles + [Self.button] where isPending(key) {
-            guard let since = progress[key], house.time - since > Self.timeout else { continue }
-            fault("\(key) has been pending for \(house.time - since): \(rows[key]?.body ?? .null)")
+            guard let since = progress[key], harness.time - since > Self.timeout else { continue }
+            fault("\(key) has been pending for \(harness.time - since): \(rows[key]?.body ?? .null)")
         }
     }
 
-    private mutating func take(_ lines: [String], by index: Int) {
+    private mutating func handleLines(_ lines: [String], by index: Int) {
         for line in lines where line.hasPrefix("DO ") {
             guard let key = HubHarness.attribute("key", of: line),
                 let operation = HubHarness.attribute("op", of: line).flatMap({ Int64($0.dropFirst()) })
@@ -299,14 +301,14 @@ private struct ControlStorm {
             if rev == rows[key]?.rev, body != rows[key]?.body { fault("two bodies for one rev: \(line)") }
             for end in [body["last"]].compactMap(\.self) + (body["ended"]?.array ?? []) {
                 guard let operation = end["op"]?.string else { continue }
-                toldEnds.insert(operation)
+                sentEnds.insert(operation)
                 untold.remove(operation)
             }
             if let last = body["last"], last != rows[key]?.body["last"] {
-                progress[key] = house.time
+                progress[key] = harness.time
                 if last["result"] == "confirmed" { confirmedCount += 1 }
             }
-            if let value = body["value"]?.bool, told[key]?.contains(value) != true { fault("nobody said so: \(line)") }
+            if let value = body["value"]?.bool, sent[key]?.contains(value) != true { fault("nobody said so: \(line)") }
             rows[key] = (rev, body)
         }
     }

@@ -14,67 +14,67 @@ struct ControlViewTests {
             ("view=phone placement=actionButton", "hint"), ("", "hint symbol text title"),
         ])
     func placement(terms: String, parts: String) throws {
-        let house = try HubHarness(kinds: [HubHarness.porchLight()])
-        let (lamp, screen) = (house.connect(), house.connect())
-        house.serveLight(from: lamp)
+        let harness = try HubHarness(kinds: [HubHarness.porchLight()])
+        let (lamp, screen) = (harness.connect(), harness.connect())
+        harness.serveLight(from: lamp)
         let row = try HubHarness.tail(
-            house.send(terms.isEmpty ? "SUB *" : "SUB * \(terms)", from: screen).first { $0.hasPrefix("SNAP") })
+            harness.send(terms.isEmpty ? "SUB *" : "SUB * \(terms)", from: screen).first { $0.hasPrefix("SNAP") })
         let names = ["hint", "symbol", "text", "title"].filter { row[$0] != nil }
         #expect(names.joined(separator: " ") == parts)
     }
 
     @Test func `an unknown placement is refused with the list of known ones`() throws {
-        let house = try HubHarness(kinds: [HubHarness.porchLight()])
-        let refused = house.send("SUB * placement=fridge", from: house.connect())
+        let harness = try HubHarness(kinds: [HubHarness.porchLight()])
+        let refused = harness.send("SUB * placement=fridge", from: harness.connect())
         #expect(refused.count == 1)
         #expect(refused.first?.contains("code=bad_attr") == true)
         #expect(refused.first?.contains("controlCenterSmall") == true)
     }
 
     @Test func `a locked device is shown less, may not act, and is shown all again when unlocked`() throws {
-        let house = try HubHarness(
+        let harness = try HubHarness(
             kinds: [HubHarness.porchLight(#""privacySensitive":true,"requiresAuthentication":true"#)])
-        let (lamp, phone) = (house.connect(), house.connect())
-        house.serveLight(value: "on", from: lamp)
-        house.send("SUB porch-light/* view=phone placement=controlCenterLarge", from: phone)
-        let locked = try HubHarness.tail(house.send("TRAIT locked=yes", from: phone).last)
+        let (lamp, phone) = (harness.connect(), harness.connect())
+        harness.serveLight(value: "on", from: lamp)
+        harness.send("SUB porch-light/* view=phone placement=controlCenterLarge", from: phone)
+        let locked = try HubHarness.tail(harness.send("TRAIT locked=yes", from: phone).last)
         #expect(locked["redacted"] == true && locked["unlock"] == true && locked["value"] == .null)
         #expect(locked["symbol"] == "lightbulb" && locked["title"] == nil)
         #expect(
-            house.send("SET porch-light/front value=off", from: phone).first?.contains("code=auth_required") == true)
-        let unlocked = try HubHarness.tail(house.send("TRAIT locked=no", from: phone).last)
+            harness.send("SET porch-light/front value=off", from: phone).first?.contains("code=auth_required") == true)
+        let unlocked = try HubHarness.tail(harness.send("TRAIT locked=no", from: phone).last)
         #expect(unlocked["value"] == true && unlocked["title"] == "Porch light" && unlocked["unlock"] == nil)
         // Other traits draw nothing anew.
-        #expect(house.send("TRAIT focus=on", from: phone) == ["OK"])
+        #expect(harness.send("TRAIT focus=on", from: phone) == ["OK"])
     }
 
     @Test func `controls do not come again when activities beside them change`() throws {
-        let house = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
-        let (lamp, phone) = (house.connect(), house.connect())
-        house.serveLight(from: lamp)
-        house.send("HELLO account=alice surface=phone", from: phone)
-        house.send("SUB *", from: phone)
-        house.send("EVT coffee-order/1 type=start", from: lamp)
-        #expect(house.lines(of: phone).map { HubHarness.attribute("key", of: $0) } == ["coffee-order/1"])
+        let harness = try HubHarness(kinds: [HubHarness.coffee, HubHarness.porchLight()])
+        let (lamp, phone) = (harness.connect(), harness.connect())
+        harness.serveLight(from: lamp)
+        harness.send("HELLO account=alice surface=phone", from: phone)
+        harness.send("SUB *", from: phone)
+        harness.send("EVT coffee-order/1 type=start", from: lamp)
+        #expect(harness.lines(of: phone).map { HubHarness.attribute("key", of: $0) } == ["coffee-order/1"])
     }
 
     @Test func `a person's device is shown the controls that there are`() throws {
-        let house = try HubHarness(kinds: [HubHarness.porchLight()])
-        let lamp = house.connect()
-        house.serveLight(from: lamp)
+        let harness = try HubHarness(kinds: [HubHarness.porchLight()])
+        let lamp = harness.connect()
+        harness.serveLight(from: lamp)
         for pattern in ["*", "porch-light/*", "porch-light/front"] {
-            let told = house.send("SUB \(pattern) view=watch", from: house.connect(as: "alice"))
-            #expect(told.contains { $0.hasPrefix("SNAP sub=1 key=porch-light/front ") })
+            let reported = harness.send("SUB \(pattern) view=watch", from: harness.connect(as: "alice"))
+            #expect(reported.contains { $0.hasPrefix("SNAP sub=1 key=porch-light/front ") })
         }
     }
 
     @Test func `one connection is shown a control in two places`() throws {
-        let house = try HubHarness(kinds: [HubHarness.porchLight()])
-        let (lamp, screen) = (house.connect(), house.connect())
-        house.serveLight(from: lamp)
+        let harness = try HubHarness(kinds: [HubHarness.porchLight()])
+        let (lamp, screen) = (harness.connect(), harness.connect())
+        harness.serveLight(from: lamp)
         for place in ["menuBar", "smartStack"] {
-            let told = house.send("SUB * placement=\(place)", from: screen).first { $0.hasPrefix("SNAP ") }
-            #expect(try HubHarness.tail(told)["placement"] == .string(place))
+            let reported = harness.send("SUB * placement=\(place)", from: screen).first { $0.hasPrefix("SNAP ") }
+            #expect(try HubHarness.tail(reported)["placement"] == .string(place))
         }
     }
 }

@@ -3,13 +3,13 @@ import Testing
 
 /// Controls that stand in the views of activities.
 struct EmbeddedControlTests {
-    private func house() throws -> (house: HubHarness, lamp: HubHarness.Client, phone: HubHarness.Client) {
-        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
-        let (lamp, phone) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: lamp)
-        house.send("SUB coffee-order/* view=phone", from: phone)
-        house.send("SERVE porch-light", from: lamp)
-        return (house, lamp, phone)
+    private func makeHarness() throws -> (harness: HubHarness, lamp: HubHarness.Client, phone: HubHarness.Client) {
+        let harness = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
+        let (lamp, phone) = (harness.connect(), harness.connect())
+        harness.send("EVT coffee-order/1 type=start", from: lamp)
+        harness.send("SUB coffee-order/* view=phone", from: phone)
+        harness.send("SERVE porch-light", from: lamp)
+        return (harness, lamp, phone)
     }
 
     private func controls(_ line: String?) throws -> [JSON] {
@@ -17,83 +17,83 @@ struct EmbeddedControlTests {
     }
 
     @Test func `a control arrives with its state, and its activity's row comes again whenever that changes`() throws {
-        let (house, lamp, phone) = try house()
-        let first = try controls(house.send("GET coffee-order/1 view=phone", from: phone).last)
+        let (harness, lamp, phone) = try makeHarness()
+        let first = try controls(harness.send("GET coffee-order/1 view=phone", from: phone).last)
         #expect(first.map { $0["key"] } == ["log-coffee/1", "porch-light/front"])
         #expect(first[1]["control"] == nil)
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        let rows = house.lines(of: phone)
+        harness.send("REPORT porch-light/front value=off", from: lamp)
+        let rows = harness.lines(of: phone)
         #expect(rows.count == 1)
         let light = try controls(rows.last)[1]
         #expect(light["control"] == "toggle" && light["shown"] == false && light["interactive"] == true)
         #expect(light["available"] == true && light["symbol"] == "lightbulb" && light["title"] == "Porch light")
 
         // The tapped screen is shown its wish, the other one the truth.
-        let other = house.connect()
-        house.send("SUB coffee-order/* view=phone", from: other)
-        let tapped = house.send("SET porch-light/front value=on", from: phone)
+        let other = harness.connect()
+        harness.send("SUB coffee-order/* view=phone", from: other)
+        let tapped = harness.send("SET porch-light/front value=on", from: phone)
         #expect(try controls(tapped.last)[1]["shown"] == true)
         #expect(try controls(tapped.last)[1]["phase"] == "pending")
-        #expect(try controls(house.lines(of: other).last)[1]["shown"] == false)
-        house.send("FAIL op=\(try #require(house.operation(askedOf: lamp)))", from: lamp)
+        #expect(try controls(harness.lines(of: other).last)[1]["shown"] == false)
+        harness.send("FAIL op=\(try #require(harness.operation(askedOf: lamp)))", from: lamp)
         for screen in [phone, other] {
-            let rows = house.lines(of: screen)
+            let rows = harness.lines(of: screen)
             #expect(rows.count == 1)
             #expect(try controls(rows.last)[1]["shown"] == false)
             #expect(try controls(rows.last)[1]["phase"] == "settled")
         }
         // An activity that is over embeds nothing any more.
-        house.send("EVT coffee-order/1 type=collect", from: lamp)
+        harness.send("EVT coffee-order/1 type=collect", from: lamp)
     }
 
     @Test func `a reader that gets every row is not sent a fold because its activity has a button`() throws {
         let raises = #""raises":{"kind":"coffee-order","event":"brew","id":"{{id}}"},"instances":["1"]"#
-        let house = try HubHarness(kinds: [
+        let harness = try HubHarness(kinds: [
             HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee(raises),
         ])
-        let (finger, phone) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: finger)
-        house.send("SUB coffee-order/* view=phone", from: phone)
-        house.send("PRESS log-coffee/1", from: finger)
-        let rows = house.lines(of: phone)
+        let (finger, phone) = (harness.connect(), harness.connect())
+        harness.send("EVT coffee-order/1 type=start", from: finger)
+        harness.send("SUB coffee-order/* view=phone", from: phone)
+        harness.send("PRESS log-coffee/1", from: finger)
+        let rows = harness.lines(of: phone)
         #expect(!rows.isEmpty && rows.allSatisfy { $0.hasPrefix("UPD ") })
         for row in rows {
             #expect(HubHarness.attribute("skip", of: row) == nil && HubHarness.attribute("why", of: row) == nil)
         }
         #expect(try HubHarness.tail(rows.last)["lockScreen"]?["view"]?["title"] == "brewing")
-        let conflated = try HubHarness.tail(house.send("STATS", from: finger).last)["conflated"]
+        let conflated = try HubHarness.tail(harness.send("STATS", from: finger).last)["conflated"]
         #expect(conflated?["slow"] == 0)
     }
 
     @Test func `a control that is not interactive in its place takes no taps`() throws {
-        let (house, lamp, phone) = try house()
-        let car = house.connect()
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        house.send("SERVE log-coffee", from: lamp)
-        house.send("REPORT log-coffee/1", from: lamp)
-        let row = try HubHarness.tail(house.lines(of: phone).last)
+        let (harness, lamp, phone) = try makeHarness()
+        let car = harness.connect()
+        harness.send("REPORT porch-light/front value=off", from: lamp)
+        harness.send("SERVE log-coffee", from: lamp)
+        harness.send("REPORT log-coffee/1", from: lamp)
+        let row = try HubHarness.tail(harness.lines(of: phone).last)
         #expect(row["island"]?["view"]?["leading"]?["buttons"]?.array?.first?["interactive"] == false)
         #expect(row["island"]?["expanded"]?["view"]?["bottom"]?["buttons"]?.array?.first?["interactive"] == true)
         let carRow = try HubHarness.tail(
-            house.send("SUB coffee-order/* view=carplay", from: car).first { $0.hasPrefix("SNAP") })
+            harness.send("SUB coffee-order/* view=carplay", from: car).first { $0.hasPrefix("SNAP") })
         let button = carRow["view"]?["leading"]?["buttons"]?.array?.first
         #expect(button?["interactive"] == false && button?["control"] == "button")
-        let locked = try controls(house.send("TRAIT locked=yes", from: phone).last)
+        let locked = try controls(harness.send("TRAIT locked=yes", from: phone).last)
         #expect(locked.map { $0["interactive"] } == [false, false])
-        let unlocked = try controls(house.send("TRAIT locked=no", from: phone).last)
+        let unlocked = try controls(harness.send("TRAIT locked=no", from: phone).last)
         #expect(unlocked.map { $0["interactive"] } == [true, true])
     }
 
     @Test func `an event of the activity does not remove the tapped screen's wanted value`() throws {
-        let (house, lamp, phone) = try house()
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        let other = house.connect()
-        house.send("SUB coffee-order/* view=phone", from: other)
-        house.send("SET porch-light/front value=on", from: phone)
-        for screen in [phone, other] { _ = house.lines(of: screen) }
-        house.send("EVT coffee-order/1 type=brew", from: lamp)
-        #expect(try controls(house.lines(of: phone).last)[1]["shown"] == true)
-        #expect(try controls(house.lines(of: other).last)[1]["shown"] == false)
+        let (harness, lamp, phone) = try makeHarness()
+        harness.send("REPORT porch-light/front value=off", from: lamp)
+        let other = harness.connect()
+        harness.send("SUB coffee-order/* view=phone", from: other)
+        harness.send("SET porch-light/front value=on", from: phone)
+        for screen in [phone, other] { _ = harness.lines(of: screen) }
+        harness.send("EVT coffee-order/1 type=brew", from: lamp)
+        #expect(try controls(harness.lines(of: phone).last)[1]["shown"] == true)
+        #expect(try controls(harness.lines(of: other).last)[1]["shown"] == false)
     }
 
     @Test func `a locked watch is shown no private control in an activity any more`() throws {
@@ -101,13 +101,13 @@ struct EmbeddedControlTests {
         let coffee = HubHarness.tippedCoffee.replacing(
             #""views":{"#,
             with: #""supplementalFamilies":["small"],"views":{"small":{"buttons":["porch-light/front"]},"#)
-        let house = try HubHarness(kinds: [coffee, secret, HubHarness.logCoffee()])
-        let (lamp, watch) = (house.connect(), house.connect())
-        house.serveLight(value: "on", from: lamp)
-        house.send("EVT coffee-order/1 type=start", from: lamp)
-        house.send("SUB coffee-order/* view=watch", from: watch)
+        let harness = try HubHarness(kinds: [coffee, secret, HubHarness.logCoffee()])
+        let (lamp, watch) = (harness.connect(), harness.connect())
+        harness.serveLight(value: "on", from: lamp)
+        harness.send("EVT coffee-order/1 type=start", from: lamp)
+        harness.send("SUB coffee-order/* view=watch", from: watch)
         func shown(_ trait: String) throws -> JSON? {
-            try HubHarness.tail(house.send("TRAIT \(trait)", from: watch).last)["view"]?["buttons"]?.array?.first?[
+            try HubHarness.tail(harness.send("TRAIT \(trait)", from: watch).last)["view"]?["buttons"]?.array?.first?[
                 "shown"]
         }
         #expect(try shown("locked=yes") == .null)
@@ -115,17 +115,17 @@ struct EmbeddedControlTests {
     }
 
     @Test func `a resume brings the rows of activities whose controls changed meanwhile, and no others`() throws {
-        let (house, lamp, phone) = try house()
-        house.send("EVT coffee-order/2 type=start", from: lamp)
-        house.send("SERVE log-coffee", from: lamp)
+        let (harness, lamp, phone) = try makeHarness()
+        harness.send("EVT coffee-order/2 type=start", from: lamp)
+        harness.send("SERVE log-coffee", from: lamp)
         let cursor = try #require(
-            house.send("SUB coffee-order/* view=phone", from: phone).last.flatMap {
+            harness.send("SUB coffee-order/* view=phone", from: phone).last.flatMap {
                 HubHarness.attribute("cur", of: $0)
             })
-        house.disconnect(phone)
-        house.send("PRESS log-coffee/2", from: lamp)
-        let again = house.connect()
-        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: again)
+        harness.disconnect(phone)
+        harness.send("PRESS log-coffee/2", from: lamp)
+        let again = harness.connect()
+        let resumed = harness.send("SUB coffee-order/* view=phone from=\(cursor)", from: again)
         #expect(resumed.compactMap { HubHarness.attribute("key", of: $0) } == ["coffee-order/2"])
         #expect(try controls(resumed.first { $0.hasPrefix("UPD") })[0]["phase"] == "performing")
     }
@@ -133,15 +133,15 @@ struct EmbeddedControlTests {
     @Test func `a screen of one key resumes with its row where a control in it changed, and without where another did`()
         throws
     {
-        let (house, lamp, _) = try house()
-        house.send("EVT coffee-order/2 type=start", from: lamp)
-        house.send("SERVE log-coffee", from: lamp)
+        let (harness, lamp, _) = try makeHarness()
+        harness.send("EVT coffee-order/2 type=start", from: lamp)
+        harness.send("SERVE log-coffee", from: lamp)
         let screens = try [1, 2].map { number in
-            try house.cursor(of: "SUB coffee-order/\(number) view=phone", from: house.connect())
+            try harness.cursor(of: "SUB coffee-order/\(number) view=phone", from: harness.connect())
         }
-        house.send("PRESS log-coffee/2", from: lamp)
+        harness.send("PRESS log-coffee/2", from: lamp)
         for (number, cursor) in zip([1, 2], screens) {
-            let resumed = house.send("SUB coffee-order/\(number) view=phone from=\(cursor)", from: house.connect())
+            let resumed = harness.send("SUB coffee-order/\(number) view=phone from=\(cursor)", from: harness.connect())
             #expect(resumed.count { $0.hasPrefix("UPD") } == number - 1, "\(resumed)")
         }
     }
@@ -149,54 +149,54 @@ struct EmbeddedControlTests {
     @Test func `a control that changes twice in a batch brings the rows around it once, and a notice of the newest`()
         throws
     {
-        let (house, lamp, phone) = try house()
-        let gateway = house.connect()
-        house.send("SUB coffee-order/* view=phone deliver=notice", from: gateway)
-        house.send("LIST coffee-order/* view=phone", from: gateway)
-        _ = house.lines(of: phone)
-        for value in ["off", "on"] { house.post("REPORT porch-light/front value=\(value)", from: lamp) }
-        house.turn()
-        let rows = house.lines(of: phone)
+        let (harness, lamp, phone) = try makeHarness()
+        let gateway = harness.connect()
+        harness.send("SUB coffee-order/* view=phone deliver=notice", from: gateway)
+        harness.send("LIST coffee-order/* view=phone", from: gateway)
+        _ = harness.lines(of: phone)
+        for value in ["off", "on"] { harness.post("REPORT porch-light/front value=\(value)", from: lamp) }
+        harness.turn()
+        let rows = harness.lines(of: phone)
         #expect(rows.count == 1)
         #expect(try controls(rows.last)[1]["shown"] == true)
-        _ = house.lines(of: lamp)
+        _ = harness.lines(of: lamp)
         let newest = try #require(
-            HubHarness.attribute("rev", of: house.send("GET porch-light/front", from: lamp).first ?? ""))
-        #expect(house.lines(of: gateway).compactMap { HubHarness.attribute("rev", of: $0) } == [newest])
+            HubHarness.attribute("rev", of: harness.send("GET porch-light/front", from: lamp).first ?? ""))
+        #expect(harness.lines(of: gateway).compactMap { HubHarness.attribute("rev", of: $0) } == [newest])
     }
 
     @Test func `a row that was kept across a restart comes again when its control changes`() throws {
-        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
-        house.send("EVT coffee-order/1 type=start", from: house.connect())
+        let harness = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
+        harness.send("EVT coffee-order/1 type=start", from: harness.connect())
         let cursor = try #require(
-            house.send("SUB coffee-order/* view=phone", from: house.connect()).last.flatMap {
+            harness.send("SUB coffee-order/* view=phone", from: harness.connect()).last.flatMap {
                 HubHarness.attribute("cur", of: $0)
             })
-        try house.restart()
-        let (lamp, phone) = (house.connect(), house.connect())
-        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: phone)
+        try harness.restart()
+        let (lamp, phone) = (harness.connect(), harness.connect())
+        let resumed = harness.send("SUB coffee-order/* view=phone from=\(cursor)", from: phone)
         #expect(resumed.allSatisfy { !$0.hasPrefix("UPD") })
-        house.send("SERVE log-coffee", from: lamp)
-        house.send("REPORT log-coffee/1", from: lamp)
-        #expect(try controls(house.lines(of: phone).last)[0]["control"] == "button")
+        harness.send("SERVE log-coffee", from: lamp)
+        harness.send("REPORT log-coffee/1", from: lamp)
+        #expect(try controls(harness.lines(of: phone).last)[0]["control"] == "button")
     }
 
     @Test func `an activity row that a control changed is missing until it has left`() throws {
-        let house = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
-        let (shop, phone) = (house.connect(), house.connect())
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        house.send("SERVE log-coffee", from: shop)
-        house.send("REPORT log-coffee/1", from: shop)
-        var told = house.send("SUB coffee-order/* view=phone rate=1", from: phone)
+        let harness = try HubHarness(kinds: [HubHarness.tippedCoffee, HubHarness.porchLight(), HubHarness.logCoffee()])
+        let (shop, phone) = (harness.connect(), harness.connect())
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        harness.send("SERVE log-coffee", from: shop)
+        harness.send("REPORT log-coffee/1", from: shop)
+        var reported = harness.send("SUB coffee-order/* view=phone rate=1", from: phone)
         // The row has used up its rate when the control changes; the cursor must wait for it.
-        house.disconnect(shop)
-        house.turn()
-        house.advance(by: Milliseconds(100))
-        house.send("EVT coffee-order/2 type=start", from: house.connect())
-        told += house.lines(of: phone)
-        let cursor = try #require(told.compactMap { HubHarness.attribute("cur", of: $0) }.last)
-        house.disconnect(phone)
-        let resumed = house.send("SUB coffee-order/* view=phone from=\(cursor)", from: house.connect())
+        harness.disconnect(shop)
+        harness.turn()
+        harness.advance(by: Milliseconds(100))
+        harness.send("EVT coffee-order/2 type=start", from: harness.connect())
+        reported += harness.lines(of: phone)
+        let cursor = try #require(reported.compactMap { HubHarness.attribute("cur", of: $0) }.last)
+        harness.disconnect(phone)
+        let resumed = harness.send("SUB coffee-order/* view=phone from=\(cursor)", from: harness.connect())
         #expect(resumed.contains { $0.hasPrefix("UPD") && $0.contains("coffee-order/1") })
     }
 }

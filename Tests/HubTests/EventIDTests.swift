@@ -6,40 +6,41 @@ import Testing
 /// Which event ids are remembered, and when one is forgotten (promise P6).
 struct EventIDTests {
     @Test func `a batch that could not be written makes none forgotten`() throws {
-        let house = try HubHarness(configuration: Self.configuration { $0.eventIDsPerSource = 3 })
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        for number in 1...3 { house.send(Self.update(number), from: shop) }
-        house.isFull = true
-        #expect(house.send(Self.update(4), from: shop).last?.contains("storage_full") == true)
-        house.isFull = false
-        house.advance(by: .seconds(2))
-        #expect(house.send(Self.update(1), from: shop).last?.contains("verdict=duplicate") == true)
+        let harness = try HubHarness(configuration: Self.configuration { $0.eventIDsPerSource = 3 })
+        let shop = harness.connect()
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        for number in 1...3 { harness.send(Self.update(number), from: shop) }
+        harness.isFull = true
+        #expect(harness.send(Self.update(4), from: shop).last?.contains("storage_full") == true)
+        harness.isFull = false
+        harness.advance(by: .seconds(2))
+        #expect(harness.send(Self.update(1), from: shop).last?.contains("verdict=duplicate") == true)
         // Then one id is forgotten, with the event that made it necessary.
-        house.send(Self.update(5), from: shop)
-        #expect(house.send(Self.update(1), from: shop).last?.contains("verdict=applied") == true)
-        #expect(try house.recovered().stateHash == house.hub.stateHash)
+        harness.send(Self.update(5), from: shop)
+        #expect(harness.send(Self.update(1), from: shop).last?.contains("verdict=applied") == true)
+        #expect(try harness.recovered().stateHash == harness.hub.stateHash)
     }
 
     @Test func `the ids of a source that falls silent grow old too`() throws {
-        let house = try HubHarness(configuration: Self.configuration { $0.eventIDAge = .seconds(10) })
-        let shop = house.connect()
-        for number in 1...20 { house.send("EVT coffee-order/\(number) type=start src=s\(number) eid=1", from: shop) }
-        #expect(try Self.idCount(house, shop) == 20)
-        house.time = house.time + .seconds(11)
-        house.send("EVT coffee-order/99 type=start src=other eid=1", from: shop)
-        #expect(try Self.idCount(house, shop) == 1)
-        #expect(try house.recovered().stateHash == house.hub.stateHash)
+        let harness = try HubHarness(configuration: Self.configuration { $0.eventIDAge = .seconds(10) })
+        let shop = harness.connect()
+        for number in 1...20 { harness.send("EVT coffee-order/\(number) type=start src=s\(number) eid=1", from: shop) }
+        #expect(try Self.idCount(harness, shop) == 20)
+        harness.time = harness.time + .seconds(11)
+        harness.send("EVT coffee-order/99 type=start src=other eid=1", from: shop)
+        #expect(try Self.idCount(harness, shop) == 1)
+        #expect(try harness.recovered().stateHash == harness.hub.stateHash)
         // A source that comes again begins anew.
-        house.send("EVT coffee-order/1 type=confirm src=s1 eid=2", from: shop)
+        harness.send("EVT coffee-order/1 type=confirm src=s1 eid=2", from: shop)
         #expect(
-            house.send("EVT coffee-order/1 type=confirm src=s1 eid=2", from: shop).last?.contains("duplicate") == true)
-        #expect(try house.recovered().stateHash == house.hub.stateHash)
+            harness.send("EVT coffee-order/1 type=confirm src=s1 eid=2", from: shop).last?.contains("duplicate") == true
+        )
+        #expect(try harness.recovered().stateHash == harness.hub.stateHash)
     }
 
     @Test("Every verdict uses its id up, and a refusal does not", arguments: ["applied", "noop", "ignored", "stale"])
     func verdicts(verdict: String) throws {
-        let (house, shop) = try HubHarness.startedOrder()
+        let (harness, shop) = try HubHarness.startedOrder()
         let event =
             switch verdict {
             case "applied": "type=confirm"
@@ -48,12 +49,12 @@ struct EventIDTests {
             default: "type=confirm at=1"
             }
         let line = "EVT coffee-order/1 \(event) src=pos eid=1"
-        #expect(house.send(line, from: shop).last?.hasPrefix("OK verdict=\(verdict) ") == true)
-        #expect(house.send(line, from: shop).last?.hasPrefix("OK verdict=duplicate ") == true)
+        #expect(harness.send(line, from: shop).last?.hasPrefix("OK verdict=\(verdict) ") == true)
+        #expect(harness.send(line, from: shop).last?.hasPrefix("OK verdict=duplicate ") == true)
         let refused = "EVT coffee-order/2 type=confirm src=pos eid=2"
-        for _ in 0..<2 { #expect(house.send(refused, from: shop).last?.contains("code=unknown_key") == true) }
-        house.send("EVT coffee-order/2 type=start", from: shop)
-        #expect(house.send(refused, from: shop).last?.hasPrefix("OK verdict=applied ") == true)
+        for _ in 0..<2 { #expect(harness.send(refused, from: shop).last?.contains("code=unknown_key") == true) }
+        harness.send("EVT coffee-order/2 type=start", from: shop)
+        #expect(harness.send(refused, from: shop).last?.hasPrefix("OK verdict=applied ") == true)
     }
 
     @Test func `sources that come after others were forgotten have nothing in common`() {
@@ -98,37 +99,38 @@ struct EventIDTests {
         #"EVT coffee-order/1 type=update src=pos eid=e\#(number) {"content-state":{"n":\#(number)}}"#
     }
 
-    private static func idCount(_ house: HubHarness, _ client: HubHarness.Client) throws -> Int64 {
-        try #require(HubHarness.tail(house.send("STATS", from: client).last)["eventIDs"]?.integer)
+    private static func idCount(_ harness: HubHarness, _ client: HubHarness.Client) throws -> Int64 {
+        try #require(HubHarness.tail(harness.send("STATS", from: client).last)["eventIDs"]?.integer)
     }
 
     @Test func `the same event id takes effect once, and another event with it is refused`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        let first = house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        let first = harness.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop)
         let rev = try #require(first.first?.split(separator: " ").first { $0.hasPrefix("rev=") })
         #expect(
-            house.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop).first?.contains(
+            harness.send("EVT coffee-order/1 type=start src=pos eid=e1", from: shop).first?.contains(
                 "verdict=duplicate \(rev) state=placed") == true)
         #expect(
-            house.send("EVT coffee-order/1 type=confirm src=pos eid=e1", from: shop).first?.contains(
+            harness.send("EVT coffee-order/1 type=confirm src=pos eid=e1", from: shop).first?.contains(
                 "code=dup_mismatch") == true)
         #expect(
-            house.send("EVT coffee-order/1 type=confirm src=till eid=e1", from: shop).first?.contains("verdict=applied")
+            harness.send("EVT coffee-order/1 type=confirm src=till eid=e1", from: shop).first?.contains(
+                "verdict=applied")
                 == true)
     }
 
     @Test func `an event id is known for seven days and no longer`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
+        let harness = try HubHarness()
+        let shop = harness.connect()
         func post(_ eid: String) -> String? {
-            house.send("EVT coffee-order/1 type=start src=p eid=\(eid)", from: shop).last
+            harness.send("EVT coffee-order/1 type=start src=p eid=\(eid)", from: shop).last
         }
         #expect(post("a")?.contains("verdict=applied") == true)
-        house.advance(by: .days(7))
+        harness.advance(by: .days(7))
         #expect(post("b")?.hasPrefix("OK verdict=") == true)
         #expect(post("a")?.contains("verdict=duplicate rev=3") == true)
-        house.advance(by: .seconds(1))
+        harness.advance(by: .seconds(1))
         #expect(post("c")?.hasPrefix("OK verdict=") == true)
         #expect(post("a")?.contains("verdict=duplicate") == false)
         #expect(post("b")?.contains("verdict=duplicate") == true)

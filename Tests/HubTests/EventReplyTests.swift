@@ -11,52 +11,52 @@ struct EventReplyTests {
             (#"{"a b,c":1,"é":2,"":3}"#, "-,a?b?c,??"),
         ])
     func unknownMembers(tail: String, names: String) throws {
-        let (house, shop) = try HubHarness.startedOrder()
-        let reply = house.send("EVT coffee-order/1 type=confirm \(tail)", from: shop)
+        let (harness, shop) = try HubHarness.startedOrder()
+        let reply = harness.send("EVT coffee-order/1 type=confirm \(tail)", from: shop)
         #expect(reply.last.flatMap { HubHarness.attribute("ignored", of: $0) } == names)
-        let told = try HubHarness.tail(house.send("HISTORY coffee-order/1", from: shop).dropLast().last)
-        #expect(told["ignored"]?.array?.compactMap(\.string) == names.split(separator: ",").map(String.init))
-        #expect(told["rider"] == nil && told["content"] == nil && told["state"] == "active queued")
-        #expect((told["content-state"] != nil) == tail.contains("content-state"))
+        let reported = try HubHarness.tail(harness.send("HISTORY coffee-order/1", from: shop).dropLast().last)
+        #expect(reported["ignored"]?.array?.compactMap(\.string) == names.split(separator: ",").map(String.init))
+        #expect(reported["rider"] == nil && reported["content"] == nil && reported["state"] == "active queued")
+        #expect((reported["content-state"] != nil) == tail.contains("content-state"))
     }
 
     @Test func `attributes that are unknown stand before members, and a name stands once`() throws {
-        let house = try HubHarness()
-        let reply = house.send(
+        let harness = try HubHarness()
+        let reply = harness.send(
             #"EVT coffee-order/1 type=start colour=red size=2 {"size":1,"content-state":{},"shelf":2}"#,
-            from: house.connect())
+            from: harness.connect())
         #expect(reply.last.flatMap { HubHarness.attribute("ignored", of: $0) } == "colour,size,shelf")
     }
 
     @Test func `a thousand unknown members are listed as far as a value has room`() throws {
-        let house = try HubHarness()
+        let harness = try HubHarness()
         let members = (0..<1000).map { "\"member\($0)\":0" }.joined(separator: ",")
-        let reply = house.send("EVT coffee-order/1 type=start {\(members)}", from: house.connect())
+        let reply = harness.send("EVT coffee-order/1 type=start {\(members)}", from: harness.connect())
         let value = try #require(reply.last.flatMap { HubHarness.attribute("ignored", of: $0) })
         #expect(value.hasPrefix("member0,member1,") && value.utf8.count <= 256 && value.utf8.count > 240)
         let long = String(repeating: "x", count: 300)
-        let other = house.send(#"EVT coffee-order/2 type=start {"\#(long)":0}"#, from: house.connect())
+        let other = harness.send(#"EVT coffee-order/2 type=start {"\#(long)":0}"#, from: harness.connect())
         #expect(other.last.flatMap { HubHarness.attribute("ignored", of: $0) } == String(repeating: "x", count: 64))
     }
 
     @Test func `an event that no state handles is named, and one that this state does not handle is not`() throws {
-        let (house, shop) = try HubHarness.startedOrder()
-        let typo = house.send("EVT coffee-order/1 type=comfirm", from: shop)
+        let (harness, shop) = try HubHarness.startedOrder()
+        let typo = harness.send("EVT coffee-order/1 type=comfirm", from: shop)
         #expect(try HubHarness.tail(typo.last) == ["msg": "no state of coffee-order handles comfirm"])
-        let early = house.send("EVT coffee-order/1 type=collect", from: shop)
+        let early = harness.send("EVT coffee-order/1 type=collect", from: shop)
         #expect(early.last?.contains("verdict=ignored") == true && early.last?.contains("{") == false)
-        #expect(house.send("EVT coffee-order/1 type=confirm", from: shop).last?.contains("{") == false)
+        #expect(harness.send("EVT coffee-order/1 type=confirm", from: shop).last?.contains("{") == false)
     }
 
-    @Test func `a date in seconds is told, and so is one far ahead`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        let seconds = house.send("EVT coffee-order/1 type=start at=1763719200", from: shop)
+    @Test func `a date in seconds is reported, and so is one far ahead`() throws {
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        let seconds = harness.send("EVT coffee-order/1 type=start at=1763719200", from: shop)
         #expect(try HubHarness.tail(seconds.last)["msg"]?.string?.contains("milliseconds") == true)
-        let ahead = house.send("EVT coffee-order/1 type=confirm at=1763799200000", from: shop)
+        let ahead = harness.send("EVT coffee-order/1 type=confirm at=1763799200000", from: shop)
         #expect(try HubHarness.tail(ahead.last)["msg"]?.string?.contains("8 hours ahead") == true)
         for time in ["1763719200000", "0", "9007199254740991", "1000"] {
-            let reply = house.send("EVT coffee-order/2 type=start at=\(time)", from: shop)
+            let reply = harness.send("EVT coffee-order/2 type=start at=\(time)", from: shop)
             #expect(reply.last?.contains("seconds") == false)
         }
     }

@@ -11,22 +11,22 @@ import Testing
 /// of two `do=show` of one millisecond it kept both. A state is no decision: a snapshot of such a build is taken as it is.
 struct FormerDecisionTests {
     /// A board of which the only tile of a stack is moved out.
-    private static func house(movedTo position: Int) throws -> HubHarness {
-        let house = try HubHarness(kinds: [WidgetTests.sales])
-        let phone = house.connect(as: "alice")
+    private static func makeHarness(movedTo position: Int) throws -> HubHarness {
+        let harness = try HubHarness(kinds: [WidgetTests.sales])
+        let phone = harness.connect(as: "alice")
         for line in [
             "TILE @car/t1 do=add widget=sales/Hoegi stack=left", "TILE @car/t2 do=add widget=sales/Central",
             "TILE @car/t3 do=add widget=sales/Hoegi", "TILE @car/t1 do=move stack=none pos=\(position)",
         ] {
-            #expect(WidgetTests.reply(house, line, phone).first?.hasPrefix("OK verdict=applied") == true, "\(line)")
+            #expect(WidgetTests.reply(harness, line, phone).first?.hasPrefix("OK verdict=applied") == true, "\(line)")
         }
-        return house
+        return harness
     }
 
     /// The records of a build by which a request for the second place led to the first one.
     private static func formerRecords() throws -> [JournalRecord] {
-        var records = try house(movedTo: 2).records
-        let (last, former) = (records.count - 1, try house(movedTo: 1).records)
+        var records = try makeHarness(movedTo: 2).records
+        let (last, former) = (records.count - 1, try makeHarness(movedTo: 1).records)
         #expect(former.dropLast() == records.dropLast()[...])
         let hashes = try [records[last], former[last]].map { record -> [UInt8] in
             var writer = BinaryWriter()
@@ -55,18 +55,19 @@ struct FormerDecisionTests {
 
     @Test("A snapshot behind such a move is taken, and what comes behind it goes on from there")
     func migrated() throws {
-        let former = try Self.house(movedTo: 1)
+        let former = try Self.makeHarness(movedTo: 1)
         var chunks: [[UInt8]] = []
         former.hub.snapshot().forEachChunk { chunks.append($0) }
         var hub = Hub(configuration: HubConfiguration(), epoch: 1)
         for chunk in chunks { try hub.load(chunk) }
         hub.finishLoading()
-        let house = HubHarness(recovered: hub, records: former.records, at: former.time)
-        let phone = house.connect(as: "alice")
+        let harness = HubHarness(recovered: hub, records: former.records, at: former.time)
+        let phone = harness.connect(as: "alice")
         #expect(
-            WidgetTests.reply(house, "TILE @car/t2 do=move pos=1", phone).first?.hasPrefix("OK verdict=applied") == true
+            WidgetTests.reply(harness, "TILE @car/t2 do=move pos=1", phone).first?.hasPrefix("OK verdict=applied")
+                == true
         )
-        let places = house.send("LIST @car/* view=full", from: phone).filter { $0.contains("SNAP ") }.map { line in
+        let places = harness.send("LIST @car/* view=full", from: phone).filter { $0.contains("SNAP ") }.map { line in
             "\(HubHarness.attribute("key", of: line) ?? "") \(line.contains(#""order":1"#))"
         }
         #expect(places == ["@car/t1 false", "@car/t2 true", "@car/t3 false"])

@@ -29,9 +29,9 @@ struct GalleryTests {
     static let kinds = [DerivedWidgetTests.coffee, kitchen, secret, card, mine]
 
     private static func ask(
-        _ house: HubHarness, _ line: String, _ client: HubHarness.Client
+        _ harness: HubHarness, _ line: String, _ client: HubHarness.Client
     ) throws -> [ServerText] {
-        try WidgetTests.reply(house, line, client).map { try ServerText($0) }
+        try WidgetTests.reply(harness, line, client).map { try ServerText($0) }
     }
 
     private static func widget(_ name: String, _ lines: [ServerText]) throws -> ServerText {
@@ -46,39 +46,39 @@ struct GalleryTests {
 
     @Test("W-V90: a gallery offers the shops of the orders, and a watch's the recommended one alone")
     func options() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let shop = house.connect()
-        for (id, name) in [("1", "Hoegi"), ("2", "Central")] { AggregateTests.begin(house, id, shop: name, shop) }
+        let harness = try HubHarness(kinds: Self.kinds)
+        let shop = harness.connect()
+        for (id, name) in [("1", "Hoegi"), ("2", "Central")] { AggregateTests.begin(harness, id, shop: name, shop) }
         for (line, expected) in [("GALLERY", ["Central", "Hoegi"]), ("GALLERY view=watch", ["Hoegi"])] {
-            let kitchen = try Self.widget("kitchen", Self.ask(house, line, shop))
+            let kitchen = try Self.widget("kitchen", Self.ask(harness, line, shop))
             #expect(Self.parameter(kitchen)?["options"]?.array?.compactMap(\.string) == expected)
             #expect(kitchen.body?["recommended"] == [["key": "kitchen/Hoegi", "configuration": ["shop": "Hoegi"]]])
         }
         // The last order of a shop takes the shop along.
-        WidgetTests.reply(house, "EVT coffee-order/2 type=end", shop)
-        house.advance(by: .hours(1))
-        let kitchen = try Self.widget("kitchen", Self.ask(house, "GALLERY", shop))
+        WidgetTests.reply(harness, "EVT coffee-order/2 type=end", shop)
+        harness.advance(by: .hours(1))
+        let kitchen = try Self.widget("kitchen", Self.ask(harness, "GALLERY", shop))
         #expect(Self.parameter(kitchen)?["options"] == ["Hoegi"])
     }
 
     @Test("An account's values are distinct by their bytes, and have the order of these")
     func spellings() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let shop = house.connect()
+        let harness = try HubHarness(kinds: Self.kinds)
+        let shop = harness.connect()
         let names = ["Caf\u{E9}", "Cafe\u{301}", "Bar"]
-        for (number, name) in names.enumerated() { AggregateTests.begin(house, "\(number)", shop: name, shop) }
-        WidgetTests.reply(house, "HELLO account=alice", shop)
-        let options = try Self.parameter(Self.widget("mine", Self.ask(house, "GALLERY", shop)))?["options"]?.array
+        for (number, name) in names.enumerated() { AggregateTests.begin(harness, "\(number)", shop: name, shop) }
+        WidgetTests.reply(harness, "HELLO account=alice", shop)
+        let options = try Self.parameter(Self.widget("mine", Self.ask(harness, "GALLERY", shop)))?["options"]?.array
         let found = options?.compactMap { $0.string.map { Array($0.utf8) } }
         #expect(found == ["Bar", "Cafe\u{301}", "Caf\u{E9}"].map { Array($0.utf8) })
     }
 
     @Test("W-V93: one entry a kind, with the families that the surface has")
     func families() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let screen = house.connect()
+        let harness = try HubHarness(kinds: Self.kinds)
+        let screen = harness.connect()
         func families(_ line: String) throws -> [String: String] {
-            let lines = try Self.ask(house, line, screen)
+            let lines = try Self.ask(harness, line, screen)
             #expect(lines.last?.attributes["count"] == "\(lines.count - 1)")
             return Dictionary(
                 uniqueKeysWithValues: lines.dropLast().map {
@@ -105,27 +105,27 @@ struct GalleryTests {
 
     @Test("W-V84: the gallery of a desktop does not list what a locked device must not show")
     func protected() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let phone = house.connect()
-        Self.reply(house, "TRAIT locked=yes", phone)
-        let lines = try Self.ask(house, "GALLERY view=phone", phone)
+        let harness = try HubHarness(kinds: Self.kinds)
+        let phone = harness.connect()
+        Self.reply(harness, "TRAIT locked=yes", phone)
+        let lines = try Self.ask(harness, "GALLERY view=phone", phone)
         // A gallery is looked at with an unlocked device: nothing is redacted in it.
         let kitchen = try Self.widget("kitchen", lines)
         #expect(Self.titles(kitchen).first == "7 waiting")
         #expect(kitchen.body?["previews"]?.array?.first?["redacted"] == nil)
-        #expect(try Self.ask(house, "GALLERY view=desktop", phone).allSatisfy { $0.attributes["name"] != "secret" })
+        #expect(try Self.ask(harness, "GALLERY view=desktop", phone).allSatisfy { $0.attributes["name"] != "secret" })
     }
 
     @discardableResult
-    private static func reply(_ house: HubHarness, _ line: String, _ client: HubHarness.Client) -> [String] {
-        WidgetTests.reply(house, line, client)
+    private static func reply(_ harness: HubHarness, _ line: String, _ client: HubHarness.Client) -> [String] {
+        WidgetTests.reply(harness, line, client)
     }
 
     @Test("W-V94: a placeholder is as long as the preview, and the gallery shows the sample")
     func sample() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let screen = house.connect()
-        let lines = try Self.ask(house, "GALLERY view=phone", screen)
+        let harness = try HubHarness(kinds: Self.kinds)
+        let screen = harness.connect()
+        let lines = try Self.ask(harness, "GALLERY view=phone", screen)
         let kitchen = try Self.widget("kitchen", lines)
         let previews = try #require(kitchen.body?["previews"]?.array)
         #expect(previews.allSatisfy { $0["sample"] == true && $0["interactive"] == false })
@@ -149,71 +149,71 @@ struct GalleryTests {
     }
 
     @Test func `a preview looks as it would in the place that is named`() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let screen = house.connect()
-        let lines = try Self.ask(house, "GALLERY view=phone placement=lockScreen", screen)
+        let harness = try HubHarness(kinds: Self.kinds)
+        let screen = harness.connect()
+        let lines = try Self.ask(harness, "GALLERY view=phone placement=lockScreen", screen)
         let preview = try Self.widget("kitchen", lines).body?["previews"]?.array?.first
         #expect(preview?["mode"] == "vibrant" && preview?["background"] == "removed")
-        let car = try Self.widget("kitchen", Self.ask(house, "GALLERY view=carplay", screen)).body?["previews"]?.array
+        let car = try Self.widget("kitchen", Self.ask(harness, "GALLERY view=carplay", screen)).body?["previews"]?.array
         #expect(car?.first?["scale"] == 2 && car?.first?["style"] == "standby" && car?.first?["interactive"] == false)
     }
 
-    @Test func `the shops of another account are told to nobody else`() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let (shop, alice) = (house.connect(), house.connect(as: "alice"))
-        AggregateTests.begin(house, "1", shop: "Hers", words: "for=alice", shop)
-        AggregateTests.begin(house, "2", shop: "Theirs", words: "for=bob", shop)
-        AggregateTests.begin(house, "3", shop: "Open", shop)
+    @Test func `the shops of another account are reported to nobody else`() throws {
+        let harness = try HubHarness(kinds: Self.kinds)
+        let (shop, alice) = (harness.connect(), harness.connect(as: "alice"))
+        AggregateTests.begin(harness, "1", shop: "Hers", words: "for=alice", shop)
+        AggregateTests.begin(harness, "2", shop: "Theirs", words: "for=bob", shop)
+        AggregateTests.begin(harness, "3", shop: "Open", shop)
         func options(_ client: HubHarness.Client) throws -> [String] {
-            let mine = try Self.widget("mine", Self.ask(house, "GALLERY", client))
+            let mine = try Self.widget("mine", Self.ask(harness, "GALLERY", client))
             return Self.parameter(mine)?["options"]?.array?.compactMap(\.string) ?? []
         }
         #expect(try options(alice) == ["Hers", "Open"])
         #expect(try options(shop) == ["Hers", "Open", "Theirs"])
         // A turn does not look at any number of them.
-        for id in 4...1_026 { AggregateTests.begin(house, "\(id)", shop: "Open", shop) }
+        for id in 4...1_026 { AggregateTests.begin(harness, "\(id)", shop: "Open", shop) }
         #expect(try options(alice) == [])
         #expect(try options(shop) == ["Hers", "Open", "Theirs"])
     }
 
-    @Test func `64 values are told, however they come and go, and how many more there are`() throws {
-        let house = try HubHarness(kinds: Self.kinds)
-        let shop = house.connect()
+    @Test func `64 values are reported, however they come and go, and how many more there are`() throws {
+        let harness = try HubHarness(kinds: Self.kinds)
+        let shop = harness.connect()
         func name(_ number: Int) -> String { "s\(1_000 + number)" }
-        func told() throws -> (options: [String], more: Int64) {
-            let kitchen = try Self.widget("kitchen", Self.ask(house, "GALLERY", shop))
+        func reported() throws -> (options: [String], more: Int64) {
+            let kitchen = try Self.widget("kitchen", Self.ask(harness, "GALLERY", shop))
             let parameter = Self.parameter(kitchen)
             return (parameter?["options"]?.array?.compactMap(\.string) ?? [], parameter?["more"]?.integer ?? 0)
         }
         for number in (0..<300).reversed() {
-            AggregateTests.begin(house, "\(number)", shop: name(number), shop)
+            AggregateTests.begin(harness, "\(number)", shop: name(number), shop)
         }
-        #expect(try told() == ((0..<64).map(name), 236))
+        #expect(try reported() == ((0..<64).map(name), 236))
         // More of the first ones go than are kept in store.
-        for number in 0..<200 { WidgetTests.reply(house, "EVT coffee-order/\(number) type=end", shop) }
-        house.advance(by: .hours(1))
-        #expect(try told() == ((200..<264).map(name), 36))
-        AggregateTests.begin(house, "new", shop: name(5), shop)
-        #expect(try told() == ([name(5)] + (200..<263).map(name), 37))
+        for number in 0..<200 { WidgetTests.reply(harness, "EVT coffee-order/\(number) type=end", shop) }
+        harness.advance(by: .hours(1))
+        #expect(try reported() == ((200..<264).map(name), 36))
+        AggregateTests.begin(harness, "new", shop: name(5), shop)
+        #expect(try reported() == ([name(5)] + (200..<263).map(name), 37))
     }
 
-    @Test func `faults are told, and many kinds come in several pieces`() throws {
+    @Test func `faults are reported, and many kinds come in several pieces`() throws {
         let many = (0..<600).map { number in
             """
             {"kind":"w\(1_000 + number)","type":"widget","version":1,"app":"a","title":"W","families":["systemSmall"],
              "views":{"systemSmall":{"title":"{{content.n}}","text":"\(String(repeating: "x", count: 200))"}}}
             """
         }
-        let house = try HubHarness(kinds: many)
-        let screen = house.connect()
-        let lines = try Self.ask(house, "GALLERY view=phone id=g", screen)
+        let harness = try HubHarness(kinds: many)
+        let screen = harness.connect()
+        let lines = try Self.ask(harness, "GALLERY view=phone id=g", screen)
         #expect(lines.count == 601 && lines.last?.attributes["count"] == "600" && lines.last?.attributes["id"] == "g")
         let names = lines.dropLast().compactMap { $0.attributes["name"] }
         #expect(names == names.sorted())
         for line in ["GALLERY placement=nowhere", "GALLERY view=tv"] {
-            #expect(try Self.ask(house, line, screen).first?.attributes["code"] == "bad_attr")
+            #expect(try Self.ask(harness, line, screen).first?.attributes["code"] == "bad_attr")
         }
-        let small = house.connect()
-        #expect(try Self.ask(house, "GALLERY", small).last?.verb == "OK")
+        let small = harness.connect()
+        #expect(try Self.ask(harness, "GALLERY", small).last?.verb == "OK")
     }
 }

@@ -66,7 +66,7 @@ struct HashIndexTests {
         }
     }
 
-    @Test func `things whose names have one hash are told apart`() {
+    @Test func `things whose names have one hash are distinguished`() {
         var index = HashIndex()
         #expect(index.number(hash: 5) { _ in true } == nil)
         for number in 0..<4 as Range<UInt32> { index.insert(number, hash: 5) }

@@ -4,10 +4,10 @@ import TelltaleModel
 extension HubHarness {
     /// An order that `shop` has started.
     static func startedOrder() throws -> (HubHarness, shop: HubHarness.Client) {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        return (house, shop)
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        return (harness, shop)
     }
 
     /// A client provides the porch light, and reports that it is on or off.
@@ -18,10 +18,10 @@ extension HubHarness {
 
     /// An order, and a screen that is live and has its newest row.
     static func followedOrder() throws -> (HubHarness, shop: HubHarness.Client, screen: HubHarness.Client) {
-        let (house, shop) = try startedOrder()
-        let screen = house.connect()
-        house.send("SUB coffee-order/1 view=full", from: screen)
-        return (house, shop, screen)
+        let (harness, shop) = try startedOrder()
+        let screen = harness.connect()
+        harness.send("SUB coffee-order/1 view=full", from: screen)
+        return (harness, shop, screen)
     }
 
     /// A hub with the kinds of the surfaces and this default heartbeat, in milliseconds.

@@ -125,7 +125,7 @@ final class HubHarness {
         while readHistory() {}
     }
 
-    /// Faults of machines that the log was told since the last call.
+    /// Faults of machines that the log was reported since the last call.
     func takeReports() -> [String] {
         defer { reports = [] }
         return reports
@@ -169,7 +169,7 @@ final class HubHarness {
         return checks.count
     }
 
-    /// Reads a piece of a history and tells it.
+    /// Reads a piece of a history and reports it.
     ///
     /// - Returns: Whether one was asked for.
     @discardableResult
@@ -206,7 +206,7 @@ final class HubHarness {
         var rounds = 0
         while hub.hasReadySessions, rounds < 1_000 {
             rounds += 1
-            var rendered: [(client: Client, bytes: [UInt8], output: Output)] = []
+            var rendered: [(client: Client, bytes: [UInt8], output: SessionOutput)] = []
             for _ in 0..<hub.readySessionCount {
                 guard let id = hub.nextReady(), let client = clients[id] else { continue }
                 var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 import TelltaleModel
 import Testing
 
-/// `missed` tells what happened before a row; it is not the key's state.
+/// `missed` says what happened before a row; it is not the key's state.
 struct MissedTests {
     private static let race = """
         {"kind":"race","type":"activity","version":1,"app":"com.example.race","title":"Race",
@@ -10,23 +10,23 @@ struct MissedTests {
         """
 
     @Test func `the row that names missed milestones comes again without them, and else the same`() throws {
-        let house = try HubHarness(kinds: [Self.race])
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("EVT race/1 type=start", from: shop)
-        let cursor = try house.cursor(of: "SUB race/1", from: screen)
+        let harness = try HubHarness(kinds: [Self.race])
+        let (shop, screen) = (harness.connect(), harness.connect())
+        harness.send("EVT race/1 type=start", from: shop)
+        let cursor = try harness.cursor(of: "SUB race/1", from: screen)
         for _ in 0..<80 {
-            house.post("EVT race/1 type=next", from: shop)
-            house.commit()
+            harness.post("EVT race/1 type=next", from: shop)
+            harness.commit()
         }
-        house.flush()
-        let told = try #require(house.lines(of: screen).last { $0.hasPrefix("UPD ") })
-        var body = try #require(try HubHarness.tail(told).object)
+        harness.flush()
+        let reported = try #require(harness.lines(of: screen).last { $0.hasPrefix("UPD ") })
+        var body = try #require(try HubHarness.tail(reported).object)
         #expect(body["missed"]?.array?.count == 16)
         body["missed"] = nil
-        let again = house.connect()
-        let resumed = house.send("SUB race/1 from=\(cursor)", from: again).first { $0.hasPrefix("UPD ") }
+        let again = harness.connect()
+        let resumed = harness.send("SUB race/1 from=\(cursor)", from: again).first { $0.hasPrefix("UPD ") }
         #expect(try HubHarness.tail(resumed) == .object(body))
-        #expect(resumed.map { HubHarness.attribute("rev", of: $0) } == HubHarness.attribute("rev", of: told))
-        #expect(try HubHarness.tail(house.send("GET race/1", from: shop).last) == .object(body))
+        #expect(resumed.map { HubHarness.attribute("rev", of: $0) } == HubHarness.attribute("rev", of: reported))
+        #expect(try HubHarness.tail(harness.send("GET race/1", from: shop).last) == .object(body))
     }
 }

@@ -59,7 +59,7 @@ struct OldJournalTests {
         let hub = try Self.recover(journal, usesSnapshot: usesSnapshot)
         let known = hub.records.count
         let client = hub.connect()
-        // That build's rows did not tell timers.
+        // That build's rows did not report timers.
         let rows = hub.send("LIST * view=full", from: client).map { $0.replacing(/,"timers":\[[^\]]*\]/, with: "") }
         #expect(rows == (try Self.lines("list.txt", of: build)))
 

@@ -23,24 +23,24 @@ struct PendingCommitsTests {
     }
 
     @Test func `commits beyond the room of this counter are counted by the backlog`() throws {
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
-        house.send("EVT errand/1 type=start", from: shop)
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
+        let (shop, screens) = (harness.connect(), [harness.connect(), harness.connect()])
+        harness.send("EVT errand/1 type=start", from: shop)
         for screen in screens {
-            house.send("SUB errand/1 view=full", from: screen)
-            house.hub.becameBlocked(screen.id, at: house.now)
+            harness.send("SUB errand/1 view=full", from: screen)
+            harness.hub.becameBlocked(screen.id, at: harness.now)
         }
         let updates = 65_540
         for _ in 0..<updates / 20 {
             for number in 0..<20 {
-                house.post(#"EVT errand/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
+                harness.post(#"EVT errand/1 type=update {"content-state":{"n":\#(number)}}"#, from: shop)
             }
-            house.turn()
+            harness.turn()
         }
-        for screen in screens { house.hub.becameWritable(screen.id) }
-        house.turn()
+        for screen in screens { harness.hub.becameWritable(screen.id) }
+        harness.turn()
         for screen in screens {
-            let lines = house.lines(of: screen)
+            let lines = harness.lines(of: screen)
             #expect(lines.map { $0.contains(" skip=\(updates - 1) why=slow ") } == [true], "\(lines)")
         }
     }

@@ -13,101 +13,102 @@ struct PressOnceTests {
         case disconnected, halfClosed, restarted, restartedFromSnapshot
     }
 
-    private func house(_ more: String = "") throws -> (house: HubHarness, machine: HubHarness.Client, operation: String)
-    {
-        let house = try HubHarness(kinds: [HubHarness.logCoffee(more)])
-        let machine = house.connect()
-        house.send("SERVE log-coffee", from: machine)
-        house.send("REPORT \(Self.key)", from: machine)
-        house.post("PRESS \(Self.key)", from: house.connect())
-        house.turn()
-        return (house, machine, try #require(house.operation(askedOf: machine)))
+    private func harness(_ more: String = "") throws -> (
+        harness: HubHarness, machine: HubHarness.Client, operation: String
+    ) {
+        let harness = try HubHarness(kinds: [HubHarness.logCoffee(more)])
+        let machine = harness.connect()
+        harness.send("SERVE log-coffee", from: machine)
+        harness.send("REPORT \(Self.key)", from: machine)
+        harness.post("PRESS \(Self.key)", from: harness.connect())
+        harness.turn()
+        return (harness, machine, try #require(harness.operation(askedOf: machine)))
     }
 
-    private func row(_ house: HubHarness) throws -> JSON {
-        try HubHarness.tail(house.send("GET \(Self.key)", from: house.connect()).last)
+    private func row(_ harness: HubHarness) throws -> JSON {
+        try HubHarness.tail(harness.send("GET \(Self.key)", from: harness.connect()).last)
     }
 
-    private func lose(_ machine: HubHarness.Client, of house: HubHarness, _ how: Loss) throws {
+    private func lose(_ machine: HubHarness.Client, of harness: HubHarness, _ how: Loss) throws {
         switch how {
-        case .disconnected: house.disconnect(machine)
+        case .disconnected: harness.disconnect(machine)
         case .halfClosed:
-            house.hub.inputEnded(machine.id)
-            house.turn()
-        case .restarted: try house.restart()
-        case .restartedFromSnapshot: try house.restartFromSnapshot()
+            harness.hub.inputEnded(machine.id)
+            harness.turn()
+        case .restarted: try harness.restart()
+        case .restartedFromSnapshot: try harness.restartFromSnapshot()
         }
     }
 
     @Test("The next provider is not asked for it", arguments: Loss.allCases)
     func next(_ how: Loss) throws {
-        let (house, machine, operation) = try house()
-        try lose(machine, of: house, how)
+        let (harness, machine, operation) = try harness()
+        try lose(machine, of: harness, how)
         for _ in 0..<3 {
-            let next = house.connect()
-            #expect(house.send("SERVE log-coffee", from: next) == ["OK"])
-            house.disconnect(next)
+            let next = harness.connect()
+            #expect(harness.send("SERVE log-coffee", from: next) == ["OK"])
+            harness.disconnect(next)
         }
-        let last = try #require(try row(house)["last"])
+        let last = try #require(try row(harness)["last"])
         #expect(last["op"]?.string == operation)
         #expect(last["result"] == "reverted" && last["reason"] == "unavailable")
-        _ = try house.recovered()
+        _ = try harness.recovered()
     }
 
     @Test func `a provider that stands by is not asked for it`() throws {
-        let (house, machine, operation) = try house()
-        let standby = house.connect()
-        house.send("SERVE log-coffee", from: standby)
-        house.disconnect(machine)
-        #expect(house.operation(askedOf: standby) == nil)
-        #expect(house.send("DONE op=\(operation)", from: standby) == ["OK verdict=ignored"])
-        let row = try row(house)
+        let (harness, machine, operation) = try harness()
+        let standby = harness.connect()
+        harness.send("SERVE log-coffee", from: standby)
+        harness.disconnect(machine)
+        #expect(harness.operation(askedOf: standby) == nil)
+        #expect(harness.send("DONE op=\(operation)", from: standby) == ["OK verdict=ignored"])
+        let row = try row(harness)
         #expect(row["phase"] == "idle" && row["available"] == true)
-        house.send("PRESS \(Self.key)", from: house.connect())
-        #expect(house.operation(askedOf: standby) != nil)
+        harness.send("PRESS \(Self.key)", from: harness.connect())
+        #expect(harness.operation(askedOf: standby) != nil)
     }
 
     @Test func `a kind that is repeatable has the next provider asked`() throws {
-        let (house, machine, operation) = try house(#""repeatable":true"#)
-        house.disconnect(machine)
-        #expect(try row(house)["phase"] == "performing")
-        let next = house.connect()
-        house.post("SERVE log-coffee", from: next)
-        house.turn()
-        #expect(house.operation(askedOf: next) == operation)
-        _ = try house.recovered()
+        let (harness, machine, operation) = try harness(#""repeatable":true"#)
+        harness.disconnect(machine)
+        #expect(try row(harness)["phase"] == "performing")
+        let next = harness.connect()
+        harness.post("SERVE log-coffee", from: next)
+        harness.turn()
+        #expect(harness.operation(askedOf: next) == operation)
+        _ = try harness.recovered()
     }
 
     @Test func `a full disk delays its end and loses nothing of it`() throws {
-        let (house, machine, operation) = try house()
-        house.isFull = true
-        house.disconnect(machine)
-        house.isFull = false
-        house.advance(by: .seconds(2))
-        #expect(try row(house)["last"]?["op"]?.string == operation)
-        _ = try house.recovered()
+        let (harness, machine, operation) = try harness()
+        harness.isFull = true
+        harness.disconnect(machine)
+        harness.isFull = false
+        harness.advance(by: .seconds(2))
+        #expect(try row(harness)["last"]?["op"]?.string == operation)
+        _ = try harness.recovered()
     }
 
     /// Releases before this rule asked the next provider. Their records say so by their number.
     @Test func `a record of before replays by the rule of before`() throws {
-        let (house, _, operation) = try house()
+        let (harness, _, operation) = try harness()
         let key = try #require(Key(Self.key))
         let earlier: [ConnectionNumber?] = [nil, 77]
         for provider in earlier {
-            house.hub.commit.propose(JournalEntry.providerChanged(key, to: provider, asksAgain: true))
-            house.turn()
+            harness.hub.commit.propose(JournalEntry.providerChanged(key, to: provider, refreshesAgain: true))
+            harness.turn()
         }
-        let entries = try house.records.suffix(2).map { try RecordBody(decoding: $0.body).entry }
+        let entries = try harness.records.suffix(2).map { try RecordBody(decoding: $0.body).entry }
         for entry in entries {
-            guard case .providerChanged(_, _, asksAgain: true) = entry else {
+            guard case .providerChanged(_, _, refreshesAgain: true) = entry else {
                 Issue.record("another rule: \(entry)")
                 continue
             }
         }
-        var recovered = try house.recovered()
+        var recovered = try harness.recovered()
         recovered.restart()
-        try house.restart()
-        let last = try #require(try row(house)["last"])
+        try harness.restart()
+        let last = try #require(try row(harness)["last"])
         #expect(last["op"]?.string == operation && last["reason"] == "unavailable")
     }
 }

@@ -15,7 +15,7 @@ struct ProviderRegistryTests {
         holds(!registry.hasUnaligned)
         registry.leave("lamp", first)
         holds(registry.acting(for: "lamp") == 2 && registry.session(of: 1) == nil)
-        // Its controls are told so in the next batch, once.
+        // Its controls are notified in the next batch, once.
         holds(registry.takeUnaligned()?.kind == "lamp")
         holds(registry.takeUnaligned() == nil)
     }
@@ -42,7 +42,7 @@ struct ProviderRegistryTests {
         holds(registry.session(of: 1) == first && registry.acting(for: "bell") == 1)
     }
 
-    @Test func `after a batch that was taken back the controls of every kind are told anew, by name`() {
+    @Test func `after a batch that was taken back the controls of every kind are reported anew, by name`() {
         var registry = ProviderRegistry()
         _ = registry.serve("lamp", first)
         _ = registry.serve("bell", second)
@@ -52,7 +52,7 @@ struct ProviderRegistryTests {
         holds(registry.takeUnaligned()?.kind == "lamp")
     }
 
-    @Test func `a kind whose provider changes while its keys are told begins again behind the last of them`() {
+    @Test func `a kind whose provider changes while its keys are reported begins again behind the last of them`() {
         var registry = ProviderRegistry()
         _ = registry.serve("lamp", first)
         guard var walk = registry.takeUnaligned() else { return holds(false) }

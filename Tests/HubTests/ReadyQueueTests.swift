@@ -29,7 +29,7 @@ struct ReadyQueueTests {
         for slot: Int32 in 0..<5 { queue.append(slot: slot, to: .rows) }
         for slot: Int32 in [3, 5, 0, 3, 4] { queue.append(slot: slot, to: .answers) }
         #expect(queue.count == 6 && queue.hasAnswers)
-        // It is owed an answer already.
+        // An answer to it is pending already.
         queue.append(slot: 3, to: .rows)
         #expect(popAll(&queue) == [3, 5, 0, 4, 1, 2] && !queue.hasAnswers)
     }

@@ -13,7 +13,7 @@ struct RulesTests {
         return configuration
     }
 
-    private static func rulesTold(by hub: HubHarness) throws -> String? {
+    private static func reportedRules(by hub: HubHarness) throws -> String? {
         let reply = try #require(hub.send("STATS", from: hub.connect()).last)
         return reply.firstMatch(of: /"rules":(\d+)/).map { String($0.1) }
     }
@@ -28,7 +28,7 @@ struct RulesTests {
         let hub = try HubHarness()
         #expect(
             try hub.records.compactMap(Self.settings).map { $0["rules"] } == [.integer(DecisionRules.newest.number)])
-        #expect(try Self.rulesTold(by: hub) == "\(DecisionRules.newest.number)")
+        #expect(try Self.reportedRules(by: hub) == "\(DecisionRules.newest.number)")
         let count = hub.records.count
         try hub.hub.adopt(DecisionSettings())
         hub.turn()
@@ -51,7 +51,7 @@ struct RulesTests {
         try hub.hub.adopt(other)
         hub.turn()
         #expect(hub.records.count == count + 1)
-        #expect(try Self.rulesTold(by: hub) == "1")
+        #expect(try Self.reportedRules(by: hub) == "1")
         #expect(try hub.recovered().rules == 1)
     }
 
@@ -66,9 +66,9 @@ struct RulesTests {
         try hub.hub.adopt(newer)
         #expect(hub.hub.rules == 2)
         hub.turn()
-        #expect(try Self.rulesTold(by: hub) == "2")
+        #expect(try Self.reportedRules(by: hub) == "2")
         try hub.restart(kinds: [HubHarness.coffee], fromSnapshot: fromSnapshot)
-        #expect(try Self.rulesTold(by: hub) == "2")
+        #expect(try Self.reportedRules(by: hub) == "2")
         #expect(
             try hub.hub.differences(from: [try HubHarness.kind(HubHarness.coffee)], Self.former.decisions)
                 == ["rules is 2, and 1 here, which a history does not go back to"])
@@ -81,7 +81,7 @@ struct RulesTests {
         try hub.hub.adopt(other)
         hub.turn()
         #expect(try hub.records.last.flatMap(Self.settings)?["rules"] == 2)
-        #expect(try Self.rulesTold(by: hub) == "2" && hub.records.count == count + 1)
+        #expect(try Self.reportedRules(by: hub) == "2" && hub.records.count == count + 1)
     }
 
     @Test("Settings have one edition, by which activities are decided")
@@ -141,24 +141,24 @@ struct RulesTests {
 
     @Test("A region that defers an event is overruled by the state around it under the first rules alone")
     func deferral() throws {
-        let house = try HubHarness(kinds: [Self.bowl], configuration: Self.former)
-        let client = house.connect()
+        let harness = try HubHarness(kinds: [Self.bowl], configuration: Self.former)
+        let client = harness.connect()
         func verdict(_ key: String) -> String? {
-            house.send("EVT \(key) type=start", from: client)
-            house.send("EVT \(key) type=ask", from: client)
-            return house.send("EVT \(key) type=ready", from: client).first.flatMap {
+            harness.send("EVT \(key) type=start", from: client)
+            harness.send("EVT \(key) type=ask", from: client)
+            return harness.send("EVT \(key) type=ready", from: client).first.flatMap {
                 HubHarness.attribute("verdict", of: $0)
             }
         }
         #expect(verdict("bowl/1") == "applied")
         var newer = DecisionSettings()
         newer.rules = .newest
-        try house.hub.adopt(newer)
-        house.turn()
+        try harness.hub.adopt(newer)
+        harness.turn()
         #expect(verdict("bowl/2") == "deferred")
-        let answered = house.send("EVT bowl/2 type=answer", from: client).first
+        let answered = harness.send("EVT bowl/2 type=answer", from: client).first
         #expect(answered.flatMap { HubHarness.attribute("state", of: $0) } == "done")
         // Each record replays by the rules that were in force before it.
-        #expect(try house.recovered().stateHash == house.hub.stateHash)
+        #expect(try harness.recovered().stateHash == harness.hub.stateHash)
     }
 }

@@ -103,7 +103,7 @@ struct SessionTableTests {
         holds(table.takePostponed() == [two.id, one.id])
     }
 
-    @Test func `a reader that takes nothing is cut, and one that is idle is owed a sign of life`() {
+    @Test func `a reader that takes nothing is cut, and one that is idle gets a sign of life`() {
         var limits = Limits()
         limits.heartbeat = .seconds(20)
         var table = SessionTable(limits: limits)
@@ -111,7 +111,7 @@ struct SessionTableTests {
         let (stuck, idle) = (table.opened(at: at(0)), table.opened(at: at(0)))
         table.becameBlocked(stuck, at: at(1_000))
         table.expire(at: at(20_000), &subscriptions)
-        holds(idle.owesMark && !stuck.owesMark && table.takeEnded() == [])
+        holds(idle.hasMarkPending && !stuck.hasMarkPending && table.takeEnded() == [])
         table.expire(at: at(31_000), &subscriptions)
         holds(table.takeEnded() == [stuck.id] && table.stuckReaderCount == 1)
     }

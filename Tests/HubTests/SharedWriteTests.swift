@@ -8,43 +8,43 @@ struct SharedWriteTests {
     @Test func `followers of the same key in the same view get the same line, and no session gets another one's`()
         throws
     {
-        let house = try HubHarness()
-        let shop = house.connect()
-        let (first, second, full, late) = (house.connect(), house.connect(), house.connect(), house.connect())
-        for client in [first, second] { _ = house.send("SUB coffee-order/* view=watch", from: client) }
-        _ = house.send("SUB coffee-order/* view=full", from: full)
-        _ = house.send("SUB porch-light/*", from: late)
-        _ = house.send("SUB coffee-order/* view=watch", from: late)
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        let (first, second, full, late) = (harness.connect(), harness.connect(), harness.connect(), harness.connect())
+        for client in [first, second] { _ = harness.send("SUB coffee-order/* view=watch", from: client) }
+        _ = harness.send("SUB coffee-order/* view=full", from: full)
+        _ = harness.send("SUB porch-light/*", from: late)
+        _ = harness.send("SUB coffee-order/* view=watch", from: late)
         for (index, event) in ["start", "confirm", "brew"].enumerated() {
-            _ = house.send("EVT coffee-order/1 type=\(event)", from: shop)
-            let row = try #require(house.lines(of: first).last)
-            #expect(house.lines(of: second).last == row)
-            #expect(house.lines(of: late).last == row.replacing("sub=1", with: "sub=2"))
-            let fullRow = try #require(house.lines(of: full).last)
+            _ = harness.send("EVT coffee-order/1 type=\(event)", from: shop)
+            let row = try #require(harness.lines(of: first).last)
+            #expect(harness.lines(of: second).last == row)
+            #expect(harness.lines(of: late).last == row.replacing("sub=1", with: "sub=2"))
+            let fullRow = try #require(harness.lines(of: full).last)
             #expect(fullRow.contains(#""lifecycle":"active""#) && !fullRow.contains("presentation"), "event \(index)")
         }
     }
 
     /// The same of keys and not of a kind: these share the rows of single changes, and the others whole writes.
     @Test func `a follower under another number, or in another view, gets a line of its own`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
+        let harness = try HubHarness()
+        let shop = harness.connect()
         let numbers = [0, 0, 1, 1, 2, 3, 4, 5]
         let screens = try numbers.flatMap { before in
             try ["watch", "carplay", "full"].map { view in
-                let screen = house.connect()
-                for _ in 0..<before { house.send("SUB porch-light/1", from: screen) }
-                for key in 1...3 { house.send("SUB coffee-order/\(key) view=\(view)", from: screen) }
-                try #require(house.lines(of: screen).isEmpty)
+                let screen = harness.connect()
+                for _ in 0..<before { harness.send("SUB porch-light/1", from: screen) }
+                for key in 1...3 { harness.send("SUB coffee-order/\(key) view=\(view)", from: screen) }
+                try #require(harness.lines(of: screen).isEmpty)
                 return (client: screen, before: before, view: view)
             }
         }
         for event in ["start", "confirm", "brew"] {
-            for key in 1...3 { house.post("EVT coffee-order/\(key) type=\(event)", from: shop) }
-            house.turn()
+            for key in 1...3 { harness.post("EVT coffee-order/\(key) type=\(event)", from: shop) }
+            harness.turn()
             var seen: [String: String] = [:]
             for screen in screens {
-                let lines = house.lines(of: screen.client)
+                let lines = harness.lines(of: screen.client)
                 #expect(lines.count == 3, "\(event)")
                 for (key, line) in zip(1...3, lines) {
                     let head = "UPD sub=\(screen.before + key) key=coffee-order/\(key) "
@@ -59,65 +59,65 @@ struct SharedWriteTests {
     }
 
     @Test func `each follower of a key gets the number of commits that it lacks`() throws {
-        let house = try HubHarness()
-        let (shop, screens) = (house.connect(), (0..<6).map { _ in house.connect() })
-        for screen in screens { house.send("SUB coffee-order/1 view=watch", from: screen) }
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        for screen in screens { _ = house.lines(of: screen) }
-        for screen in screens[2...] { house.hub.becameBlocked(screen.id, at: house.now) }
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        for screen in screens[..<2] { #expect(house.lines(of: screen).count == 1) }
-        for screen in screens[2...] { house.hub.becameWritable(screen.id) }
-        house.post("EVT coffee-order/1 type=brew", from: shop)
-        _ = house.hub.decide(at: house.now)
-        house.hub.committed(at: house.now)
-        house.turn()
-        let rows = screens.map { house.lines(of: $0) }
+        let harness = try HubHarness()
+        let (shop, screens) = (harness.connect(), (0..<6).map { _ in harness.connect() })
+        for screen in screens { harness.send("SUB coffee-order/1 view=watch", from: screen) }
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        for screen in screens { _ = harness.lines(of: screen) }
+        for screen in screens[2...] { harness.hub.becameBlocked(screen.id, at: harness.now) }
+        harness.send("EVT coffee-order/1 type=confirm", from: shop)
+        for screen in screens[..<2] { #expect(harness.lines(of: screen).count == 1) }
+        for screen in screens[2...] { harness.hub.becameWritable(screen.id) }
+        harness.post("EVT coffee-order/1 type=brew", from: shop)
+        _ = harness.hub.decide(at: harness.now)
+        harness.hub.committed(at: harness.now)
+        harness.turn()
+        let rows = screens.map { harness.lines(of: $0) }
         #expect(rows.allSatisfy { $0.count == 1 })
         #expect(Set(rows[..<2].joined()).count == 1 && Set(rows[2...].joined()).count == 1)
         #expect(rows[0].first?.contains("skip=") == false && rows[2].first?.contains(" skip=1 why=slow ") == true)
-        let conflated = try HubHarness.tail(house.send("STATS", from: shop).last)["conflated"]
+        let conflated = try HubHarness.tail(harness.send("STATS", from: shop).last)["conflated"]
         #expect(conflated == ["slow": 4, "rate": 0, "resume": 0])
     }
 
     @Test func `a screen in another situation is sent a row of its own`() throws {
-        let house = try HubHarness()
-        let (shop, screens) = (house.connect(), (0..<3).map { _ in house.connect() })
-        house.send("TRAIT locked=yes", from: screens[1])
-        for screen in screens { house.send("SUB coffee-order/1 view=phone", from: screen) }
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        let rows = screens.map { house.lines(of: $0) }
+        let harness = try HubHarness()
+        let (shop, screens) = (harness.connect(), (0..<3).map { _ in harness.connect() })
+        harness.send("TRAIT locked=yes", from: screens[1])
+        for screen in screens { harness.send("SUB coffee-order/1 view=phone", from: screen) }
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        let rows = screens.map { harness.lines(of: $0) }
         #expect(rows[0] == rows[2] && rows[0] != rows[1] && rows.allSatisfy { $0.count == 1 })
     }
 
     @Test func `a rate holds back the rows of one key too`() throws {
-        let house = try HubHarness()
-        let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
-        for screen in screens { house.send("SUB coffee-order/1 view=watch rate=1", from: screen) }
-        for event in ["start", "confirm", "brew"] { house.send("EVT coffee-order/1 type=\(event)", from: shop) }
-        for screen in screens { #expect(house.lines(of: screen).count == 1) }
-        house.advance(by: .seconds(1))
-        for screen in screens { #expect(house.lines(of: screen).map { $0.contains(" skip=1 why=rate ") } == [true]) }
+        let harness = try HubHarness()
+        let (shop, screens) = (harness.connect(), [harness.connect(), harness.connect()])
+        for screen in screens { harness.send("SUB coffee-order/1 view=watch rate=1", from: screen) }
+        for event in ["start", "confirm", "brew"] { harness.send("EVT coffee-order/1 type=\(event)", from: shop) }
+        for screen in screens { #expect(harness.lines(of: screen).count == 1) }
+        harness.advance(by: .seconds(1))
+        for screen in screens { #expect(harness.lines(of: screen).map { $0.contains(" skip=1 why=rate ") } == [true]) }
     }
 
     @Test func `a person's device that follows a key is shown where it stands among the others`() throws {
-        let house = try HubHarness()
-        let (shop, watch) = (house.connect(), house.connect())
-        house.send("HELLO account=alice surface=watch", from: watch)
-        house.send("SUB coffee-order/1", from: watch)
-        house.send("EVT coffee-order/1 type=start for=alice", from: shop)
-        #expect(house.lines(of: watch).map { $0.contains(#""order":1"#) } == [true])
+        let harness = try HubHarness()
+        let (shop, watch) = (harness.connect(), harness.connect())
+        harness.send("HELLO account=alice surface=watch", from: watch)
+        harness.send("SUB coffee-order/1", from: watch)
+        harness.send("EVT coffee-order/1 type=start for=alice", from: shop)
+        #expect(harness.lines(of: watch).map { $0.contains(#""order":1"#) } == [true])
     }
 
     @Test func `a follower that was sent a shared row has been sent its cursor`() throws {
-        let house = try HubHarness()
-        let (shop, screens) = (house.connect(), [house.connect(), house.connect()])
-        for screen in screens { house.send("SUB coffee-order/* view=watch", from: screen) }
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        for screen in screens { #expect(house.lines(of: screen).allSatisfy { $0.contains(" cur=") }) }
-        house.advance(by: .seconds(20))
-        for screen in screens { #expect(house.lines(of: screen) == ["MARK now=\(house.time.milliseconds)"]) }
+        let harness = try HubHarness()
+        let (shop, screens) = (harness.connect(), [harness.connect(), harness.connect()])
+        for screen in screens { harness.send("SUB coffee-order/* view=watch", from: screen) }
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        harness.send("EVT coffee-order/1 type=confirm", from: shop)
+        for screen in screens { #expect(harness.lines(of: screen).allSatisfy { $0.contains(" cur=") }) }
+        harness.advance(by: .seconds(20))
+        for screen in screens { #expect(harness.lines(of: screen) == ["MARK now=\(harness.time.milliseconds)"]) }
     }
 
     /// The subscriptions of a client, and the times at which it is stuck.
@@ -140,32 +140,32 @@ struct SharedWriteTests {
     }
 
     /// All that clients of these habits are sent while the same events come in, each for itself.
-    private static func told(_ habits: [Habit], seed: UInt64) throws -> [[String]] {
-        let house = try HubHarness()
-        let shop = house.connect()
-        let clients = habits.map { _ in house.connect() }
-        var told = habits.map { _ in [String]() }
+    private static func received(_ habits: [Habit], seed: UInt64) throws -> [[String]] {
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        let clients = habits.map { _ in harness.connect() }
+        var reported = habits.map { _ in [String]() }
         for (client, habit) in zip(clients, habits) {
-            for line in habit.subscriptions { house.post(line, from: client) }
+            for line in habit.subscriptions { harness.post(line, from: client) }
         }
-        house.turn()
+        harness.turn()
         var random = SeededGenerator(seed: seed)
         for round in 0..<40 {
             for (client, habit) in zip(clients, habits) where habit.isStuckAt.contains(round) {
-                house.hub.becameBlocked(client.id, at: house.now)
+                harness.hub.becameBlocked(client.id, at: harness.now)
             }
             for _ in 0..<Int.random(in: 0...4, using: &random) {
                 let event =
                     ["start", "confirm", "brew", "ready", "collect", "cancel"].randomElement(using: &random) ?? ""
-                house.post("EVT coffee-order/\(Int.random(in: 1...5, using: &random)) type=\(event)", from: shop)
+                harness.post("EVT coffee-order/\(Int.random(in: 1...5, using: &random)) type=\(event)", from: shop)
             }
-            house.advance(by: Milliseconds(300))
+            harness.advance(by: Milliseconds(300))
             for (index, client) in clients.enumerated() {
-                told[index] += house.lines(of: client)
-                if round % 3 == 0 { house.hub.becameWritable(client.id) }
+                reported[index] += harness.lines(of: client)
+                if round % 3 == 0 { harness.hub.becameWritable(client.id) }
             }
         }
-        return told
+        return reported
     }
 
     @Test("A session with a shared write gets the bytes that it would get alone", arguments: UInt64(1)...24)
@@ -177,10 +177,10 @@ struct SharedWriteTests {
             if Bool.random(using: &random) { twin.isStuckAt = [] }
             habits.append(twin)
         }
-        let together = try Self.told(habits, seed: seed)
-        for (habit, told) in zip(habits, together) {
-            let alone = try Self.told([habit], seed: seed)[0]
-            #expect(told == alone, "\(habit.subscriptions)")
+        let together = try Self.received(habits, seed: seed)
+        for (habit, reported) in zip(habits, together) {
+            let alone = try Self.received([habit], seed: seed)[0]
+            #expect(reported == alone, "\(habit.subscriptions)")
         }
         #expect(together.joined().count { $0.hasPrefix("UPD") } > 10)
     }

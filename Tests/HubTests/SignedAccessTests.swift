@@ -58,7 +58,7 @@ struct SignedAccessTests {
         harness.hub.principalsLoaded(directory)
     }
 
-    @Test func `a signed token is told its principal, its account, and when it expires`() throws {
+    @Test func `a signed token is sent its principal, its account, and when it expires`() throws {
         let harness = try Self.harness()
         let until = harness.time + .seconds(60)
         #expect(
@@ -77,7 +77,7 @@ struct SignedAccessTests {
         #expect(harness.lines(of: client).last == "BYE code=auth_expired" && client.isFinished)
     }
 
-    @Test func `a revoked subject ends, and is told what every bad token is told`() throws {
+    @Test func `a revoked subject ends, and is sent what every bad token is reported`() throws {
         let harness = try Self.harness()
         let (client, other) = (harness.connect(), harness.connect())
         harness.send("HELLO token=car.read:*.60", from: client)

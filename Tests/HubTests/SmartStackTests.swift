@@ -5,7 +5,7 @@ import Testing
 
 /// A watch: its whole board is one Smart Stack.
 struct SmartStackTests: BoardSuite {
-    let house: HubHarness
+    let harness: HubHarness
     let phone: HubHarness.Client
     private let start: Timestamp
 
@@ -14,10 +14,10 @@ struct SmartStackTests: BoardSuite {
     init() throws { try self.init(account: "alice", HubConfiguration()) }
 
     private init(account: String?, _ configuration: HubConfiguration) throws {
-        house = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales], configuration: configuration)
-        phone = account.map { [house] in house.connect(as: $0) } ?? house.connect()
+        harness = try HubHarness(kinds: [HubHarness.coffee, WidgetTests.sales], configuration: configuration)
+        phone = account.map { [harness] in harness.connect(as: $0) } ?? harness.connect()
         self.account = account
-        start = house.time
+        start = harness.time
     }
 
     private func add(_ name: Character) {
@@ -35,14 +35,14 @@ struct SmartStackTests: BoardSuite {
             reply(#"EVT sales/\#(shop) type=timeline {"entries":[\#(texts.joined(separator: ","))]}"#).hasPrefix("OK"))
     }
 
-    private func watch() throws -> Screen {
-        let watch = Screen("watch", account: account, in: house)
+    private func watch() throws -> TestScreen {
+        let watch = TestScreen("watch", account: account, in: harness)
         watch.pattern = "@watch/*"
         return try watch.connect()
     }
 
     /// The tiles that a watch draws at a moment, from the top, by the rows that it holds.
-    private func order(_ watch: Screen, at now: Timestamp, _ names: String = "ABCDEFGHIJKL") -> String {
+    private func order(_ watch: TestScreen, at now: Timestamp, _ names: String = "ABCDEFGHIJKL") -> String {
         var places: [Int64: Character] = [:]
         for name in names {
             guard let row = watch["@watch/\(name)"] else { continue }
@@ -62,16 +62,16 @@ struct SmartStackTests: BoardSuite {
         let watch = try watch()
         #expect(order(watch, at: start) == "ABCDEFGHIJ")
         #expect(reply("TILE @watch/L do=pin pos=2").hasPrefix("OK verdict=applied"))
-        try watch.look()
+        try watch.view()
         #expect(order(watch, at: start) == "ALBCDEFGHI" && watch.rows.count == 10)
         #expect(watch["@watch/L"]?["pinned"] == 2 && watch.deletions == ["@watch/J hidden"])
         // Activities are numbered by themselves, and drawn above.
-        house.send("EVT coffee-order/1 type=start for=alice {}", from: house.connect())
-        let all = Screen("watch", account: "alice", in: house)
+        harness.send("EVT coffee-order/1 type=start for=alice {}", from: harness.connect())
+        let all = TestScreen("watch", account: "alice", in: harness)
         all.pattern = "coffee-order/*"
         #expect(try all.connect().rows.keys.sorted() == ["coffee-order/1"])
         #expect(reply("TILE @watch/L do=unpin").hasPrefix("OK verdict=applied"))
-        try watch.look()
+        try watch.view()
         #expect(order(watch, at: start) == "ABCDEFGHIJ")
         #expect(watch.faults == [])
     }
@@ -81,15 +81,15 @@ struct SmartStackTests: BoardSuite {
         for name in "ABC" { add(name) }
         let watch = try watch()
         post("C", [(0, 0), (60, 1), (120, 0)])
-        try watch.look()
+        try watch.view()
         let rows = watch.rows.mapValues(\.rev)
         for (second, shown) in [(0, "ABC"), (59, "ABC"), (60, "CAB"), (119, "CAB"), (120, "ABC")] as [(Int64, String)] {
-            house.time = start + .seconds(second)
-            house.turn()
-            try watch.look()
-            #expect(order(watch, at: house.time) == shown, "\(second)")
+            harness.time = start + .seconds(second)
+            harness.turn()
+            try watch.view()
+            #expect(order(watch, at: harness.time) == shown, "\(second)")
             let fresh = try self.watch()
-            #expect(order(fresh, at: house.time) == shown, "\(second)")
+            #expect(order(fresh, at: harness.time) == shown, "\(second)")
         }
         #expect(watch.rows.mapValues(\.rev) == rows && watch.faults == [])
     }
@@ -113,16 +113,16 @@ struct SmartStackTests: BoardSuite {
         let watch = try watch()
         watch.disconnect()
         for minute in 0..<1_440 {
-            house.time = start + .minutes(Int64(minute))
-            house.turn()
+            harness.time = start + .minutes(Int64(minute))
+            harness.turn()
             var places: [Int64: Character] = [:]
-            for line in WidgetTests.reply(house, "LIST @watch/* view=watch", phone) where line.hasPrefix("SNAP") {
+            for line in WidgetTests.reply(harness, "LIST @watch/* view=watch", phone) where line.hasPrefix("SNAP") {
                 let row = try ServerText(line)
                 guard let order = row.body?["order"]?.integer, order > 0, let name = row.key.last else { continue }
                 places[order] = name
             }
             let due = String(places.sorted { $0.key < $1.key }.map(\.value))
-            #expect(order(watch, at: house.time) == due, "minute \(minute)")
+            #expect(order(watch, at: harness.time) == due, "minute \(minute)")
         }
     }
 
@@ -153,7 +153,7 @@ struct SmartStackTests: BoardSuite {
         #expect(walked.order(watch, at: start) == "ABCDE")
         watch.disconnect()
         walked.post("E", [(0, 1)])
-        for number in 1...3 { walked.house.send("EVT coffee-order/\(number) type=start {}", from: walked.phone) }
+        for number in 1...3 { walked.harness.send("EVT coffee-order/\(number) type=start {}", from: walked.phone) }
         try watch.connect()
         #expect(walked.order(watch, at: start) == "AEBCD" && watch.faults == [])
     }

@@ -14,14 +14,14 @@ struct StackTests: BoardSuite {
         """
     private static let kinds = [HubHarness.coffee, WidgetTests.sales, hint]
 
-    let house: HubHarness
+    let harness: HubHarness
     let phone: HubHarness.Client
     private let start: Timestamp
 
     init() throws {
-        house = try HubHarness(kinds: Self.kinds)
-        phone = house.connect(as: "alice")
-        start = house.time
+        harness = try HubHarness(kinds: Self.kinds)
+        phone = harness.connect(as: "alice")
+        start = harness.time
     }
 
     /// Stacks the sales of these shops as tiles of their names.
@@ -44,7 +44,7 @@ struct StackTests: BoardSuite {
         #expect(answer.hasPrefix("OK"), "\(answer)")
     }
 
-    private func car() throws -> BoardDevice { try .car(house) }
+    private func car() throws -> BoardDevice { try .car(harness) }
 
     @Test("W-V55: of scores 5 of 10 and 3 of 3 the second is on top, until the first has its 10")
     func normalised() throws {
@@ -76,10 +76,10 @@ struct StackTests: BoardSuite {
         #expect(try car.read() == ["A", "B"])
         #expect(car.turns("A", from: start) == "60:B 960:A")
         for second in [60, 61, 960, 4_000] as [Int64] {
-            house.time = start + .seconds(second)
-            house.turn()
+            harness.time = start + .seconds(second)
+            harness.turn()
             #expect(try car.read() == [])
-            #expect(car.top(at: house.time) == (second < 960 ? "B" : "A"))
+            #expect(car.top(at: harness.time) == (second < 960 ? "B" : "A"))
         }
         // A row of now begins with now.
         #expect(try self.car().turns("A", from: start).isEmpty)
@@ -102,17 +102,17 @@ struct StackTests: BoardSuite {
     func hold() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.stackHold = .seconds(60)
-        let house = try HubHarness(kinds: Self.kinds, configuration: configuration)
-        let phone = house.connect(as: "alice")
-        house.send("TILE @car/left do=stack smart=yes", from: phone)
+        let harness = try HubHarness(kinds: Self.kinds, configuration: configuration)
+        let phone = harness.connect(as: "alice")
+        harness.send("TILE @car/left do=stack smart=yes", from: phone)
         for shop in ["A", "B"] {
-            house.send(
+            harness.send(
                 #"TILE @car/\#(shop) do=add widget=sales stack=left {"configuration":{"shop":"\#(shop)"}}"#, from: phone
             )
         }
-        house.send("TILE @car/B do=show", from: phone)
-        let car = try BoardDevice.car(house)
-        #expect(car.turns("A", from: house.time) == "60:A")
+        harness.send("TILE @car/B do=show", from: phone)
+        let car = try BoardDevice.car(harness)
+        #expect(car.turns("A", from: harness.time) == "60:A")
     }
 
     @Test("W39: a change that turns nothing brings the row of its own tile alone")
@@ -137,13 +137,13 @@ struct StackTests: BoardSuite {
     func resume() throws {
         stack("AB")
         post("B", [(0, nil, 0), (60, 1, 900)])
-        let first = house.connect(as: "alice")
-        let cursor = try house.cursor(of: "SUB @car/* view=carplay", from: first)
-        house.disconnect(first)
-        house.advance(by: .seconds(300))
-        #expect(try BoardDevice.car(house, "alice", "from=\(cursor)").told == [])
+        let first = harness.connect(as: "alice")
+        let cursor = try harness.cursor(of: "SUB @car/* view=carplay", from: first)
+        harness.disconnect(first)
+        harness.advance(by: .seconds(300))
+        #expect(try BoardDevice.car(harness, "alice", "from=\(cursor)").told == [])
         post("B", [(0, nil, 0), (300, 1, 60)])
-        let car = try BoardDevice.car(house, "alice", "from=\(cursor)")
+        let car = try BoardDevice.car(harness, "alice", "from=\(cursor)")
         #expect(car.told == ["A", "B"])
         #expect(car.turns("A", from: start) == "360:A")
     }
@@ -151,12 +151,12 @@ struct StackTests: BoardSuite {
     @Test("W39: a device of everything that was away is told the turns of each tile of a stack that turned")
     func resumeOfEverything() throws {
         stack("AB")
-        let (first, again) = (house.connect(), house.connect())
-        for client in [first, again] { house.send("HELLO account=alice caps=widgets", from: client) }
-        let cursor = try house.cursor(of: "SUB * view=carplay", from: first)
-        house.disconnect(first)
+        let (first, again) = (harness.connect(), harness.connect())
+        for client in [first, again] { harness.send("HELLO account=alice caps=widgets", from: client) }
+        let cursor = try harness.cursor(of: "SUB * view=carplay", from: first)
+        harness.disconnect(first)
         post("B", [(0, 1, 0)])
-        let rows = WidgetTests.reply(house, "SUB * view=carplay from=\(cursor)", again).filter { $0.hasPrefix("UPD") }
+        let rows = WidgetTests.reply(harness, "SUB * view=carplay from=\(cursor)", again).filter { $0.hasPrefix("UPD") }
         #expect(rows.count { $0.contains(" key=@car/A ") } == 1 && rows.count { $0.contains(" key=@car/B ") } == 1)
     }
 
@@ -166,9 +166,9 @@ struct StackTests: BoardSuite {
         post("B", (0..<20).map { (turn: Int64) in (turn * 60, turn.isMultiple(of: 2) ? 1 : 0, 0) })
         let car = try car()
         #expect(car.turns("A", from: start).split(separator: " ").count == 16)
-        house.advance(by: .seconds(16 * 60 - 1))
+        harness.advance(by: .seconds(16 * 60 - 1))
         #expect(try !car.read().contains("A"))
-        house.advance(by: .seconds(1))
+        harness.advance(by: .seconds(1))
         #expect(try car.read().contains("A"))
         #expect(car.turns("A", from: start) == "1020:A 1080:B 1140:A")
     }
@@ -176,10 +176,10 @@ struct StackTests: BoardSuite {
     @Test("W56: in StandBy a tile that was not shown comes when its own widget brings it on top")
     func standBy() throws {
         stack("AB")
-        let clock = house.connect(as: "alice")
-        #expect(!house.send("SUB @car/* view=standby", from: clock).contains { $0.contains("@car/B") })
+        let clock = harness.connect(as: "alice")
+        #expect(!harness.send("SUB @car/* view=standby", from: clock).contains { $0.contains("@car/B") })
         post("B", [(0, 1, 0)])
-        #expect(house.lines(of: clock).contains { $0.hasPrefix("UPD sub=1 key=@car/B") })
+        #expect(harness.lines(of: clock).contains { $0.hasPrefix("UPD sub=1 key=@car/B") })
     }
 
     @Test("W44: a situation of the device turns its stack, and no other's")
@@ -188,9 +188,9 @@ struct StackTests: BoardSuite {
         #expect(reply("TILE @car/H do=add widget=hint stack=left").hasPrefix("OK verdict=applied"))
         let (car, other) = (try car(), try car())
         #expect(car.top(at: start) == "A")
-        house.send("TRAIT place=work", from: other.client)
-        house.post("TRAIT place=work", from: car.client)
-        house.turn()
+        harness.send("TRAIT place=work", from: other.client)
+        harness.post("TRAIT place=work", from: car.client)
+        harness.turn()
         #expect(try car.read() == ["A", "H"])
         #expect(car.top(at: start) == "H" && other.top(at: start) == "A")
     }
@@ -201,7 +201,7 @@ struct StackTests: BoardSuite {
         post("B", [(0, nil, 0), (60, 1, 900)])
         reply("TILE @car/B do=show")
         let before = try car().rows
-        try house.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
+        try harness.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
         let after = try car().rows
         #expect(after == before && after["B"]?["top"] == true)
     }
@@ -225,14 +225,14 @@ struct StackTests: BoardSuite {
         if Bool.random(using: &generator) { reply("TILE @car/C do=show") }
         let car = try car()
         for minute in 0..<1_440 {
-            house.time = start + .minutes(Int64(minute))
-            house.turn()
+            harness.time = start + .minutes(Int64(minute))
+            harness.turn()
             // The server is asked anew.
             let tops = try "ABCD".filter { name in
-                let line = WidgetTests.reply(house, "GET @car/\(name) view=carplay", phone).first
+                let line = WidgetTests.reply(harness, "GET @car/\(name) view=carplay", phone).first
                 return try ServerText(try #require(line)).body?["top"] == true
             }
-            #expect(tops.count == 1 && car.top(at: house.time, by: "D") == tops, "minute \(minute)")
+            #expect(tops.count == 1 && car.top(at: harness.time, by: "D") == tops, "minute \(minute)")
         }
         #expect(try car.read().isEmpty)
     }

@@ -7,10 +7,10 @@ import Testing
 /// `STATS`, beyond the checks of `Protocols/Line/line-protocol.md`.
 struct StatisticsTests {
     @Test func `the page lists every figure`() throws {
-        let house = try HubHarness()
-        let line = try #require(house.send("STATS", from: house.connect()).first)
+        let harness = try HubHarness()
+        let line = try #require(harness.send("STATS", from: harness.connect()).first)
         #expect(line.hasPrefix("OK {"))
-        let told = Self.names(in: try JSONParser.parse(String(line.dropFirst(3))))
+        let reported = Self.names(in: try JSONParser.parse(String(line.dropFirst(3))))
 
         let page = try String(
             contentsOf: repositoryRoot.appending(path: "Protocols/Line/line-protocol.md"), encoding: .utf8)
@@ -20,17 +20,17 @@ struct StatisticsTests {
         let listed = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { row in
             row.split(separator: "|")[0].split(separator: ",").map { $0.trimmingCharacters(in: ["`", " "]) }
         }
-        #expect(told.sorted() == listed.sorted())
+        #expect(reported.sorted() == listed.sorted())
     }
 
-    @Test func `syncs are told by the time that they took, each bound with all below it`() throws {
-        let house = try HubHarness()
+    @Test func `syncs are reported by the time that they took, each bound with all below it`() throws {
+        let harness = try HubHarness()
         // The harness has synced its kinds, at once.
-        let before = house.hub.statistics.syncCount
+        let before = harness.hub.statistics.syncCount
         for microseconds in [0, 100, 101, 2_500_000, 2_500_001] {
-            house.hub.statistics.countSync(microseconds: microseconds)
+            harness.hub.statistics.countSync(microseconds: microseconds)
         }
-        let line = try #require(house.send("STATS", from: house.connect()).first)
+        let line = try #require(harness.send("STATS", from: harness.connect()).first)
         let sync = try JSONParser.parse(String(line.dropFirst(3)))["sync"]
         let buckets = try #require(sync?["buckets"]?.array?.map { $0.array?.map(\.integer) })
         #expect(sync?["count"]?.integer == Int64(before + 5))

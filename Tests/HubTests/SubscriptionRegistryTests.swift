@@ -46,7 +46,7 @@ struct SubscriptionRegistryTests {
         holds(try store.index(of: key("coffee/1")) == nil)
     }
 
-    @Test func `keys ahead of a walk are given up in the order in which they wait, a part at a time`() throws {
+    @Test func `keys ahead of a scan are given up in the order in which they wait, a part at a time`() throws {
         var store = EntityStore(epoch: 1)
         let backlog = Backlog()
         backlog.scan = TableScan(.snapshot, end: 1_000)
@@ -67,13 +67,13 @@ struct SubscriptionRegistryTests {
     }
 
     @Test func `a published change makes its follower's session ready, once`() throws {
-        let house = try HubHarness()
-        let (shop, screen) = (house.connect(), house.connect())
-        house.send("SUB coffee-order/1 view=full", from: screen)
-        for number in 0..<3 { house.post("EVT coffee-order/1 type=start eid=\(number)", from: shop) }
-        house.commit()
+        let harness = try HubHarness()
+        let (shop, screen) = (harness.connect(), harness.connect())
+        harness.send("SUB coffee-order/1 view=full", from: screen)
+        for number in 0..<3 { harness.post("EVT coffee-order/1 type=start eid=\(number)", from: shop) }
+        harness.commit()
         var ready: [SessionID] = []
-        while let id = house.hub.nextReady() { ready.append(id) }
+        while let id = harness.hub.nextReady() { ready.append(id) }
         holds(ready.count { $0 == screen.id } == 1)
     }
 

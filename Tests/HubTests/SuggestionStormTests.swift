@@ -13,7 +13,7 @@ struct SuggestionStormTests {
         let walk = "@car/" + SuggestionTests.id("walk/main")
         var storm = try BoardStorm(kinds, seed: seed)
         for view in ["carplay", "phone", "standby", "carplay"] {
-            storm.devices.append(try BoardDevice(storm.house, view: view, pattern: "@car/*"))
+            storm.devices.append(try BoardDevice(storm.harness, view: view, pattern: "@car/*"))
         }
         var suggestedCount = 0
         for step in 0..<150 {
@@ -45,11 +45,11 @@ struct SuggestionStormTests {
                 let key = storm.any([tip, walk, "@car/t0"])
                 request = storm.refuse("TILE \(key) do=\(storm.any(["keep", "remove"]))")
             }
-            let fault = try storm.fault(after: request) { $0.sight(at: $0.house.time) }
+            let fault = try storm.fault(after: request) { $0.viewState(at: $0.harness.time) }
             #expect(fault == nil, "step \(step)")
             guard fault == nil else { return }
             for device in storm.devices {
-                suggestedCount += device.sight(at: storm.house.time).values.count { $0.hasSuffix("true true") }
+                suggestedCount += device.viewState(at: storm.harness.time).values.count { $0.hasSuffix("true true") }
             }
         }
         // It was about them.
@@ -57,7 +57,7 @@ struct SuggestionStormTests {
     }
 
     private static func timeline(_ step: Int, _ storm: inout BoardStorm) -> String {
-        let begin = storm.house.time.milliseconds / 1_000 + Int64(storm.number(-60...60))
+        let begin = storm.harness.time.milliseconds / 1_000 + Int64(storm.number(-60...60))
         let entries = (0...storm.number(0...3)).map { index in
             let score = storm.any(["", #","relevance":{"score":1}"#, #","relevance":{"score":2,"for":90}"#])
             return #"{"date":\#(begin + Int64(index) * 60),"content-state":{"n":"\#(step)-\#(index)"}\#(score)}"#

@@ -17,14 +17,14 @@ struct SuggestionTests: BoardSuite {
         HubHarness.coffee, WidgetTests.sales, tip.replacing("{{content.n}}", with: "tip {{content.n}}"), walk,
     ]
 
-    let house: HubHarness
+    let harness: HubHarness
     let phone: HubHarness.Client
     let start: Timestamp
 
     init() throws {
-        house = try HubHarness(kinds: Self.kinds)
-        phone = house.connect(as: "alice")
-        start = house.time
+        harness = try HubHarness(kinds: Self.kinds)
+        phone = harness.connect(as: "alice")
+        start = harness.time
     }
 
     func stack(_ count: Int, _ words: String = "smart=yes suggest=yes") {
@@ -58,7 +58,7 @@ struct SuggestionTests: BoardSuite {
     @Test("W-V60: a suggestion in a stack of 9 that is kept stays; in a stack of 10 it was never shown")
     func kept() throws {
         stack(9)
-        let car = try BoardDevice.car(house)
+        let car = try BoardDevice.car(harness)
         #expect(car.rows.count == 9)
         post("tip/main", [(0, 1), (600, 0)])
         let tip = try id("tip/main")
@@ -70,56 +70,56 @@ struct SuggestionTests: BoardSuite {
         try car.read()
         #expect(car.rows[tip] != nil && car.rows[tip]?["suggested"] == nil && car.rows[tip]?["position"] == 10)
         #expect(reply("TILE @car/\(tip) do=keep").hasPrefix("OK verdict=noop"))
-        house.advance(by: .seconds(600))
+        harness.advance(by: .seconds(600))
         #expect(car.rows.count == 10 && car.deletions.isEmpty)
-        let history = house.send("HISTORY @car/\(tip)", from: phone)
+        let history = harness.send("HISTORY @car/\(tip)", from: phone)
         #expect(history.contains { $0.contains(#""do":"keep""#) && $0.contains(#""widget":"tip/main""#) })
         // The stack is full.
         post("walk/main", [(0, 1)])
         #expect(try car.read() == [] && car.suggested.isEmpty)
         let walk = try id("walk/main")
         #expect(reply("TILE @car/\(walk) do=keep").contains("limit_tiles"))
-        try house.restart(kinds: Self.kinds)
-        #expect(try BoardDevice.car(house).rows[tip]?["position"] == 10)
+        try harness.restart(kinds: Self.kinds)
+        #expect(try BoardDevice.car(harness).rows[tip]?["position"] == 10)
     }
 
     @Test("W-V61: a suggestion that is not kept goes when its context ends")
     func notKept() throws {
         stack(9)
         post("tip/main", [(0, 1), (600, 0)])
-        let (car, tip) = (try BoardDevice.car(house), try id("tip/main"))
+        let (car, tip) = (try BoardDevice.car(harness), try id("tip/main"))
         #expect(car.suggested == [tip])
-        house.advance(by: .seconds(599))
+        harness.advance(by: .seconds(599))
         #expect(try car.read() == [])
-        house.advance(by: .seconds(1))
+        harness.advance(by: .seconds(1))
         #expect(try car.read() == ["-\(tip)"])
         #expect(car.deletions.first?.contains("why=hidden") == true)
         #expect(reply("TILE @car/\(tip) do=keep").contains("unknown_key"))
-        #expect(car.top(at: house.time) == "t0")
+        #expect(car.top(at: harness.time) == "t0")
         // The row of a new subscriber is not there at all.
-        #expect(try BoardDevice.car(house).suggested.isEmpty)
+        #expect(try BoardDevice.car(harness).suggested.isEmpty)
     }
 
     @Test("W42: what matters later is told ahead, with nothing drawn until then, and no row comes at its date")
     func ahead() throws {
         stack(2)
-        let car = try BoardDevice.car(house)
+        let car = try BoardDevice.car(harness)
         post("tip/main", [(0, nil), (60, 1), (120, nil)])
         let tip = try id("tip/main")
         #expect(try car.read() == ["t0", "t1", tip].sorted())
         #expect(car.drawn(tip, at: start + .seconds(59)) == nil && car.rows[tip]?["top"] == false)
         #expect(car.top(at: start) == "t0" && car.top(at: start + .seconds(60)) == tip)
         #expect(car.drawn(tip, at: start + .seconds(60)) == "tip 60")
-        house.advance(by: .seconds(60))
+        harness.advance(by: .seconds(60))
         #expect(try car.read() == [])
-        house.advance(by: .seconds(60))
+        harness.advance(by: .seconds(60))
         #expect(try car.read() == ["-\(tip)"])
     }
 
     @Test("W42: other content that matters as before brings the row of the suggestion alone")
     func quiet() throws {
         stack(2)
-        let (car, tip) = (try BoardDevice.car(house), Self.id("tip/main"))
+        let (car, tip) = (try BoardDevice.car(harness), Self.id("tip/main"))
         post("tip/main", [(0, 1), (600, 0)])
         #expect(try car.read() == ["t0", "t1", tip].sorted())
         post("tip/main", [(0, 1), (300, 1), (600, 0)])
@@ -135,15 +135,15 @@ struct SuggestionTests: BoardSuite {
     @Test("W42: further ahead than a day it is told when it is known")
     func farAhead() throws {
         stack(0)
-        let car = try BoardDevice.car(house)
+        let car = try BoardDevice.car(harness)
         post("tip/main", [(0, nil), (90_000, 1), (90_060, nil)])
         #expect(try car.read() == [])
-        house.advance(by: .seconds(3_599))
+        harness.advance(by: .seconds(3_599))
         #expect(try car.read() == [])
-        house.advance(by: .seconds(1))
+        harness.advance(by: .seconds(1))
         let tip = try id("tip/main")
         #expect(try car.read() == [tip])
-        house.advance(by: .seconds(86_460))
+        harness.advance(by: .seconds(86_460))
         try car.read()
         #expect(car.suggested.isEmpty)
     }
@@ -152,15 +152,15 @@ struct SuggestionTests: BoardSuite {
     func situation() throws {
         stack(1)
         post("walk/main", [(0, nil)])
-        let (car, other, walk) = (try BoardDevice.car(house), try BoardDevice.car(house), try id("walk/main"))
+        let (car, other, walk) = (try BoardDevice.car(harness), try BoardDevice.car(harness), try id("walk/main"))
         #expect(car.suggested.isEmpty)
-        house.post("TRAIT place=commute", from: car.client)
-        house.turn()
+        harness.post("TRAIT place=commute", from: car.client)
+        harness.turn()
         #expect(try car.read().contains(walk))
         #expect(try other.read() == [])
         // Any device may keep it: this one cannot know in which situation the car is.
-        house.post("TRAIT place=none", from: car.client)
-        house.turn()
+        harness.post("TRAIT place=none", from: car.client)
+        harness.turn()
         #expect(try car.read().contains("-\(walk)"))
     }
 
@@ -170,7 +170,7 @@ struct SuggestionTests: BoardSuite {
         let (tip, walk) = (try id("tip/main"), try id("walk/main"))
         post("tip/main", [(0, 1), (60, 2), (120, 0)])
         post("walk/main", [(0, 1), (120, 1), (180, 0)])
-        let car = try BoardDevice.car(house)
+        let car = try BoardDevice.car(harness)
         #expect(car.suggested == [tip, walk].sorted())
         for (second, name) in [(0, walk), (60, tip), (119, tip), (120, walk), (179, walk)] as [(Int64, String)] {
             let now = start + .seconds(second)
@@ -193,16 +193,16 @@ struct SuggestionTests: BoardSuite {
         post("tip/main", [(0, 1)])
         post("walk/main", [(0, 1)])
         let (small, big) = (try id("tip/main"), try id("tip/main", stack: "big"))
-        let phones = house.connect(as: "alice")
-        house.post("SUB @car/* view=phone", from: phones)
-        house.turn()
-        let rows = house.lines(of: phones).filter { $0.contains("suggested") }
+        let phones = harness.connect(as: "alice")
+        harness.post("SUB @car/* view=phone", from: phones)
+        harness.turn()
+        let rows = harness.lines(of: phones).filter { $0.contains("suggested") }
         let keys = rows.compactMap { HubHarness.attribute("key", of: $0) }
         // CarPlay has no medium family.
         #expect(Set(keys) == ["@car/\(small)", "@car/\(big)"])
-        #expect(try BoardDevice.car(house).suggested == [small])
+        #expect(try BoardDevice.car(harness).suggested == [small])
         reply("TILE @car/t9 do=add widget=tip")
-        let car = try BoardDevice.car(house)
+        let car = try BoardDevice.car(harness)
         let walk = try id("walk/main")
         #expect(car.suggested == [walk])
         reply("TILE @car/t9 do=remove")
@@ -211,24 +211,24 @@ struct SuggestionTests: BoardSuite {
         reply("TILE @car/left do=stack suggest=no")
         #expect(try car.read().contains("-\(small)"))
         // A watch has no stacks.
-        let watch = house.send("SUB @car/* view=watch", from: house.connect(as: "alice"))
+        let watch = harness.send("SUB @car/* view=watch", from: harness.connect(as: "alice"))
         #expect(!watch.contains { $0.contains("suggested") })
     }
 
     @Test("W42: a device that was away is told that a suggestion has gone, or came", arguments: 0..<3)
     func resume(_ number: Int) throws {
         stack(1)
-        let first = house.connect(as: "alice")
+        let first = harness.connect(as: "alice")
         if number < 2 { post("tip/main", [(0, 1), (600, 0)]) }
-        let cursor = try house.cursor(of: "SUB @car/* view=carplay", from: first)
-        house.disconnect(first)
+        let cursor = try harness.cursor(of: "SUB @car/* view=carplay", from: first)
+        harness.disconnect(first)
         let tip = try id("tip/main")
         switch number {
-        case 0: house.advance(by: .seconds(600))
+        case 0: harness.advance(by: .seconds(600))
         case 1: reply("TILE @car/left do=stack suggest=no")
         default: post("tip/main", [(0, 1), (600, 0)])
         }
-        let car = try BoardDevice.car(house, "alice", "from=\(cursor)")
+        let car = try BoardDevice.car(harness, "alice", "from=\(cursor)")
         #expect(car.deletions.contains { $0.contains(tip) && $0.contains("why=hidden") } == (number < 2))
         #expect(car.suggested == (number < 2 ? [] : [tip]))
     }

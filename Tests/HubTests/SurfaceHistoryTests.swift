@@ -39,8 +39,8 @@ struct SurfaceHistoryTests {
 private struct SurfaceHistory {
     var random: SeededGenerator
     var step = 0
-    private(set) var screens: [Screen] = []
-    private let house: HubHarness
+    private(set) var screens: [TestScreen] = []
+    private let harness: HubHarness
     private var shop: HubHarness.Client
     private let seed: UInt64
     /// Devices whose sockets take nothing now.
@@ -67,15 +67,15 @@ private struct SurfaceHistory {
         configuration.limits.activitiesPerView = limit
         if limit < 64 { configuration.limits.keysFilledAtOnce = 5 }
         self.configuration = configuration
-        house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        shop = house.connect()
+        harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+        shop = harness.connect()
         for account in ["alice", "bob"] {
             for surface in ["phone", "pad", "watch", "carplay", "desktop", "standby"] {
-                screens.append(try Screen(surface, account: account, in: house).connect())
+                screens.append(try TestScreen(surface, account: account, in: harness).connect())
             }
         }
-        screens.append(try Screen("carplay", account: nil, in: house).connect())
-        screens.append(try Screen("watch", account: "carol", in: house).connect())
+        screens.append(try TestScreen("carplay", account: nil, in: harness).connect())
+        screens.append(try TestScreen("watch", account: "carol", in: harness).connect())
     }
 
     // MARK: Steps
@@ -83,16 +83,16 @@ private struct SurfaceHistory {
     mutating func act() throws {
         switch random.below(100) {
         case ..<55: try event()
-        case ..<67: house.time = house.time + Milliseconds(Int64(random.below(40 * 60_000)))
-        case ..<72: try tell { screen, key in "DISMISS \(key)" + (screen.account == nil ? " id=x" : "") }
-        case ..<78: try tell { screen, key in "SEEN \(key) rev=\(screen.rows[key]?.rev ?? 1)" }
+        case ..<67: harness.time = harness.time + Milliseconds(Int64(random.below(40 * 60_000)))
+        case ..<72: try sendWords { screen, key in "DISMISS \(key)" + (screen.account == nil ? " id=x" : "") }
+        case ..<78: try sendWords { screen, key in "SEEN \(key) rev=\(screen.rows[key]?.rev ?? 1)" }
         case ..<85: try situation()
         case ..<91: try reconnect()
         case ..<98: try block()
         default: try restart()
         }
-        house.turn()
-        for device in screens.indices where !blocked.contains(device) { try screens[device].look() }
+        harness.turn()
+        for device in screens.indices where !blocked.contains(device) { try screens[device].view() }
     }
 
     private mutating func key() -> String {
@@ -110,7 +110,7 @@ private struct SurfaceHistory {
             ]
             type = types[Int(random.below(UInt64(types.count)))]
         }
-        let now = house.time.milliseconds / 1000
+        let now = harness.time.milliseconds / 1000
         var tail: [(String, JSON)] = []
         if random.chance(50) { tail.append(("content-state", ["n": .integer(Int64(random.below(3)))])) }
         if random.chance(30) { tail.append(("relevance-score", .integer(Int64(random.below(4))))) }
@@ -125,14 +125,14 @@ private struct SurfaceHistory {
         let whom = [["alice"], ["bob"], ["alice", "bob"], []][Int(random.below(4))]
         let recipients = type == "start" && !whom.isEmpty ? " for=\(whom.joined(separator: ","))" : ""
         let before = everything[key]
-        let reply = try house.event(key, "type=\(type)\(recipients) \(JSON.object(object))", from: shop)
+        let reply = try harness.event(key, "type=\(type)\(recipients) \(JSON.object(object))", from: shop)
         if type == "start", reply.attributes["verdict"] == "applied" {
             fail(before != nil, "a start of \(key), which was there, took effect")
             people[key] = Set(whom)
         }
     }
 
-    private mutating func tell(_ words: (Screen, String) -> String) throws {
+    private mutating func sendWords(_ words: (TestScreen, String) -> String) throws {
         let device = Int(random.below(UInt64(screens.count)))
         guard !blocked.contains(device), let key = screens[device].rows.keys.sorted().first else { return }
         let line = words(screens[device], key)
@@ -166,18 +166,18 @@ private struct SurfaceHistory {
         let device = Int(random.below(UInt64(screens.count)))
         guard let client = screens[device].client else { return }
         if blocked.remove(device) != nil {
-            house.hub.becameWritable(client.id)
+            harness.hub.becameWritable(client.id)
         } else {
             blocked.insert(device)
-            house.hub.becameBlocked(client.id, at: house.now)
+            harness.hub.becameBlocked(client.id, at: harness.now)
         }
     }
 
     private mutating func restart() throws {
         blocked = []
-        try house.restart(
+        try harness.restart(
             kinds: HubHarness.kindsOfSurfaces, fromSnapshot: random.chance(50), configuration: configuration)
-        shop = house.connect()
+        shop = harness.connect()
         for screen in screens {
             screen.lose()
             try screen.connect()
@@ -192,9 +192,9 @@ private struct SurfaceHistory {
         for screen in screens where !screen.faults.isEmpty { fail(true, "\(screen.surface): \(screen.faults)") }
         try checkTruth()
         guard !blocked.contains(device) else { return }
-        try screen.look()
+        try screen.view()
         // The same device, bought anew, shows the same.
-        let twin = Screen(screen.surface, account: screen.account, in: house)
+        let twin = TestScreen(screen.surface, account: screen.account, in: harness)
         twin.traits = screen.traits
         try twin.connect()
         let (own, wanted) = (Set(screen.picture), Set(twin.picture))
@@ -238,11 +238,11 @@ private struct SurfaceHistory {
 
     private mutating func checkTruth() throws {
         var now: [String: JSON] = [:]
-        for line in house.send("LIST * view=full", from: shop) where line.hasPrefix("SNAP") {
+        for line in harness.send("LIST * view=full", from: shop) where line.hasPrefix("SNAP") {
             let text = try ServerText(line)
             now[text.key] = text.body
         }
-        let milliseconds = house.time.milliseconds
+        let milliseconds = harness.time.milliseconds
         var occupied: [String: [String: Int]] = [:]
         for (key, row) in now {
             let lifecycle = row["lifecycle"]?.string ?? ""

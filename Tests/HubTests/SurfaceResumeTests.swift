@@ -4,24 +4,24 @@ import Testing
 
 /// Cursors of surfaces: when a device resumes, and when it begins anew.
 struct SurfaceResumeTests: SurfaceSuite {
-    let house: HubHarness
+    let harness: HubHarness
     private let shop: HubHarness.Client
 
     init() throws {
-        house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        shop = house.connect()
+        harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
+        shop = harness.connect()
     }
 
     @Test func `a cursor of other settings of the surfaces does not resume`() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         func resumes(_ view: String) throws -> Bool {
-            let live = house.send("SUB * view=\(view)", from: house.connect()).last
+            let live = harness.send("SUB * view=\(view)", from: harness.connect()).last
             let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
             // Read back with the default settings.
-            try house.restart(kinds: HubHarness.kindsOfSurfaces)
-            return !house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains {
+            try harness.restart(kinds: HubHarness.kindsOfSurfaces)
+            return !harness.send("SUB * view=\(view) from=\(cursor)", from: harness.connect()).contains {
                 $0.hasPrefix("RESET")
             }
         }
@@ -31,35 +31,37 @@ struct SurfaceResumeTests: SurfaceSuite {
 
     @Test("A cursor resumes its own selection alone", arguments: ["view=watch", "placement=menuBar", "for=alice"])
     func selection(term: String) throws {
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        let client = house.connect()
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
+        let client = harness.connect()
         let (plain, other) = ("SUB errand/* view=full", "SUB errand/* \(term)")
-        let cursor = try house.cursor(of: plain, from: client)
-        #expect(!house.send("\(plain) from=\(cursor)", from: client).contains { $0.hasPrefix("RESET ") })
+        let cursor = try harness.cursor(of: plain, from: client)
+        #expect(!harness.send("\(plain) from=\(cursor)", from: client).contains { $0.hasPrefix("RESET ") })
         for line in [other, "SUB errand/1 view=full", "SUB * view=full"] {
-            let told = house.send("\(line) from=\(cursor)", from: client)
-            #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") }, "\(line)")
+            let reported = harness.send("\(line) from=\(cursor)", from: client)
+            #expect(reported.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") }, "\(line)")
         }
     }
 
     @Test func `a cursor of one surface does not resume another`() throws {
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
-        let client = house.connect()
-        let cursor = try house.cursor(of: "SUB * view=watch", from: client)
-        let told = house.send("SUB * view=carplay from=\(cursor)", from: client)
-        #expect(told.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") })
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces)
+        let client = harness.connect()
+        let cursor = try harness.cursor(of: "SUB * view=watch", from: client)
+        let reported = harness.send("SUB * view=carplay from=\(cursor)", from: client)
+        #expect(reported.contains { $0.hasPrefix("RESET ") && $0.hasSuffix(" why=selection") })
     }
 
     @Test func `rows of another release do not stay on a screen`() throws {
         var configuration = HubConfiguration()
         configuration.serverVersion = "0.0.9"
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
         let cursors = try ["watch", "full"].map {
-            try house.cursor(of: "SUB * view=\($0)", from: house.connect())
+            try harness.cursor(of: "SUB * view=\($0)", from: harness.connect())
         }
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
+        try harness.restart(kinds: HubHarness.kindsOfSurfaces)
         let resets = zip(["watch", "full"], cursors).map { view, cursor in
-            house.send("SUB * view=\(view) from=\(cursor)", from: house.connect()).contains { $0.hasPrefix("RESET ") }
+            harness.send("SUB * view=\(view) from=\(cursor)", from: harness.connect()).contains {
+                $0.hasPrefix("RESET ")
+            }
         }
         #expect(resets == [true, false])
     }
@@ -67,17 +69,19 @@ struct SurfaceResumeTests: SurfaceSuite {
     @Test func `the full view resumes under any settings of the surfaces`() throws {
         var configuration = HubConfiguration()
         configuration.surfaces.carPlayFallback = .lockScreen
-        let house = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
-        let live = house.send("SUB * view=full", from: house.connect()).last
+        let harness = try HubHarness(kinds: HubHarness.kindsOfSurfaces, configuration: configuration)
+        let live = harness.send("SUB * view=full", from: harness.connect()).last
         let cursor = try #require(live.flatMap { HubHarness.attribute("cur", of: $0) })
-        try house.restart(kinds: HubHarness.kindsOfSurfaces)
+        try harness.restart(kinds: HubHarness.kindsOfSurfaces)
         #expect(
-            house.send("SUB * view=full from=\(cursor)", from: house.connect()).allSatisfy { !$0.hasPrefix("RESET") })
+            harness.send("SUB * view=full from=\(cursor)", from: harness.connect()).allSatisfy {
+                !$0.hasPrefix("RESET")
+            })
     }
 
     @Test("A device that comes back in another situation has the rows of that situation", arguments: ["alice", nil])
     func situatedResume(account: String?) throws {
-        for number in 1...3 { try house.event("coffee-order/\(number)", "type=start for=alice", from: shop) }
+        for number in 1...3 { try harness.event("coffee-order/\(number)", "type=start for=alice", from: shop) }
         let car = try screen("carplay", account)
         #expect(car.rows.count == 3)
         try car.set("dashboard", to: "hidden")
@@ -89,10 +93,10 @@ struct SurfaceResumeTests: SurfaceSuite {
         // Gone and back without anything having happened, in the usual situation, costs nothing more.
         let other = try screen("carplay", nil)
         other.disconnect()
-        let client = house.connect()
+        let client = harness.connect()
         let cursor = try #require(other.cursor)
-        house.send("HELLO surface=carplay", from: client)
-        #expect(house.send("SUB * from=\(cursor)", from: client).map { $0.prefix { $0 != " " } } == ["OK", "LIVE"])
+        harness.send("HELLO surface=carplay", from: client)
+        #expect(harness.send("SUB * from=\(cursor)", from: client).map { $0.prefix { $0 != " " } } == ["OK", "LIVE"])
         // Back in another situation than before.
         other.traits = ["dashboard": "hidden"]
         try other.connect()

@@ -28,16 +28,16 @@ struct TileViewTests {
         kind("line", ["systemSmall", "accessoryRectangular", "accessoryCircular"]),
     ]
 
-    private let house: HubHarness
+    private let harness: HubHarness
     private let phone: HubHarness.Client
 
     init() throws {
-        house = try HubHarness(kinds: Self.kinds)
-        phone = house.connect(as: "alice")
+        harness = try HubHarness(kinds: Self.kinds)
+        phone = harness.connect(as: "alice")
     }
 
     private func say(_ line: String, _ client: HubHarness.Client? = nil) -> String {
-        TileTests.reply(house, line, client ?? phone)
+        TileTests.reply(harness, line, client ?? phone)
     }
 
     private func body(_ line: String) throws -> JSON { try TileTests.body(say(line)) }
@@ -73,11 +73,11 @@ struct TileViewTests {
 
     @Test("W-V79: StandBy shows two tiles side by side, the tops of the first two places that it has")
     func standBy() throws {
-        let bedside = house.connect(as: "alice")
+        let bedside = harness.connect(as: "alice")
         for (id, words) in [("t1", "widget=news"), ("t2", "widget=news"), ("t3", "widget=line")] {
             _ = say("TILE @b/\(id) do=add \(words)")
         }
-        let lines = house.send("SUB @b/* view=standby", from: bedside)
+        let lines = harness.send("SUB @b/* view=standby", from: bedside)
         let rows = lines.filter { $0.hasPrefix("SNAP") }
         #expect(rows.count == 2)
         for (row, order) in zip(rows, 1...2) {
@@ -88,9 +88,9 @@ struct TileViewTests {
         _ = say("TILE @b/t0 do=add widget=lit pos=1")
         #expect(try body("GET @b/t1 view=standby")["order"] == 1)
         #expect(say("GET @b/t3 view=standby").contains("code=not_offered"))
-        _ = house.lines(of: bedside)
+        _ = harness.lines(of: bedside)
         _ = say("TILE @b/t1 do=remove")
-        let changes = WidgetTests.rows(house, bedside)
+        let changes = WidgetTests.rows(harness, bedside)
         #expect(changes.contains { $0.hasPrefix("DEL") && $0.contains("@b/t1 ") && $0.contains("why=removed") })
         let third = changes.first { $0.contains("@b/t3 ") }
         #expect(try TileTests.body(third)["order"] == 2)
@@ -108,17 +108,17 @@ struct TileViewTests {
     @Test("W56: a place that begins to show something moves the next one, for a follower and for one that was away")
     func standByNumbers() throws {
         let (bedside, other, again) = (
-            house.connect(as: "alice"), house.connect(as: "alice"), house.connect(as: "alice")
+            harness.connect(as: "alice"), harness.connect(as: "alice"), harness.connect(as: "alice")
         )
         _ = say("TILE @b/s do=stack")
         _ = say("TILE @b/t1 do=add widget=news")
-        let rows = house.send("SUB @b/* view=standby", from: bedside).filter { $0.hasPrefix("SNAP") }
+        let rows = harness.send("SUB @b/* view=standby", from: bedside).filter { $0.hasPrefix("SNAP") }
         #expect(try TileTests.body(rows.first)["order"] == 1)
-        let cursor = try house.cursor(of: "SUB @b/* view=standby", from: other)
-        house.disconnect(other)
+        let cursor = try harness.cursor(of: "SUB @b/* view=standby", from: other)
+        harness.disconnect(other)
         _ = say("TILE @b/t2 do=add widget=news stack=s")
-        let resumed = WidgetTests.reply(house, "SUB @b/* view=standby from=\(cursor)", again)
-        for lines in [WidgetTests.rows(house, bedside), resumed] {
+        let resumed = WidgetTests.reply(harness, "SUB @b/* view=standby from=\(cursor)", again)
+        for lines in [WidgetTests.rows(harness, bedside), resumed] {
             let moved = lines.last { $0.contains("@b/t1 ") }
             #expect(try TileTests.body(moved)["order"] == 2)
         }
@@ -126,10 +126,10 @@ struct TileViewTests {
 
     @Test("W-V80: at night StandBy is tinted")
     func night() throws {
-        let bedside = house.connect(as: "alice")
+        let bedside = harness.connect(as: "alice")
         _ = say("TILE @b/t1 do=add widget=news")
-        house.send("SUB @b/* view=standby", from: bedside)
-        let lines = WidgetTests.reply(house, "TRAIT light=low", bedside)
+        harness.send("SUB @b/* view=standby", from: bedside)
+        let lines = WidgetTests.reply(harness, "TRAIT light=low", bedside)
         let body = try TileTests.body(lines.last { $0.hasPrefix("UPD") })
         #expect(body["night"] == true && body["mode"] == "vibrant")
     }
@@ -139,7 +139,7 @@ struct TileViewTests {
         #expect(say("TILE @b/t1 do=add widget=news family=systemMedium placement=carplay").contains("code=not_offered"))
         #expect(say("TILE @b/t1 do=add widget=news family=systemMedium").hasPrefix("OK"))
         #expect(say("GET @b/t1 view=carplay").contains("code=not_offered"))
-        #expect(house.send("SUB @b/* view=carplay", from: house.connect(as: "alice")).count == 2)
+        #expect(harness.send("SUB @b/* view=carplay", from: harness.connect(as: "alice")).count == 2)
         #expect(try body("GET @b/t1 view=phone")["presentation"] == "systemMedium")
     }
 
@@ -175,10 +175,10 @@ struct TileViewTests {
     @Test("W-V105: from afar a tile on visionOS is simplified; elsewhere distance does nothing")
     func distance() throws {
         _ = say("TILE @b/t1 do=add widget=news")
-        _ = say(WidgetTests.timeline("news/main", [0], from: house.time))
+        _ = say(WidgetTests.timeline("news/main", [0], from: harness.time))
         for (view, detail) in [("vision", JSON.string("simplified")), ("phone", nil)] {
-            let client = house.connect(as: "alice")
-            house.send("TRAIT distance=far", from: client)
+            let client = harness.connect(as: "alice")
+            harness.send("TRAIT distance=far", from: client)
             let row = say("GET @b/t1 view=\(view)", client)
             #expect(try TileTests.body(row)["detail"] == detail)
             #expect(row.contains("press/1") == (detail == nil))
@@ -194,11 +194,11 @@ struct TileViewTests {
         #expect(themed["mode"] == "accented" && themed["behind"] == "green" && themed["texture"] == "glass")
         for number in 2...5 { _ = say("TILE @b/t\(number) do=add widget=news scale=\(70 + 10 * number)") }
         #expect(try body("GET @b/t5 view=vision")["scale"] == 1.2)
-        let before = WidgetTests.reply(house, "LIST @b/* view=vision", phone)
+        let before = WidgetTests.reply(harness, "LIST @b/* view=vision", phone)
         #expect(before.count == 6)
-        try house.restart(kinds: Self.kinds)
-        let again = house.connect(as: "alice")
-        #expect(WidgetTests.reply(house, "LIST @b/* view=vision", again) == before)
+        try harness.restart(kinds: Self.kinds)
+        let again = harness.connect(as: "alice")
+        #expect(WidgetTests.reply(harness, "LIST @b/* view=vision", again) == before)
         #expect(say("TILE @b/t1 do=configure theme=none", again).hasPrefix("OK"))
         #expect(try TileTests.body(say("GET @b/t1 view=vision", again))["mode"] == "fullColor")
     }
@@ -209,7 +209,7 @@ struct TileViewTests {
         _ = say("TILE @b/t2 do=add widget=line family=accessoryCircular")
         _ = say("TILE @b/t3 do=add widget=line")
         func shown(_ words: String) -> [String] {
-            WidgetTests.reply(house, "LIST @b/* \(words)", phone).compactMap { HubHarness.attribute("key", of: $0) }
+            WidgetTests.reply(harness, "LIST @b/* \(words)", phone).compactMap { HubHarness.attribute("key", of: $0) }
         }
         #expect(shown("view=phone") == ["@b/t1", "@b/t2", "@b/t3"])
         #expect(shown("view=phone placement=home") == ["@b/t3"])

@@ -22,19 +22,19 @@ struct WidgetTapTests {
          "views":{"systemSmall":{"title":"{{values.n}} waiting","invalidates":["title"],"buttons":["log-coffee/1"]}}}
         """
 
-    private func house(_ more: [String] = [Self.shop]) throws -> (HubHarness, lamp: HubHarness.Client) {
+    private func harness(_ more: [String] = [Self.shop]) throws -> (HubHarness, lamp: HubHarness.Client) {
         let raises = #""raises":{"kind":"coffee-order","event":"confirm","id":"{{id}}"}"#
-        let house = try HubHarness(
+        let harness = try HubHarness(
             kinds: more + [HubHarness.coffee, HubHarness.porchLight(), HubHarness.logCoffee(raises)])
-        let lamp = house.connect()
-        for kind in ["porch-light", "log-coffee"] { house.send("SERVE \(kind)", from: lamp) }
-        house.send("REPORT porch-light/front value=off", from: lamp)
-        house.send("REPORT log-coffee/1", from: lamp)
-        return (house, lamp)
+        let lamp = harness.connect()
+        for kind in ["porch-light", "log-coffee"] { harness.send("SERVE \(kind)", from: lamp) }
+        harness.send("REPORT porch-light/front value=off", from: lamp)
+        harness.send("REPORT log-coffee/1", from: lamp)
+        return (harness, lamp)
     }
 
-    private func post(_ house: HubHarness, _ lamp: HubHarness.Client) {
-        house.send(WidgetTests.timeline("shop/main", [0], from: house.time), from: lamp)
+    private func post(_ harness: HubHarness, _ lamp: HubHarness.Client) {
+        harness.send(WidgetTests.timeline("shop/main", [0], from: harness.time), from: lamp)
     }
 
     /// Whether the first button of a row takes taps, and what it shows.
@@ -44,19 +44,19 @@ struct WidgetTapTests {
 
     @Test("While an operation of a control in the view is under way, the row names what is in doubt, to everybody")
     func invalid() throws {
-        let (house, lamp) = try house()
-        post(house, lamp)
-        let (phone, other) = (house.connect(), house.connect())
-        for screen in [phone, other] { WidgetTests.reply(house, "SUB shop/main view=phone", screen) }
-        let tapped = WidgetTests.reply(house, "SET porch-light/front value=on", phone)
+        let (harness, lamp) = try harness()
+        post(harness, lamp)
+        let (phone, other) = (harness.connect(), harness.connect())
+        for screen in [phone, other] { WidgetTests.reply(harness, "SUB shop/main view=phone", screen) }
+        let tapped = WidgetTests.reply(harness, "SET porch-light/front value=on", phone)
         #expect(try ServerText(try #require(tapped.last)).body?["invalid"] == ["subtitle", "title"])
         #expect(try button(tapped.last)?["shown"] == true)
-        let row = try #require(WidgetTests.rows(house, other).last)
+        let row = try #require(WidgetTests.rows(harness, other).last)
         #expect(try ServerText(row).body?["invalid"] == ["subtitle", "title"])
         #expect(try button(row)?["shown"] == false)
-        house.send("DONE op=\(try #require(house.operation(askedOf: lamp)))", from: lamp)
+        harness.send("DONE op=\(try #require(harness.operation(askedOf: lamp)))", from: lamp)
         for screen in [phone, other] {
-            let rows = WidgetTests.rows(house, screen)
+            let rows = WidgetTests.rows(harness, screen)
             #expect(rows.count == 1)
             #expect(try ServerText(rows[0]).body?["invalid"] == nil)
             #expect(try button(rows[0])?["shown"] == true)
@@ -65,33 +65,33 @@ struct WidgetTapTests {
 
     @Test("A control that fails, or whose provider leaves, ends the doubt as well")
     func failures() throws {
-        let (house, lamp) = try house()
-        post(house, lamp)
-        let phone = house.connect()
-        WidgetTests.reply(house, "SUB shop/main view=phone", phone)
-        WidgetTests.reply(house, "SET porch-light/front value=on", phone)
-        house.send("FAIL op=\(try #require(house.operation(askedOf: lamp)))", from: lamp)
-        let failed = WidgetTests.rows(house, phone)
+        let (harness, lamp) = try harness()
+        post(harness, lamp)
+        let phone = harness.connect()
+        WidgetTests.reply(harness, "SUB shop/main view=phone", phone)
+        WidgetTests.reply(harness, "SET porch-light/front value=on", phone)
+        harness.send("FAIL op=\(try #require(harness.operation(askedOf: lamp)))", from: lamp)
+        let failed = WidgetTests.rows(harness, phone)
         #expect(try ServerText(try #require(failed.last)).body?["invalid"] == nil)
-        WidgetTests.reply(house, "SET porch-light/front value=on", phone)
-        house.advance(by: .minutes(1))
-        let late = WidgetTests.rows(house, phone)
+        WidgetTests.reply(harness, "SET porch-light/front value=on", phone)
+        harness.advance(by: .minutes(1))
+        let late = WidgetTests.rows(harness, phone)
         #expect(try ServerText(try #require(late.last)).body?["invalid"] == nil)
     }
 
     @Test("A button that changes the order which a widget counts brings the new count with the end of its operation")
     func derived() throws {
-        let (house, lamp) = try house([Self.waiting])
-        house.send("EVT coffee-order/1 type=start", from: lamp)
-        let phone = house.connect()
-        WidgetTests.reply(house, "SUB waiting/main view=phone", phone)
-        let pressed = WidgetTests.reply(house, "PRESS log-coffee/1", phone)
+        let (harness, lamp) = try harness([Self.waiting])
+        harness.send("EVT coffee-order/1 type=start", from: lamp)
+        let phone = harness.connect()
+        WidgetTests.reply(harness, "SUB waiting/main view=phone", phone)
+        let pressed = WidgetTests.reply(harness, "PRESS log-coffee/1", phone)
         #expect(try ServerText(try #require(pressed.last)).body?["invalid"] == ["title"])
-        #expect(try WidgetTests.entries(pressed.last, from: house.time) == ["0:1 waiting"])
-        house.send("DONE op=\(try #require(house.operation(askedOf: lamp)))", from: lamp)
-        let rows = WidgetTests.rows(house, phone)
+        #expect(try WidgetTests.entries(pressed.last, from: harness.time) == ["0:1 waiting"])
+        harness.send("DONE op=\(try #require(harness.operation(askedOf: lamp)))", from: lamp)
+        let rows = WidgetTests.rows(harness, phone)
         #expect(rows.count == 1)
-        #expect(try WidgetTests.entries(rows.last, from: house.time) == ["0:0 waiting"])
+        #expect(try WidgetTests.entries(rows.last, from: harness.time) == ["0:0 waiting"])
         #expect(try ServerText(rows[0]).body?["invalid"] == nil)
     }
 
@@ -105,11 +105,11 @@ struct WidgetTapTests {
             ("view=phone", "", true), ("view=phone", "TRAIT luminance=reduced", false), ("view=watch", "", false),
         ])
     func dead(look: String, trait: String, acts: Bool) throws {
-        let (house, lamp) = try house()
-        post(house, lamp)
-        let screen = house.connect()
-        if !trait.isEmpty { WidgetTests.reply(house, trait, screen) }
-        let line = WidgetTests.reply(house, "GET shop/main \(look)", screen).last
+        let (harness, lamp) = try harness()
+        post(harness, lamp)
+        let screen = harness.connect()
+        if !trait.isEmpty { WidgetTests.reply(harness, trait, screen) }
+        let line = WidgetTests.reply(harness, "GET shop/main \(look)", screen).last
         #expect(try ServerText(try #require(line)).body?["interactive"] == .bool(acts))
         #expect(try button(line)?["interactive"] == .bool(acts))
     }
@@ -120,22 +120,22 @@ struct WidgetTapTests {
         for (kind, trait, acts) in [
             (Self.shop, "touch=yes", true), (Self.shop, "touch=no", false), (disfavoured, "touch=yes", false),
         ] {
-            let (house, lamp) = try house([kind])
-            post(house, lamp)
-            let car = house.connect()
-            WidgetTests.reply(house, "TRAIT \(trait)", car)
+            let (harness, lamp) = try harness([kind])
+            post(harness, lamp)
+            let car = harness.connect()
+            WidgetTests.reply(harness, "TRAIT \(trait)", car)
             #expect(
-                try button(WidgetTests.reply(house, "GET shop/main view=carplay", car).last)?["interactive"]
+                try button(WidgetTests.reply(harness, "GET shop/main view=carplay", car).last)?["interactive"]
                     == .bool(acts))
         }
     }
 
     @Test("OPEN of a part on a place with one target answers the url alone")
     func oneTarget() throws {
-        let house = try WidgetTests.house()
-        let screen = house.connect()
-        WidgetTests.reply(house, "HELLO surface=watch", screen)
-        let line = WidgetTests.reply(house, "OPEN sales/Hoegi part=title", screen).first
+        let harness = try WidgetTests.harness()
+        let screen = harness.connect()
+        WidgetTests.reply(harness, "HELLO surface=watch", screen)
+        let line = WidgetTests.reply(harness, "OPEN sales/Hoegi part=title", screen).first
         #expect(try ServerText(try #require(line)).body?["url"]?.string == "https://example.com/Hoegi")
     }
 }

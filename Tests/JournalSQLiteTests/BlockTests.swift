@@ -54,7 +54,7 @@ struct BlockTests {
     }
 
     @Test func `blocks that no snapshot has any more are removed`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<100))
         for sequence in Int64(1)..<60 {
@@ -72,7 +72,7 @@ struct BlockTests {
     }
 
     @Test func `after a kill within a snapshot the one before it is there, and its blocks`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         do {
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<10))
@@ -89,13 +89,13 @@ struct BlockTests {
     }
 
     /// The number of the format stands in the header of the file.
-    private static func version(_ folder: TemporaryFolder) -> UInt8 { folder.read("journal.sqlite")[63] }
+    private static func version(_ folder: JournalTestFolder) -> UInt8 { folder.read("journal.sqlite")[63] }
 
     @Test
     func `a journal without blocks keeps the format of earlier releases, and gets the next one with the first block`()
         throws
     {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         do {
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<10))
@@ -116,7 +116,7 @@ struct BlockTests {
     }
 
     @Test func `a damaged block is refused`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         do {
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<10))
@@ -134,14 +134,14 @@ struct BlockTests {
     }
 
     @Test func `a backup and a repair keep the blocks`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         do {
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<10))
             try Self.write(["a", "b"], at: 5, to: journal)
             try journal.close()
         }
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         try JournalInspector(folder.path).backup(to: copy.path) { _, _ in }
         #expect(try Self.content(of: SQLiteJournal(copy.path)) == Self.expected(["a", "b"]))
         _ = try JournalRepair.repair(folder.path) { _, _ in }

@@ -19,7 +19,7 @@ struct DamageTests {
         var lastBatchCount: Int
 
         init(_ ending: Ending) throws {
-            let folder = TemporaryFolder()
+            let folder = JournalTestFolder()
             var options = SQLiteJournal.Options()
             options.logReserveByteCount = 6_000
             options.pageByteCount = 1_024
@@ -87,7 +87,7 @@ struct DamageTests {
 
     /// The outcome of a recovery.
     private func outcome(
-        of image: [String: [UInt8]], _ crashed: Crashed, in folder: TemporaryFolder, _ options: SQLiteJournal.Options
+        of image: [String: [UInt8]], _ crashed: Crashed, in folder: JournalTestFolder, _ options: SQLiteJournal.Options
     ) -> Outcome {
         folder.restore(image)
         do {
@@ -114,7 +114,7 @@ struct DamageTests {
     ) throws -> [Outcome: Int] {
         // Real syncs would take most of the time, and show nothing.
         let options = try FaultyDisk().options()
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let bytes = crashed.image[file] ?? []
         var tally: [Outcome: Int] = [:]
         var place = 0
@@ -165,7 +165,7 @@ struct DamageTests {
     }
 
     private func mending(of image: [String: [UInt8]], _ crashed: Crashed) -> Mending {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         folder.restore(image)
         do {
             _ = try JournalRepair.repair(folder.path) { _, _ in }
@@ -199,7 +199,7 @@ struct DamageTests {
     func repaired(ending: Ending, damage: Damage) throws {
         let crashed = try Crashed(ending)
         let options = try FaultyDisk().options()
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var tally: [Mending: Int] = [:]
         for file in ["journal.sqlite", "journal.sqlite-wal"] {
             let bytes = crashed.image[file] ?? []

@@ -4,7 +4,7 @@ import Testing
 
 /// A disk of its own for one test.
 @safe final class FaultyDisk {
-    let folder = TemporaryFolder()
+    let folder = JournalTestFolder()
     let vfs: OpaquePointer
     let name: String
 
@@ -43,8 +43,8 @@ import Testing
     var waited: Duration { .microseconds(unsafe cfaultvfs_waited(vfs)) }
 
     /// The remains after a power failure, in a folder of its own.
-    func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> TemporaryFolder {
-        let left = TemporaryFolder()
+    func crash(_ loss: cfaultvfs_loss, seed: UInt64, keepsWitness: Bool) throws -> JournalTestFolder {
+        let left = JournalTestFolder()
         #expect(unsafe cfaultvfs_crash(vfs, left.path, CInt(loss.rawValue), seed) == 0)
         if keepsWitness { left.write("acknowledged", folder.read("acknowledged")) }
         return left

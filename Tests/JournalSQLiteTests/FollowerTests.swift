@@ -3,7 +3,7 @@ import Journal
 import JournalSQLite
 import Testing
 
-/// A journal that is a node's copy of a replicated log.
+/// A journal that is a node's local journal of a replicated log.
 struct FollowerTests {
     private static let epoch: UInt64 = 0xABCD
 
@@ -14,7 +14,7 @@ struct FollowerTests {
     }
 
     /// Keeps records 1 to `count` in batches of five, and leaves without closing.
-    private func write(_ folder: TemporaryFolder, count: Int64 = 10) throws {
+    private func write(_ folder: JournalTestFolder, count: Int64 = 10) throws {
         let journal = try SQLiteJournal(folder.path, Self.options)
         for start in stride(from: journal.lastSequence + 1, through: count, by: 5) {
             try journal.write(records(start..<start + 5))
@@ -24,7 +24,7 @@ struct FollowerTests {
     }
 
     @Test func `the history gets its epoch from the log, and keeps it after an unclean stop`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
         let journal = try SQLiteJournal(folder.path, Self.options)
         #expect(journal.opening == JournalOpening(ending: .unclean))
@@ -33,7 +33,7 @@ struct FollowerTests {
     }
 
     @Test func `a mark without records is kept too`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path, Self.options)
         try journal?.write(mark: [1, 2, 3], epoch: Self.epoch)
@@ -44,7 +44,7 @@ struct FollowerTests {
     }
 
     @Test func `a batch that is not committed leaves neither records nor a mark`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path, Self.options)
         try journal?.write(records(11..<12))
@@ -56,9 +56,9 @@ struct FollowerTests {
     }
 
     @Test func `a copy of the folder is the same history, because the log says so`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         copy.restore(folder.image)
         for _ in 0..<2 {
             let journal = try SQLiteJournal(copy.path, Self.options)
@@ -70,9 +70,9 @@ struct FollowerTests {
     }
 
     @Test func `a backup of the folder seeds another node`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
-        let backup = TemporaryFolder()
+        let backup = JournalTestFolder()
         try JournalInspector(folder.path).backup(to: backup.path) { _, _ in }
         let journal = try SQLiteJournal(backup.path, Self.options)
         #expect(journal.epoch == Self.epoch && journal.mark == Array("mark 10".utf8) && journal.lastSequence == 10)
@@ -80,7 +80,7 @@ struct FollowerTests {
     }
 
     @Test func `records without the mark that belongs to them are refused, with the place`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path, Self.options)
         try journal?.append(records(11..<12))
@@ -95,7 +95,7 @@ struct FollowerTests {
     }
 
     @Test func `a journal of before gets the table with its first mark, and an ordinary one never`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let plain = try SQLiteJournal(folder.path)
         try plain.append(records(1..<6))
         #expect(plain.mark == nil)
@@ -110,7 +110,7 @@ struct FollowerTests {
 
     @Test func `a copy that is released is a journal by itself, of the same epoch, and may become a copy again`() throws
     {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         try write(folder)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         #expect(journal?.formerMark == nil)

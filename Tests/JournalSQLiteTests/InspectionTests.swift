@@ -13,7 +13,7 @@ struct InspectionTests {
     }
 
     @Test func `a journal in use can be looked at and copied`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try fill(journal)
         let inspector = try JournalInspector(folder.path)
@@ -24,7 +24,7 @@ struct InspectionTests {
         try inspector.verify { _, _ in }
         #expect(try inspector.readRecords(after: 10, limit: 5) == records(11..<16))
 
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         try inspector.backup(to: copy.path) { _, _ in }
         // Later records are not in the backup.
         try journal.append(records(151..<161))
@@ -37,7 +37,7 @@ struct InspectionTests {
     }
 
     @Test func `verify names the records that are damaged`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
         try journal?.close()
@@ -62,7 +62,7 @@ struct InspectionTests {
     }
 
     @Test func `repair keeps the records before the first damaged one`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
         try journal?.close()
@@ -82,7 +82,7 @@ struct InspectionTests {
     func `a folder is free when its journal is closed, though a program that is being started has the lock's file`()
         throws
     {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
         let inherited = try #require(
@@ -97,7 +97,7 @@ struct InspectionTests {
     }
 
     @Test func `repair of a truncated log keeps the part that SQLite can read`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
         journal = nil
@@ -112,7 +112,7 @@ struct InspectionTests {
     }
 
     @Test func `repair without anything to start from leaves the files where they are`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal.map(fill)
         try journal?.prune(Pruning(through: 50))
@@ -129,8 +129,8 @@ struct InspectionTests {
 
     @Test func `a backup that fails leaves nothing behind`() async throws {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
-            let copy = TemporaryFolder()
+            let folder = JournalTestFolder()
+            let copy = JournalTestFolder()
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<101, byteCount: 3_000))
             _ = signal(SIGXFSZ, SIG_IGN)
@@ -151,7 +151,7 @@ struct InspectionTests {
     }
 
     @Test func `an obstacle is named, with its remedy`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         folder.write("file", [1])
         func message(_ body: () throws -> Void) throws -> String {
             "\(try #require(throws: JournalError.self) { try body() })"
@@ -175,7 +175,7 @@ struct InspectionTests {
 
     @Test func `a folder without permission is not one without a journal`() async throws {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
+            let folder = JournalTestFolder()
             try SQLiteJournal(folder.path).close()
             _ = unsafe chmod(folder.path, 0)
             // As the user nobody, because root may do everything.
@@ -192,7 +192,7 @@ struct InspectionTests {
     }
 
     /// Flips a bit of one record's body, and of every copy of it that SQLite left in free space.
-    private func damage(_ sequence: Int64, in folder: TemporaryFolder) {
+    private func damage(_ sequence: Int64, in folder: JournalTestFolder) {
         var bytes = folder.read("journal.sqlite")
         let body = records(sequence..<sequence + 1)[0].body
         for place in bytes.indices where bytes[place...].starts(with: body) { bytes[place + 3] ^= 4 }

@@ -18,10 +18,10 @@ struct JournalContractTests {
                     InMemoryJournal(try #require(old as? InMemoryJournal).contents)
                 }
             case .sqlite:
-                let folder = TemporaryFolder()
+                let folder = JournalTestFolder()
                 var kept: [Int: any Journal] = [:]
                 var image: [String: [UInt8]] = [:]
-                let clone = TemporaryFolder()
+                let clone = JournalTestFolder()
                 let journal = try SQLiteJournal(folder.path)
                 try body(journal) { _ in
                     image = folder.image

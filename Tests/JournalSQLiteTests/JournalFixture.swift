@@ -3,7 +3,7 @@ import Journal
 import TelltaleModel
 
 /// A folder that goes with its owner.
-final class TemporaryFolder: Sendable {
+final class JournalTestFolder: Sendable {
     let path: String
 
     init() {

@@ -21,7 +21,7 @@ struct LogCopyTests {
 
     @Test(arguments: [false, true])
     func `a log begins anew however much is written`(aside: Bool) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let longest = try Self.write(to: folder, aside: aside)
         // However little the copier is allowed: at 16 times the length the writer copies the log itself.
         #expect(longest > Self.limit && longest < 17 * Self.limit)
@@ -30,7 +30,7 @@ struct LogCopyTests {
     }
 
     /// - Returns: The longest that the log was.
-    private static func write(to folder: TemporaryFolder, aside: Bool) throws -> Int {
+    private static func write(to folder: JournalTestFolder, aside: Bool) throws -> Int {
         let journal = try SQLiteJournal(folder.path, options(aside: aside))
         var longest = 0
         for round in 0..<Int64(200) {
@@ -44,7 +44,7 @@ struct LogCopyTests {
     }
 
     @Test func `a journal that is dropped while its log is copied leaves a folder for the next one`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         for round in 0..<Int64(20) {
             let journal = try SQLiteJournal(folder.path, Self.options(aside: true))
             #expect(journal.lastSequence == round * 100)
@@ -76,7 +76,7 @@ struct LogCopyTests {
     func `a log that has grown long under a reader is copied beside the writing when it has gone`(
         sync: SQLiteJournal.Sync
     ) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let copies = Copies()
         var options = Self.options(aside: true)
         options.sync = sync

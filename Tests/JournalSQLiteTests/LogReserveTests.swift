@@ -7,7 +7,7 @@ struct LogReserveTests {
     private static let log = "journal.sqlite-wal"
 
     @Test func `batches are written into bytes that the log's file has already`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.tidyUp()
         let size = folder.read(Self.log).count
@@ -19,7 +19,7 @@ struct LogReserveTests {
     }
 
     @Test func `the reserve goes ahead of the log, and a stop gives it back`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         for round in 0..<Int64(10) {
             try journal.append(records(round * 100 + 1..<round * 100 + 101, byteCount: 2_000))

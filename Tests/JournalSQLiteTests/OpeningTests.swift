@@ -5,14 +5,14 @@ import Testing
 
 /// Opening a folder: its lock, the refusals, and the changes of the epoch.
 struct OpeningTests {
-    private func write(_ folder: TemporaryFolder, _ options: SQLiteJournal.Options = .init()) throws -> UInt64 {
+    private func write(_ folder: JournalTestFolder, _ options: SQLiteJournal.Options = .init()) throws -> UInt64 {
         let journal = try SQLiteJournal(folder.path, options)
         try journal.append(records(journal.lastSequence + 1..<journal.lastSequence + 6))
         return journal.epoch
     }
 
     @Test func `a missing folder is made, with the folders above it`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let deep = folder.path + "/a"
         let journal = try SQLiteJournal(deep + "/b")
         try journal.append(records(1..<2))
@@ -35,7 +35,7 @@ struct OpeningTests {
     }
 
     @Test func `one daemon a folder, until it is gone`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         #expect(throws: JournalError.locked(folder: folder.path, by: "process \(getpid())")) {
             try SQLiteJournal(folder.path)
@@ -46,7 +46,7 @@ struct OpeningTests {
     }
 
     @Test func `the epoch stays when nothing can have been lost`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let epoch = try write(folder)
         let killed = try SQLiteJournal(folder.path)
         #expect(killed.epoch == epoch)
@@ -56,7 +56,7 @@ struct OpeningTests {
 
     @Test("An unclean end without full syncs begins a new epoch", arguments: [SQLiteJournal.Sync.normal, .off])
     func weakSync(sync: SQLiteJournal.Sync) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var options = SQLiteJournal.Options()
         options.sync = sync
         let epoch = try write(folder, options)
@@ -72,10 +72,10 @@ struct OpeningTests {
     }
 
     @Test func `a copied folder begins a new epoch`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let epoch = try write(folder)
         let image = folder.image
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         copy.restore(image)
         let journal = try SQLiteJournal(copy.path)
         #expect(journal.epoch != epoch)
@@ -83,7 +83,7 @@ struct OpeningTests {
     }
 
     @Test func `a file that is no journal is refused and left unchanged`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         folder.write(
             "journal.sqlite", Array("this is a text file, and a long one, ".utf8) + Array(repeating: 65, count: 200))
         let before = folder.image
@@ -115,7 +115,7 @@ struct OpeningTests {
 
     @Test("A file that is gone is not taken for a new journal", arguments: ["journal.sqlite", "journal.sqlite-wal"])
     func missing(file: String) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         _ = try write(folder)
         _ = unsafe unlink(folder.path + "/" + file)
         let error = try #require(throws: JournalError.self) { try SQLiteJournal(folder.path) }
@@ -127,7 +127,7 @@ struct OpeningTests {
     }
 
     @Test func `a refusal leaves every file as it was`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         _ = try write(folder)
         var log = folder.read("journal.sqlite-wal")
         log[5_000] ^= 1
@@ -141,7 +141,7 @@ struct OpeningTests {
 
     @Test func `a file-size limit is a full disk`() async throws {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
+            let folder = JournalTestFolder()
             let journal = try SQLiteJournal(folder.path)
             _ = signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()

@@ -7,7 +7,7 @@ import Testing
 /// The files in the folder: their modes, links in their places, and their removal.
 @Suite(.endsOneDay)
 struct PlaceTests {
-    private func mode(_ file: String, in folder: TemporaryFolder) -> mode_t {
+    private func mode(_ file: String, in folder: JournalTestFolder) -> mode_t {
         var status = stat()
         return unsafe lstat(folder.path + "/" + file, &status) == 0 ? status.st_mode & 0o777 : 0
     }
@@ -15,7 +15,7 @@ struct PlaceTests {
     private static let files = ["acknowledged", "journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal", "lock"]
 
     @Test func `in a folder that all users may read the files are their owner's alone`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         _ = unsafe chmod(folder.path, 0o755)
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<3))
@@ -30,7 +30,7 @@ struct PlaceTests {
     @Test func `a start restricts files that all users could read, and the next start keeps the epoch`()
         throws
     {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         do { try SQLiteJournal(folder.path).append(records(1..<3)) }
         for file in Self.files { _ = unsafe chmod(folder.path + "/" + file, 0o644) }
         let epoch = try SQLiteJournal(folder.path).epoch
@@ -41,7 +41,7 @@ struct PlaceTests {
     @Test(
         "A link in the place of a file is refused, and its target stays as it was", arguments: ["lock", "acknowledged"])
     func link(file: String) throws {
-        let (folder, other) = (TemporaryFolder(), TemporaryFolder())
+        let (folder, other) = (JournalTestFolder(), JournalTestFolder())
         other.write("target", Array("somebody's".utf8))
         #expect(unsafe symlink(other.path + "/target", folder.path + "/" + file) == 0)
         let error = try #require(throws: JournalError.self) { try SQLiteJournal(folder.path) }
@@ -53,7 +53,7 @@ struct PlaceTests {
         "Without its files a journal acknowledges nothing any more",
         arguments: ["journal.sqlite", "journal.sqlite-wal"])
     func removed(file: String) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<3))
         _ = unsafe unlink(folder.path + "/" + file)
@@ -69,7 +69,7 @@ struct PlaceTests {
     }
 
     @Test func `nor with another file in the place of one of them`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<3))
         folder.write("copy", folder.read("journal.sqlite"))
@@ -80,8 +80,8 @@ struct PlaceTests {
 
     @Test(
         "Without its log and with a broken witness a journal is refused until it is repaired", arguments: [true, false])
-    func nothingTells(isLogMissing: Bool) throws {
-        let folder = TemporaryFolder()
+    func noSign(isLogMissing: Bool) throws {
+        let folder = JournalTestFolder()
         do {
             let journal = try SQLiteJournal(folder.path)
             try journal.append(records(1..<3))

@@ -26,7 +26,7 @@ struct ReadHoldTests {
 
     @Test(arguments: [false, true])
     func `the log of lone records is copied and begins anew`(aside: Bool) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var options = SQLiteJournal.Options()
         options.logByteCount = 200_000
         options.logReserveByteCount = 0
@@ -45,7 +45,7 @@ struct ReadHoldTests {
     }
 
     @Test func `a program that writes although it should not stops no batch`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<2))
         try journal.append(records(2..<3))
@@ -55,7 +55,7 @@ struct ReadHoldTests {
     }
 
     @Test func `others read what was written under it`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         for sequence in Int64(1)...20 {
             try journal.append(records(sequence..<sequence + 1))
@@ -63,7 +63,7 @@ struct ReadHoldTests {
             #expect(try journal.record(at: sequence) != nil)
         }
         try JournalInspector(folder.path).verify { _, _ in }
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         try JournalInspector(folder.path).backup(to: copy.path) { _, _ in }
         #expect(try SQLiteJournal(copy.path).readAll().count == 20)
     }

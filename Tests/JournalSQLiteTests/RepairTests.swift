@@ -8,8 +8,8 @@ struct RepairTests {
     private static let pageByteCount = 8_192
 
     /// A journal that was stopped in order: 250 records of 300 bytes, and a snapshot of the state after 120.
-    private func stopped(pruning: Pruning? = nil, snapshot: Int64? = 120) throws -> TemporaryFolder {
-        let folder = TemporaryFolder()
+    private func stopped(pruning: Pruning? = nil, snapshot: Int64? = 120) throws -> JournalTestFolder {
+        let folder = JournalTestFolder()
         let journal = try SQLiteJournal(folder.path)
         try journal.append(records(1..<251, byteCount: 300))
         if let snapshot { try journal.writeSnapshot(at: snapshot, chunks: [[1, 2], [3]]) }
@@ -34,7 +34,7 @@ struct RepairTests {
     }
 
     @discardableResult
-    private func repair(_ folder: TemporaryFolder) throws -> JournalRepair.Report {
+    private func repair(_ folder: JournalTestFolder) throws -> JournalRepair.Report {
         try JournalRepair.repair(folder.path) { _, _ in }
     }
 
@@ -57,7 +57,7 @@ struct RepairTests {
     @Test func `however much of the history is broken, the records after the snapshot are kept`()
         throws
     {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let all = JournalSQLiteTests.records(1..<13_001)
         var journal: SQLiteJournal? = try SQLiteJournal(folder.path)
         try journal?.append(all)
@@ -197,8 +197,8 @@ struct RepairTests {
 
     private func killed(
         _ before: [String: [UInt8]], repaired: [UInt8], _ name: String, movedFileCount: Int
-    ) -> TemporaryFolder {
-        let killed = TemporaryFolder()
+    ) -> JournalTestFolder {
+        let killed = JournalTestFolder()
         killed.restore(before.filter { !$0.key.hasPrefix("damaged-") })
         killed.write("journal.sqlite-repaired", repaired)
         _ = unsafe mkdir("\(killed.path)/\(name)", 0o700)
@@ -255,7 +255,7 @@ struct RepairTests {
     }
 
     @Test func `an unfinished backup is not taken for an empty folder`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         folder.write("journal.sqlite-copy", [1])
         let error = try #require(throws: JournalError.self) { try SQLiteJournal(folder.path) }
         #expect("\(error)".contains("journal.sqlite-copy is of a backup that was not finished"))
@@ -291,7 +291,7 @@ struct RepairTests {
     }
 
     @Test func `a command is quoted for a shell`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let path = folder.path + "/my dir's"
         let journal = try SQLiteJournal(path)
         try journal.append(records(1..<3))

@@ -7,7 +7,8 @@ import Testing
 /// A journal that was replaced by a copy begins a new epoch, and no other change does.
 struct RestoreTests {
     /// Five records, and an end in order or not.
-    private func life(_ folder: TemporaryFolder, closes: Bool = true, _ options: SQLiteJournal.Options = .init()) throws
+    private func life(_ folder: JournalTestFolder, closes: Bool = true, _ options: SQLiteJournal.Options = .init())
+        throws
         -> UInt64
     {
         let journal = try SQLiteJournal(folder.path, options)
@@ -17,13 +18,13 @@ struct RestoreTests {
     }
 
     /// As `cp -r COPY/. DIR` does it: the files stay the same ones, with another content.
-    private func overwrite(_ folder: TemporaryFolder, with image: [String: [UInt8]]) {
+    private func overwrite(_ folder: JournalTestFolder, with image: [String: [UInt8]]) {
         for (file, bytes) in image { folder.write(file, bytes) }
     }
 
     @Test("A copy written over the files begins a new epoch", arguments: [true, false])
     func overwritten(isStopped: Bool) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let epoch = try life(folder, closes: isStopped)
         let image = folder.image
         #expect(try life(folder, closes: isStopped) == epoch)
@@ -35,7 +36,7 @@ struct RestoreTests {
     }
 
     @Test func `a copy in new files begins a new epoch, whatever numbers their inodes have`() throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var epoch = try life(folder)
         for _ in 0..<5 {
             // The file system gives the numbers of the removed files away again.
@@ -48,7 +49,7 @@ struct RestoreTests {
 
     @Test("A stop and a kill keep the epoch, also after the log was copied into the file", arguments: [true, false])
     func kept(closes: Bool) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         let epoch = try life(folder, closes: closes)
         var options = SQLiteJournal.Options()
         options.logByteCount = 0
@@ -86,7 +87,7 @@ struct RestoreTests {
 
     @Test("A start that fails before it wrote anything leaves a clean end", arguments: SQLiteJournal.Sync.allCases)
     func failedStart(sync: SQLiteJournal.Sync) throws {
-        let folder = TemporaryFolder()
+        let folder = JournalTestFolder()
         var options = SQLiteJournal.Options()
         options.sync = sync
         let epoch = try life(folder, options)
@@ -113,8 +114,8 @@ struct RestoreTests {
     }
 
     @Test func `a backup that is put in the journal's place is not taken for damage`() throws {
-        let folder = TemporaryFolder()
-        let backup = TemporaryFolder()
+        let folder = JournalTestFolder()
+        let backup = JournalTestFolder()
         let epoch = try life(folder)
         try JournalInspector(folder.path).backup(to: backup.path) { _, _ in }
         #expect(try life(folder) == epoch)
@@ -126,8 +127,8 @@ struct RestoreTests {
     }
 
     @Test func `a log that another journal left beside a backup is named, with the command that removes it`() throws {
-        let folder = TemporaryFolder()
-        let backup = TemporaryFolder()
+        let folder = JournalTestFolder()
+        let backup = JournalTestFolder()
         _ = try life(folder)
         try JournalInspector(folder.path).backup(to: backup.path) { _, _ in }
         _ = try life(folder, closes: false)
@@ -148,7 +149,7 @@ struct RestoreTests {
 
     @Test func `a reader holds up neither a stop nor a start`() throws {
         let disk = try FaultyDisk()
-        let copy = TemporaryFolder()
+        let copy = JournalTestFolder()
         var journal: SQLiteJournal? = try SQLiteJournal(disk.folder.path, disk.options())
         try journal?.append(records(1..<6))
         var wasRead = false

@@ -115,8 +115,8 @@ struct JournalWriterTests {
     @Test func `a base that is given up leaves the journal as it was`() async throws {
         let writer = JournalWriter(InMemoryJournal(epoch: 1)) { Issue.record("\($0)") }
         _ = try await result { writer.append(records(1..<4), completion: $0) }
-        for step in [BaseStep.begin(at: 9), .chunk([1, 2]), .abandon] {
-            try await result { writer.loadBase(step, completion: $0) }
+        for step in [CheckpointStep.begin(at: 9), .chunk([1, 2]), .abandon] {
+            try await result { writer.loadCheckpoint(step, completion: $0) }
         }
         let receipt = try await result { writer.append(records(4..<5), completion: $0) }
         #expect(receipt.lastSequence == 4)

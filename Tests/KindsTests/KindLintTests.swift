@@ -62,7 +62,7 @@ struct KindLintTests {
         }
     }
 
-    @Test func `thousands of findings are told as so many, and shown in part`() {
+    @Test func `thousands of findings are reported as so many, and shown in part`() {
         let members = (0..<3_000).map { "\"x\($0)\": 1" }.joined(separator: ",")
         let head = #""kind":"a","type":"toggle","version":1,"app":"a.b","symbol":{"on":"a","off":"b"}"#
         let lint = KindLint(Array("{\(head),\(members)}".utf8))

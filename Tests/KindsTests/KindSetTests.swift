@@ -58,7 +58,7 @@ struct KindSetTests {
         #expect(diagnostics.first?.message.contains("a.json") == true)
     }
 
-    @Test func `one bad file refuses the folder, and every file is told`() {
+    @Test func `one bad file refuses the folder, and every file is reported`() {
         let (set, diagnostics) = KindSet.load(
             files: [
                 file("b.json", goodToggle.merging(["timeout": 3])), ("a.json", Array("{".utf8)),
@@ -81,7 +81,7 @@ struct KindSetTests {
         #expect(diagnostics.map(\.path) == ["raises.event"])
     }
 
-    @Test func `a button that raises an event to a kind that no file defines is told`() {
+    @Test func `a button that raises an event to a kind that no file defines is reported`() {
         let files = [file("b.json", goodButton), file("t.json", goodToggle)]
         let (set, diagnostics) = KindSet.load(files: files)
         #expect(set != nil)
@@ -92,7 +92,7 @@ struct KindSetTests {
         #expect(KindSet.load(files: [files[0]]).diagnostics == [])
     }
 
-    @Test func `a control that no kind is, and one that is an activity, are told with their places`() throws {
+    @Test func `a control that no kind is, and one that is an activity, are reported with their places`() throws {
         let views = try json(
             #"""
             {"lockScreen":{"title":"x","buttons":["tip/{{id}}","tap/{{id}}","{{content.kind}}/1",{"link":"tel:1","title":"x"}]},
@@ -140,7 +140,7 @@ struct KindSetTests {
         #expect(KindSet.read(Array(text.utf8), file: "a.json").diagnostics.map(\.path) == ["machine.states.b.on.x"])
     }
 
-    @Test func `bytes that are no UTF-8 are told with their place`() {
+    @Test func `bytes that are no UTF-8 are reported with their place`() {
         let bytes = Array("{\n\"é\":\"".utf8) + [0xC3, 0x28] + Array("\"}".utf8)
         #expect(KindSet.read(bytes, file: "a.json").diagnostics.map(\.file) == ["a.json:2:6"])
     }

@@ -53,7 +53,7 @@ struct LintTests {
         #expect(diagnostics.filter { !$0.message.contains("passed through") } == [])
     }
 
-    @Test func `all faults are told at once, errors first`() throws {
+    @Test func `all faults are reported at once, errors first`() throws {
         let patch = """
             {"version":"one","app":null,"colour":1,"stale":"soon","machine":{"states":{"placed":{"on":{"confirm":"nowhere"}}}},
              "views":{"minimal":{"glow":1}}}

@@ -27,7 +27,7 @@ struct WidgetKindTests {
 
     @Test("W-V107: a source that no kind of activity is, and a state that it does not have, are errors")
     func sources() throws {
-        func told(_ source: String) throws -> [String] {
+        func reported(_ source: String) throws -> [String] {
             let patch = #"{"parameters":null,"views":{"systemSmall":{"subtitle":null}},"source":\#(source)}"#
             let texts = [goodWidget.merging(try json(patch)), goodKind, goodButton].map { Array($0.description.utf8) }
             let names = ["widget.json", "activity.json", "button.json"]
@@ -35,11 +35,12 @@ struct WidgetKindTests {
             return diagnostics.filter { $0.severity == .error }.map { "\($0.file) \($0.path): \($0.message)" }
         }
         let (activity, button) = (goodKind["kind"]?.string ?? "", goodButton["kind"]?.string ?? "")
-        #expect(try told(#"{"each":"\#(activity)","where":"in(placed) or lifecycle == 'ended'"}"#) == [])
-        #expect(try told(#"{"each":"nothing"}"#) == [#"widget.json source.each: no file here defines "nothing""#])
-        #expect(try told(#"{"one":"\#(button)/1"}"#) == [#"widget.json source.one: "\#(button)" is no live activity"#])
+        #expect(try reported(#"{"each":"\#(activity)","where":"in(placed) or lifecycle == 'ended'"}"#) == [])
+        #expect(try reported(#"{"each":"nothing"}"#) == [#"widget.json source.each: no file here defines "nothing""#])
         #expect(
-            try told(#"{"each":"\#(activity)","where":"in(gone)"}"#) == [
+            try reported(#"{"one":"\#(button)/1"}"#) == [#"widget.json source.one: "\#(button)" is no live activity"#])
+        #expect(
+            try reported(#"{"each":"\#(activity)","where":"in(gone)"}"#) == [
                 #"widget.json source.where: "\#(activity)" has no state "gone""#
             ])
     }
@@ -47,7 +48,7 @@ struct WidgetKindTests {
     @Test("A state that a tally or a guard names is one of the machine, and kinds of aggregates are bounded")
     func aggregates() throws {
         let activity = goodKind["kind"]?.string ?? ""
-        func told(_ values: String, count: Int = 1) throws -> [String] {
+        func reported(_ values: String, count: Int = 1) throws -> [String] {
             let base = goodAggregate.merging(try json(#"{"source":{"over":"\#(activity)","values":\#(values)}}"#))
             let texts = try [goodKind] + (0..<count).map { base.merging(try json(#"{"kind":"w\#($0)"}"#)) }
             let files = texts.enumerated().map { (name: "\($0).json", bytes: Array($1.description.utf8)) }
@@ -55,23 +56,23 @@ struct WidgetKindTests {
                 "\($0.path): \($0.message)"
             }
         }
-        #expect(try told(#"{"sold":{"on":"placed"}}"#) == [])
+        #expect(try reported(#"{"sold":{"on":"placed"}}"#) == [])
         #expect(
-            try told(#"{"sold":{"on":"gone"},"late":{"count":"in(lost)"}}"#) == [
+            try reported(#"{"sold":{"on":"gone"},"late":{"count":"in(lost)"}}"#) == [
                 #"source.values.late.count: "\#(activity)" has no state "lost""#,
                 #"source.values.sold.on: "\#(activity)" has no state "gone""#,
             ])
-        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 16) == [])
-        #expect(try told(#"{"sold":{"on":"placed"}}"#, count: 17).first?.contains("17 kinds are over") == true)
+        #expect(try reported(#"{"sold":{"on":"placed"}}"#, count: 16) == [])
+        #expect(try reported(#"{"sold":{"on":"placed"}}"#, count: 17).first?.contains("17 kinds are over") == true)
     }
 
     @Test("W-V108: text of 10 pt, a margin of 8 and a description that says This widget are warnings")
     func smallTexts() throws {
-        let told = try faults(
+        let reported = try faults(
             #"{"margins":8,"description":"This widget shows sales","views":{"systemSmall":{"fontSize":10}}}"#)
-        let paths = told.filter { !$0.message.contains("passed through") }.map(\.path)
+        let paths = reported.filter { !$0.message.contains("passed through") }.map(\.path)
         #expect(Set(paths) == ["margins", "description", "views.systemSmall.fontSize"])
-        #expect(told.allSatisfy { $0.severity == .warning })
+        #expect(reported.allSatisfy { $0.severity == .warning })
     }
 
     @Test("W-V109: four symbol buttons, or three with texts, in a watch's row are warnings", arguments: [3, 4])
@@ -80,9 +81,9 @@ struct WidgetKindTests {
             count == 4 ? ["link": .string("tel:\(number)"), "symbol": "phone"] : .string("a/\(number)")
         }
         let patch: JSON = ["views": ["accessoryRectangular": ["buttons": .array(buttons)]]]
-        let told = Kind.read(goodWidget.merging(patch), file: "a.json").diagnostics
-        #expect(told.map(\.path) == ["views.accessoryRectangular.buttons"])
-        #expect(told.first?.severity == .warning)
+        let reported = Kind.read(goodWidget.merging(patch), file: "a.json").diagnostics
+        #expect(reported.map(\.path) == ["views.accessoryRectangular.buttons"])
+        #expect(reported.first?.severity == .warning)
     }
 
     @Test("W-V110: three buttons in systemSmall on vision, equal views and no template are warnings")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TelltaleKit
 
-/// Boards: what is sent, and what rows of tiles tell.
+/// Boards: what is sent, and what rows of tiles report.
 @Suite(.endsOneDay)
 struct BoardTests {
     @Test func `each arrangement is a line, and its answer is read`() async throws {
@@ -16,11 +16,11 @@ struct BoardTests {
             (
                 .place(
                     widget: "kitchen/Hoegi", family: "systemMedium", position: 2, stack: "left",
-                    look: TileLook(placement: "home")),
+                    style: TileStyle(placement: "home")),
                 "do=add widget=kitchen/Hoegi family=systemMedium stack=left pos=2 placement=home eid=e"
             ),
             (
-                .configure(["shop": "Central"], look: TileLook(mounting: "recessed", scale: 125, theme: "none")),
+                .configure(["shop": "Central"], style: TileStyle(mounting: "recessed", scale: 125, theme: "none")),
                 #"do=configure mounting=recessed scale=125 theme=none eid=e {"configuration":{"shop":"Central"}}"#
             ),
             (.move(to: 1), "do=move pos=1 eid=e"), (.move(stack: "left"), "do=move stack=left eid=e"),
@@ -77,7 +77,7 @@ struct BoardTests {
             ("coffee-order/7", Arrangement.remove), ("@/t1", .remove), ("@alice-car", .remove),
             ("@alice-car/t1", .place(widget: "kit chen")), ("@alice-car/t1", .place(widget: "kitchen\nBYE")),
             ("@alice-car/t1", .move(to: 0)), ("@alice-car/t1", .move(to: 65)), ("@alice-car/t1", .move(stack: "a/b")),
-            ("@alice-car/t1", .configure(look: TileLook(scale: 74))),
+            ("@alice-car/t1", .configure(style: TileStyle(scale: 74))),
             ("@alice-car/t1", .configure(["x": .number(.infinity)])),
         ] {
             await #expect(throws: TelltaleError.self) { try await telltale.tile(key, arrangement) }

@@ -49,7 +49,7 @@ struct ProviderTests {
         #expect(answers == ["DONE op=o1 value=on", "DONE op=o1 value=on", "DONE op=o2", "DONE op=o1 value=off"])
     }
 
-    @Test func `failures are told with their reason, and no text of the app's own errors`() async throws {
+    @Test func `failures are reported with their reason, and no text of the app's own errors`() async throws {
         struct Secret: Error {}
         let server = ScriptedServer { stage in
             try await stage.greet()
@@ -97,9 +97,9 @@ struct ProviderTests {
         try await waitUntil { server.stages.first?.heard.last?.hasPrefix("DONE") == true }
         running.cancel()
         try await running.value
-        let told = log.withLock { $0 }
+        let reported = log.withLock { $0 }
         // The second may be replaced before it has begun.
-        #expect(told == ["begins o2", "cancelled o2", "begins o3"] || told == ["begins o3"])
+        #expect(reported == ["begins o2", "cancelled o2", "begins o3"] || reported == ["begins o3"])
         #expect(server.stages[0].heard.last?.hasPrefix("DONE op=o3 value=off") == true)
     }
 

@@ -163,7 +163,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request without an answer tells its eid, one that was never sent says so`() async throws {
+    @Test func `a request without an answer reports its eid, one that was never sent says so`() async throws {
         let silent = ScriptedServer { stage in
             try await stage.greet()
             await stage.waitForEnd()

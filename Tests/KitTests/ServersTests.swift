@@ -18,7 +18,7 @@ struct ServersTests {
     }
 
     /// The servers by their addresses. A server that is not among them is down.
-    private struct Town: Sendable {
+    private struct Place: Sendable {
         struct Down: Transport {
             func connect() async throws -> any TransportConnection { throw TransportError.failed("no route") }
         }
@@ -48,8 +48,8 @@ struct ServersTests {
             await stage.waitForEnd()
         }
         // The leader is no address of the client's.
-        let town = Town(servers: ["\(scheme)a:1": standby, "\(scheme)c:1": leader])
-        let telltale = try town.client("\(scheme)a:1,\(scheme)b:1") { "tt_aaaaaaaa_secret" }
+        let place = Place(servers: ["\(scheme)a:1": standby, "\(scheme)c:1": leader])
+        let telltale = try place.client("\(scheme)a:1,\(scheme)b:1") { "tt_aaaaaaaa_secret" }
         #expect(try await telltale.post("a/1", "start").rev == 8)
         #expect(standby.stages.first?.heard == [])
         await telltale.close()
@@ -69,7 +69,7 @@ struct ServersTests {
             stage.say("UPD sub=1 key=a/1 rev=2 why=resume {}", "LIVE sub=1 cur=0123456789abcdef:2:b0e4")
             await stage.waitForEnd()
         }
-        let telltale = try Town(servers: ["a:1": old, "b:1": new]).client("a:1,c:1,b:1")
+        let telltale = try Place(servers: ["a:1": old, "b:1": new]).client("a:1,c:1,b:1")
         var iterator = telltale.follow("*").makeAsyncIterator()
         _ = try await changes(&iterator) { $0.isLive }
         let found = try await changes(&iterator) { $0.isLive }
@@ -90,7 +90,7 @@ struct ServersTests {
             stage.say("PONG id=\(try await stage.hear("PING"))")
             await stage.waitForEnd()
         }
-        let telltale = try Town(servers: ["a:1": first, "c:1": second]).client("a:1,b:1,c:1")
+        let telltale = try Place(servers: ["a:1": first, "c:1": second]).client("a:1,b:1,c:1")
         try await telltale.ping()
         try await first.finish()
         try await telltale.ping()

@@ -29,7 +29,7 @@ struct TrustTests {
         #expect(transport.attempts.load(ordering: .relaxed) == 2)
     }
 
-    @Test func `TLS without a transport that has it is told at once`() async throws {
+    @Test func `TLS without a transport that has it is reported at once`() async throws {
         #if !canImport(Network)
             var options = Telltale.Options()
             options.timeout = nil
@@ -93,14 +93,14 @@ struct TrustTests {
         #expect(server.stages[3].heard[0].contains("token=\(Self.secret)4"))
     }
 
-    @Test func `a token that cannot be sent, or not be read, is told without it`() async throws {
+    @Test func `a token that cannot be sent, or not be read, is reported without it`() async throws {
         let server = ScriptedServer()
         let broken = try Telltale.test(over: server, token: { "two words of a secret" })
         do throws(TelltaleError) { try await broken.ping() } catch {
             #expect("\(error)".contains("a token is 1 to 4,096") && !"\(error)".contains("secret"))
         }
         struct Locked: Error, CustomStringConvertible { let description = "secret of the keychain" }
-        // A follower is told each attempt, so that no clock decides which one is looked at.
+        // A follower is sent each attempt, so that no clock decides which one is looked at.
         let locked = try Telltale.test(over: server, token: { throw Locked() })
         for try await change in locked.follow("*") {
             guard case .disconnected(let reason, _) = change else { continue }

@@ -89,28 +89,28 @@ struct ActivityHistoryTests {
         var activity = try #require(script.activity)
         var settings = ActivitySettings()
         settings.markLimit = 3
-        func tell(_ change: ActivityEvent.Change) throws -> Verdict {
+        func decide(_ change: ActivityEvent.Change) throws -> Verdict {
             try activity.apply(
                 ActivityEvent(change), settings: settings, at: script.activity?.updatedAt ?? .distantPast
             ).verdict
         }
         for (account, rev) in [("dora", 5), ("abel", 4), ("carl", 6)] as [(String, Int64)] {
-            #expect(try tell(.seen(account: account, rev: rev)) == .applied)
+            #expect(try decide(.seen(account: account, rev: rev)) == .applied)
         }
-        #expect(try tell(.dismissed(account: "bert")) == .applied)
+        #expect(try decide(.dismissed(account: "bert")) == .applied)
         // The account that looked the longest ago is forgotten.
-        #expect(try tell(.seen(account: "carl", rev: 6)) == .noop)
-        #expect(try tell(.seen(account: "dora", rev: 5)) == .noop)
-        for account in ["abel", "eric"] { #expect(try tell(.dismissed(account: account)) == .applied) }
+        #expect(try decide(.seen(account: "carl", rev: 6)) == .noop)
+        #expect(try decide(.seen(account: "dora", rev: 5)) == .noop)
+        for account in ["abel", "eric"] { #expect(try decide(.dismissed(account: account)) == .applied) }
         for account in ["abel", "bert", "eric"] { #expect(activity.isDismissed(by: account)) }
         #expect(!activity.isDismissed(by: "carl"))
         settings.rules = .first
-        #expect(throws: ActivityRejection.markLimit(3)) { try tell(.seen(account: "fred", rev: 9)) }
+        #expect(throws: ActivityRejection.markLimit(3)) { try decide(.seen(account: "fred", rev: 9)) }
         settings.rules = .newest
-        #expect(try tell(.seen(account: "fred", rev: 9)) == .applied)
+        #expect(try decide(.seen(account: "fred", rev: 9)) == .applied)
         for account in ["abel", "bert", "eric"] {
             #expect(activity.isDismissed(by: account) && !activity.isVisible(to: account))
-            #expect(try tell(.dismissed(account: account)) == .noop)
+            #expect(try decide(.dismissed(account: account)) == .noop)
         }
         #expect(activity.isVisible(to: "fred"))
     }

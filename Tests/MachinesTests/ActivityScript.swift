@@ -38,13 +38,13 @@ struct ActivityScript {
             let words = input.split(separator: " ").map(String.init)
             guard !words.isEmpty else { continue }
             let before = activity
-            outcome = try take(words)
+            outcome = try perform(words)
             isSame = activity == before
         }
         return outcome
     }
 
-    private mutating func take(_ words: [String]) throws -> String {
+    private mutating func perform(_ words: [String]) throws -> String {
         switch words[0] {
         case "kind": kind = try Self.kind(words[1])
         case "strict": settings.acceptsOldEnd = false

@@ -16,7 +16,7 @@ struct ActivityTableTests {
         for fact in row[5].split(separator: " ") { try script.expect(String(fact), row) }
     }
 
-    @Test func `every row of table 2.1 and every vector about the life-cycle is there, or told why not`() throws {
+    @Test func `every row of table 2.1 and every vector about the life-cycle is there, or reported why not`() throws {
         let table = try TableFile("Machines/activity.table")
         let covered = Set(table.rows.map { $0[0] }).union(table.skipped.keys)
         var wanted = Set((1...37).map { "L\($0)" })

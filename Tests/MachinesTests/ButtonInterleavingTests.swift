@@ -59,8 +59,8 @@ struct ButtonInterleavingTests {
             case 0..<40: take(.tapped(operation: OperationID(number), isLocked: false), number: number)
             case 40..<60: take(.done(operation, by: provider), number: number)
             case 60..<70: take(.failed(operation, nil, by: provider), number: number)
-            case 70..<85: take(.providerChanged(to: Int64(random.below(4)), asksAgain: false), number: number)
-            case 85..<90: take(.providerChanged(to: nil, asksAgain: false), number: number)
+            case 70..<85: take(.providerChanged(to: Int64(random.below(4)), refreshesAgain: false), number: number)
+            case 85..<90: take(.providerChanged(to: nil, refreshesAgain: false), number: number)
             case 90..<95: take(.restarted, number: number)
             default: take(.reported, number: number)
             }

@@ -15,7 +15,7 @@ protocol ControlEvent {
 extension ToggleEvent: ControlEvent {}
 extension ButtonEvent: ControlEvent {
     static func providerChanged(to provider: ConnectionNumber?) -> Self {
-        .providerChanged(to: provider, asksAgain: false)
+        .providerChanged(to: provider, refreshesAgain: false)
     }
 }
 

@@ -13,18 +13,18 @@ struct StackOracleTests {
         var generator = SeededGenerator(seed: seed)
         let world = try StackWorld(from: &generator)
         let stack = world.stack
-        var told = stack.future(at: world.date(0))
-        var shown = told.look
+        var reported = stack.future(at: world.date(0))
+        var shown = reported.look
         for minute in 0..<StackWorld.day {
             let now = world.date(minute)
             // The oracle walks over everything again.
-            #expect(stack.sight(at: now) == world.sight(at: minute), "minute \(minute)")
-            // A screen that heard nothing since the row it was owed last.
-            if let more = told.continuesAt, more <= now { told = stack.future(at: now) }
-            shown = told.turns.last { $0.date <= now }?.look ?? told.look
-            #expect(shown == world.sight(at: minute), "minute \(minute)")
+            #expect(stack.viewState(at: now) == world.viewState(at: minute), "minute \(minute)")
+            // A screen that heard nothing since the row that was last due to it.
+            if let more = reported.continuesAt, more <= now { reported = stack.future(at: now) }
+            shown = reported.turns.last { $0.date <= now }?.look ?? reported.look
+            #expect(shown == world.viewState(at: minute), "minute \(minute)")
         }
-        #expect(told.turns.count <= 16)
+        #expect(reported.turns.count <= 16)
     }
 
     @Test(
@@ -33,11 +33,11 @@ struct StackOracleTests {
     func everyMinuteOfAWatch(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let world = try StackWorld(from: &generator)
-        var told = world.smartStack.future(at: world.date(0))
+        var reported = world.smartStack.future(at: world.date(0))
         for minute in 0..<StackWorld.day {
             let now = world.date(minute)
-            if let more = told.continuesAt, more <= now { told = world.smartStack.future(at: now) }
-            let shown = told.turns.last { $0.date <= now }?.look ?? told.look
+            if let more = reported.continuesAt, more <= now { reported = world.smartStack.future(at: now) }
+            let shown = reported.turns.last { $0.date <= now }?.look ?? reported.look
             #expect(shown == world.order(at: minute), "minute \(minute)")
         }
     }
@@ -57,7 +57,7 @@ private struct StackWorld {
         var pin: Int?
 
         /// Weight, rank and the minute since when; `nil` for none.
-        func standing(at minute: Int) -> (weight: Double, rank: Int, since: Int)? {
+        func score(at minute: Int) -> (weight: Double, rank: Int, since: Int)? {
             if !contexts.isEmpty {
                 let open = contexts.filter { $0.from <= minute && minute < $0.to }
                 return open.map { (1.0, $0.rank, $0.from) }.min { ($0.1, $0.2) < ($1.1, $1.2) }
@@ -122,12 +122,12 @@ private struct StackWorld {
 
     // MARK: By the rules
 
-    func sight(at minute: Int) -> Stack.Sight {
+    func viewState(at minute: Int) -> Stack.ViewState {
         var suggestion: Widget?
         if placed.count < 10 {
             for widget in suggested {
-                guard let weight = widget.standing(at: minute)?.weight else { continue }
-                if let known = suggestion?.standing(at: minute)?.weight, known >= weight { continue }
+                guard let weight = widget.score(at: minute)?.weight else { continue }
+                if let known = suggestion?.score(at: minute)?.weight, known >= weight { continue }
                 suggestion = widget
             }
         }
@@ -138,11 +138,11 @@ private struct StackWorld {
         } else if isSmart {
             var highest = 0.0
             for widget in present {
-                guard let weight = widget.standing(at: minute)?.weight, weight > highest else { continue }
+                guard let weight = widget.score(at: minute)?.weight, weight > highest else { continue }
                 (top, highest) = (widget.key, weight)
             }
         }
-        return Stack.Sight(top: top, suggestion: suggestion?.key)
+        return Stack.ViewState(top: top, suggestion: suggestion?.key)
     }
 
     func order(at minute: Int) -> [Key] {
@@ -155,12 +155,12 @@ private struct StackWorld {
                 rest.append(widget)
             }
         }
-        rest += suggested.filter { $0.standing(at: minute) != nil }
+        rest += suggested.filter { $0.score(at: minute) != nil }
         // A selection: the first of those left that none of the others goes before.
         for place in 1...10 where places[place] == nil && !rest.isEmpty {
             var first = 0
             for index in rest.indices.dropFirst() {
-                let (one, other) = (rest[index].standing(at: minute), rest[first].standing(at: minute))
+                let (one, other) = (rest[index].score(at: minute), rest[first].score(at: minute))
                 if let one, other.map({ (-one.weight, one.rank, one.since) < (-$0.weight, $0.rank, $0.since) }) ?? true
                 {
                     first = index

@@ -12,7 +12,7 @@ struct StackTableTests {
         let now = try StackWords.date(row[2])
         let future = stack.future(at: now)
         #expect(StackWords.text(future.look) == row[3], "\(row)")
-        #expect(stack.sight(at: now) == future.look, "\(row)")
+        #expect(stack.viewState(at: now) == future.look, "\(row)")
         var turns = future.turns.map { "\(StackWords.seconds($0.date)):\(StackWords.text($0.look))" }
         if let date = future.continuesAt { turns.append("more \(StackWords.seconds(date))") }
         #expect(turns.joined(separator: " ") == row[4], "\(row)")
@@ -48,8 +48,8 @@ enum StackWords {
 
     static func seconds(_ date: Timestamp) -> Int64 { (date - start).count / 1_000 }
 
-    static func text(_ sight: Stack.Sight) -> String {
-        (sight.top.map { String($0.id) } ?? "-") + (sight.suggestion.map { "+\($0.id)" } ?? "")
+    static func text(_ viewState: Stack.ViewState) -> String {
+        (viewState.top.map { String($0.id) } ?? "-") + (viewState.suggestion.map { "+\($0.id)" } ?? "")
     }
 
     static func text(_ keys: [Key]) -> String { keys.map { String($0.id) }.joined(separator: " ") }

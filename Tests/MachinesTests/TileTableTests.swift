@@ -93,7 +93,7 @@ private struct TileScript {
             let (widget, configuration) = try widget(words)
             var addition = TileInput.Addition(
                 widget: widget, configuration: configuration, family: family ?? .systemSmall)
-            (addition.stack, addition.position, addition.look.placement) = (value("stack"), position, place)
+            (addition.stack, addition.position, addition.style.placement) = (value("stack"), position, place)
             return .add(addition)
         case "configure":
             var change = TileInput.Change()
@@ -140,7 +140,7 @@ private struct TileScript {
             let tiles = board.tiles(ofStack: id).map { self.tile($0) + ($0 == top ? "*" : "") }
             return "\(id)(\(tiles.joined(separator: " ")))"
         }
-        // Positions are what the order is told by.
+        // Positions are what the order is reported by.
         #expect(board.places.enumerated().allSatisfy { board.place(of: $0.element) == $0.offset + 1 })
         return places.isEmpty ? "-" : places.joined(separator: " ")
     }

@@ -3,7 +3,7 @@ import Machines
 import TelltaleModel
 import Testing
 
-/// The timers that a whole row tells.
+/// The timers that a whole row reports.
 struct TimerRowTests {
     private static let source = """
         {"kind":"order","type":"activity","version":1,"app":"com.example","title":"Order",
@@ -49,7 +49,7 @@ struct TimerRowTests {
         #expect(try timers(of: activity) == nil)
     }
 
-    @Test func `those of a scheduled activity are told once it has started`() throws {
+    @Test func `those of a scheduled activity are reported once it has started`() throws {
         var details = EventDetails()
         details.startDate = moment + .minutes(30)
         details.alert = ActivityAlert(title: "a", body: "b")

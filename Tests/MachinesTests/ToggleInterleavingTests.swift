@@ -71,20 +71,20 @@ struct ToggleWorld {
         commit += 1
         if random.chance(40) { now = now + Milliseconds(Int64(random.below(random.chance(10) ? 40_000 : 900))) }
         // As in the hub: deadlines that are due come before anything else.
-        while let deadline = toggle.deadline, deadline <= now { take(.deadlineReached) }
+        while let deadline = toggle.deadline, deadline <= now { apply(.deadlineReached) }
         switch random.below(100) {
         case 0..<30: try tap()
         case 30..<50: report()
         case 50..<75: answer()
         case 75..<84:
             nextConnection += 1
-            if roster.serve(nextConnection) { take(.providerChanged(to: roster.acting)) }
+            if roster.serve(nextConnection) { apply(.providerChanged(to: roster.acting)) }
         case 84..<93:
             guard let leaving = roster.connections.randomElement(using: &random) else { break }
-            if roster.leave(leaving) { take(.providerChanged(to: roster.acting)) }
+            if roster.leave(leaving) { apply(.providerChanged(to: roster.acting)) }
         case 93..<95: try restart()
-        case 95: take(.kindChanged)
-        default: take(.deadlineReached)
+        case 95: apply(.kindChanged)
+        default: apply(.deadlineReached)
         }
         check()
     }
@@ -92,7 +92,7 @@ struct ToggleWorld {
     mutating func drain() throws {
         while let deadline = toggle.deadline {
             now = max(now, deadline)
-            take(.deadlineReached)
+            apply(.deadlineReached)
         }
         check()
     }
@@ -109,7 +109,7 @@ struct ToggleWorld {
         case .mismatch:
             expect(acted[identity] != nil, "a new tap is called a repeat")
         case .new:
-            let outcome = take(
+            let outcome = apply(
                 .tapped(value, operation: OperationID(commit), connection: connection, isLocked: false))
             guard let outcome else { break }
             ledger.record(identity, on: key, tap: .set(value), operation: outcome.operation, at: now)
@@ -126,7 +126,7 @@ struct ToggleWorld {
     private mutating func report() {
         guard roster.acting != nil else { return }
         let age = Milliseconds(-Int64(random.below(3000)))
-        take(.reported(random.chance(50), observedAt: random.chance(50) ? nil : now + age))
+        apply(.reported(random.chance(50), observedAt: random.chance(50) ? nil : now + age))
     }
 
     /// A right answer, or a late, a lying or a stranger's one.
@@ -139,8 +139,8 @@ struct ToggleWorld {
         let value: Bool? = random.chance(30) ? nil : random.chance(80) ? toggle.flight?.operation.wanted : true
         let outcome =
             random.chance(70)
-            ? take(.done(operation, value: value, by: provider))
-            : take(.failed(operation, ProviderFailure(code: "x", message: nil), by: provider))
+            ? apply(.done(operation, value: value, by: provider))
+            : apply(.failed(operation, ProviderFailure(code: "x", message: nil), by: provider))
         if isOld {
             expect(outcome?.verdict == .ignored && toggle == before, "an old result changed something")
         }
@@ -155,11 +155,11 @@ struct ToggleWorld {
         expect(read.0 == toggle && (!forgets || read.1 == ledger) && reader.isAtEnd, "read is not what was written")
         (toggle, ledger) = read
         roster = ProviderRoster()
-        take(.restarted)
+        apply(.restarted)
     }
 
     @discardableResult
-    private mutating func take(_ event: ToggleEvent) -> ControlOutcome? {
+    private mutating func apply(_ event: ToggleEvent) -> ControlOutcome? {
         let before = toggle
         guard let outcome = try? toggle.apply(event, kind: kind, at: now) else {
             expect(toggle == before, "a refusal changed something")
@@ -220,9 +220,9 @@ struct ToggleWorld {
         expect(toggle.deadline.map { $0 <= now + kind.timeout } ?? true, "a deadline beyond the timeout")
         expect(toggle.flight == nil || toggle.deadline != nil, "pending without an end")
         expect(toggle.value == truth, "what is confirmed is not what was reported")
-        // A step is as much as may be told in one row.
-        let told = (toggle.endedBefore + [toggle.last].compactMap(\.self)).map(\.operation)
-        expect(untold.allSatisfy { told.contains($0) }, "an end that is in no row")
+        // A step is as much as may be reported in one row.
+        let reported = (toggle.endedBefore + [toggle.last].compactMap(\.self)).map(\.operation)
+        expect(untold.allSatisfy { reported.contains($0) }, "an end that is in no row")
         untold = []
         if toggle.phase == .settled {
             for connection in 0..<4 as Range<Int64> {

@@ -30,7 +30,7 @@ struct WidgetRelevanceTests {
             key: key, kind: kind, future: widget.future(at: now, kind: kind), isInSituation: isInSituation)
         return relevance.steps.map { step in
             let date = step.date == .distantPast ? "ever" : "\((step.date - now).count / 1_000)"
-            return "\(date):\(step.standing.map { "\($0.weight)" } ?? "-")"
+            return "\(date):\(step.score.map { "\($0.weight)" } ?? "-")"
         }.joined(separator: " ")
     }
 

@@ -45,7 +45,7 @@ struct JSONTests {
         }
     }
 
-    @Test func `a duplicate name is told with its place`() {
+    @Test func `a duplicate name is reported with its place`() {
         #expect(throws: JSONError.duplicateName(path: "a[1].b")) {
             try JSONParser.parse(#"{"a":[0,{"b":{"z":1,"x":1,"z":2}}]}"#)
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct SortedChunksTests {
-    @Test func `what comes and goes in any order is told as a sorted set tells it, from both ends`() {
+    @Test func `what comes and goes in any order is reported as a sorted set reports it, from both ends`() {
         var random = SeededGenerator(seed: 7)
         var chunks = SortedChunks<Int>()
         var model: Set<Int> = []

@@ -71,17 +71,17 @@ struct EndOnScreenTests {
         // It was shown the end, and the row says whether rightly.
         (["row 5", "gone 7"], false),
         (["row 6", "del 7"], false),
-        // Its connection was there: the end was owed to it.
+        // Its connection was there: the end was due to it.
         (["row 3", "del 7"], false),
-        // The end is not told.
+        // The end is not reported.
         (["row 3", "gone 4"], false),
         (["row 3"], false),
         ([], false),
         (["gone 7", "row 8"], false),
     ])
-    func `a case that left while a screen was away is owed its deletion alone`(told: [String], isOwed: Bool) {
+    func `a case that left while a screen was away gets its deletion alone`(reported: [String], isExpected: Bool) {
         var end = EndOnScreen()
-        for each in told {
+        for each in reported {
             let words = each.split(separator: " ")
             let commit = Int64(words[1]) ?? 0
             if words[0] == "row" {
@@ -90,6 +90,6 @@ struct EndOnScreenTests {
                 end.wasRemoved(commit, isResuming: words[0] == "gone")
             }
         }
-        #expect(end.isOwedDeletionAlone(of: 5) == isOwed)
+        #expect(end.awaitsDeletionAlone(of: 5) == isExpected)
     }
 }

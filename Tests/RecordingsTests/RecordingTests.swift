@@ -35,7 +35,7 @@ struct RecordingTests {
             ]), now: Timestamp(milliseconds: now + 9_000))
     }
 
-    @Test func `deeds are told in their order as offsets, and no date is left`() throws {
+    @Test func `actions are reported in their order as offsets, and no date is left`() throws {
         let recording = try Self.recording()
         #expect(recording.entries.map(\.offset) == [400, 900, 5_400, 6_000, 8_000])
         #expect(recording.end == 9_000)
@@ -101,12 +101,12 @@ struct RecordingTests {
                 "line 3: is earlier than the line before it"
             ),
         ])
-    func fault(file: String, told: String) {
+    func fault(file: String, reported: String) {
         do {
             _ = try Recording(file: Array(file.utf8))
             Issue.record("it was read")
         } catch {
-            #expect("\(error)".hasPrefix(told), "\(error)")
+            #expect("\(error)".hasPrefix(reported), "\(error)")
         }
     }
 }

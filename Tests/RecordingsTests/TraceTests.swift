@@ -50,7 +50,7 @@ struct TraceTests {
         #expect(throws: TraceError(line: line, reason)) { try Trace(csv: Array(text.utf8)) }
     }
 
-    @Test func `JSON that is broken is told with its line`() {
+    @Test func `JSON that is broken is reported with its line`() {
         #expect {
             try Trace(csv: Array("case_id,event,timestamp,other\na,e,,{\n".utf8))
         } throws: {

@@ -51,11 +51,11 @@ struct DialogueTests {
 
     // MARK: Appends
 
-    @Test mutating func `an append has its condition and its token, and tells the others of its position`() {
+    @Test mutating func `an append has its condition and its token, and notifies the others of its position`() {
         dialogue.append([1, 2], after: 5, token: 7, at: now)
         let request = dialogue.takeRequests()
         #expect(
-            request == [Request(lane: .append, subject: "tt.shop.log", answer: "a7", expected: 5, bytes: [1, 2])])
+            request == [NATSRequest(lane: .append, subject: "tt.shop.log", answer: "a7", expected: 5, bytes: [1, 2])])
         now = now + Milliseconds(300)
         #expect(receive("a7", "{\"stream\":\"TT_shop_LOG\",\"seq\":6}") == [.stored(token: 7, position: 6)])
         #expect(asked() == ["- 6"])
@@ -102,7 +102,7 @@ struct DialogueTests {
 
     // MARK: Limits and rights
 
-    @Test mutating func `the length of messages is told without the header of an append`() {
+    @Test mutating func `the length of messages is reported without the header of an append`() {
         dialogue.limited(to: 65_536)
         dialogue.tooLong("a7")
         for answer in [nil, "", "a", "b7", "ax"] { dialogue.tooLong(answer) }
@@ -116,7 +116,7 @@ struct DialogueTests {
         let header = dialogue.takeRequests().first?.header
         // As the server counts it: the version, the name, the value, and the ends of lines.
         let text = "NATS/1.0\r\n\(header?.name ?? ""): \(header?.value ?? "")\r\n\r\n"
-        #expect((40...Request.headerByteCount).contains(text.utf8.count))
+        #expect((40...NATSRequest.headerByteCount).contains(text.utf8.count))
     }
 
     private mutating func deny(_ subject: String) -> [LogEvent] {
@@ -124,21 +124,21 @@ struct DialogueTests {
         return dialogue.takeEvents()
     }
 
-    private mutating func beat(_ number: Int64) {
-        dialogue.beat(
-            Beat(
+    private mutating func heartbeat(_ number: Int64) {
+        dialogue.heartbeat(
+            Heartbeat(
                 node: "n1", role: .standby, term: 1, position: 0, address: "", release: "", number: number, instance: 4),
             at: now)
     }
 
-    @Test mutating func `what is denied is told once, and whether the node may lead`() {
+    @Test mutating func `what is denied is reported once, and whether the node may lead`() {
         #expect(deny("tt.shop.told") == [.denied(["publish on tt.shop.told"], mayLead: true)])
         let both = ["publish on tt.shop.told", "publish on tt.shop.log"]
         #expect(deny("tt.shop.log") == [.denied(both, mayLead: false)])
         #expect(deny("tt.shop.log") == [])
         #expect(dialogue.status.denials == both)
-        // It is tried with each beat, by a message that no stream takes.
-        beat(1)
+        // It is tried with each heartbeat, by a message that no stream takes.
+        heartbeat(1)
         let probe = dialogue.takeRequests().first { $0.lane == .probe }
         #expect(probe?.subject == "tt.shop.log" && probe?.header?.name == "Nats-Expected-Stream")
         // Another connection may have other rights; the log is tried.
@@ -147,11 +147,11 @@ struct DialogueTests {
         let answer = #"{"error":{"err_code":10060,"description":"expected stream does not match"}}"#
         #expect(receive("p", answer) == [.denied([], mayLead: true)])
         _ = asked()
-        beat(2)
+        heartbeat(2)
         #expect(!dialogue.takeRequests().contains { $0.lane == .probe })
     }
 
-    @Test mutating func `a beat that is stored again, and an append that is answered, are allowed again`() {
+    @Test mutating func `a heartbeat that is stored again, and an append that is answered, are allowed again`() {
         #expect(deny("tt.shop.beat.n1") == [.denied(["publish on tt.shop.beat.n1"], mayLead: false)])
         #expect(
             deny("tt.shop.beat.n2").first
@@ -170,7 +170,7 @@ struct DialogueTests {
 
     // MARK: Reads
 
-    @Test mutating func `a read asks for the message before it too, and does not tell it`() {
+    @Test mutating func `a read asks for the message before it too, and does not report it`() {
         dialogue.read(from: 4, at: now)
         #expect(asked() == [Self.get(4, 1)])
         #expect(receive("r1", sequence: 4, pending: 2, "d").isEmpty)
@@ -199,14 +199,14 @@ struct DialogueTests {
         #expect(receive("r1", status: 204, pending: 0) == [.read(Self.bytes("x"), from: 99, end: 100)])
     }
 
-    @Test mutating func `a gap ends a read, and what stands before it is told`() {
+    @Test mutating func `a gap ends a read, and what stands before it is reported`() {
         dialogue.read(from: 1, at: now)
         _ = receive("r1", sequence: 1, pending: 9, "a")
         _ = receive("r1", sequence: 2, pending: 8, "b")
         #expect(receive("r1", sequence: 4, pending: 6, "d") == [.read(Self.bytes("b"), from: 1, end: 10)])
     }
 
-    @Test mutating func `a log that ends before what was read tells where it ends`() {
+    @Test mutating func `a log that ends before what was read says where it ends`() {
         dialogue.read(from: 9, at: now)
         _ = asked()
         #expect(receive("r1", status: 404).isEmpty)
@@ -218,7 +218,7 @@ struct DialogueTests {
         #expect(receive("l2", status: 404) == [.read([], from: 0, end: 0)])
     }
 
-    @Test mutating func `an empty log is told as empty`() {
+    @Test mutating func `an empty log is reported as empty`() {
         dialogue.read(from: 0, at: now)
         #expect(receive("r1", status: 404) == [.read([], from: 0, end: 0)])
     }
@@ -254,7 +254,7 @@ struct DialogueTests {
         #expect(asked() == [Self.get(9, 2)])
     }
 
-    @Test mutating func `a reader is never told more than a few megabytes at once`() {
+    @Test mutating func `a reader is never sent more than a few megabytes at once`() {
         dialogue.read(from: 0, at: now)
         let bytes = String(repeating: "x", count: 1 << 20)
         var events: [LogEvent] = []
@@ -271,8 +271,8 @@ struct DialogueTests {
         _ = asked()
     }
 
-    @Test mutating func `a follower that is told of a message reads it, and waits a little where it is not there yet`()
-    {
+    @Test
+    mutating func `a follower that is notified of a message reads it, and waits a little where it is not there yet`() {
         readToEnd(4)
         hint("5")
         #expect(asked() == [Self.get(5, 2)])
@@ -367,7 +367,7 @@ struct DialogueTests {
         #expect(asked() == [Self.get(1, 1)])
         #expect(receive("r1", sequence: 1, pending: 5, "a") == [])
         dialogue.hold(true, at: now)
-        // The batch that is on its way is told, and the next one is not asked for.
+        // The batch that is on its way is reported, and the next one is not asked for.
         #expect(receive("r1", status: 204, pending: 5) == [.read(Self.bytes("a"), from: 0, end: 6)])
         hint("9")
         #expect(asked() == [] && wait(2_000) == [] && asked() == [])

@@ -17,7 +17,7 @@ struct PreparationTests {
                 .utf8)
     }
 
-    /// An engine as it should be, with a part of its words replaced.
+    /// A log store as it should be, with a part of its words replaced.
     private static func run(
         _ configuration: NATSLogConfiguration = configuration, replacing old: String = "", by new: String = "",
         answers: [String: String] = [:], longest: Int = 1_048_576, silent: [String] = [], denials: [String] = [],
@@ -46,7 +46,7 @@ struct PreparationTests {
         if case .refused(let faults) = outcome { faults } else { [] }
     }
 
-    @Test func `an engine as it should be is used`() {
+    @Test func `a log store as it should be is used`() {
         #expect(Self.run() == .ready(version: "2.15.1", isSyncProven: true, warnings: []))
     }
 
@@ -114,12 +114,12 @@ struct PreparationTests {
                 ]))
         // Silence alone is no denial.
         #expect(Self.run(silent: ["tt.shop.beat.n1"]) == .later("the engine does not answer tt.shop.beat.n1"))
-        // Nor may it do anything less, such as telling a standby of a message.
+        // Nor may it do anything less, such as notifying a standby of a message.
         let hint = #"Permissions Violation for Publish to "tt.shop.told""#
         #expect(Self.faults(Self.run(denials: [hint])).count == 1)
     }
 
-    @Test func `an engine that takes only short messages is refused`() {
+    @Test func `a log store that takes only short messages is refused`() {
         #expect(Self.faults(Self.run(longest: 16_448)).isEmpty)
         #expect(
             Self.faults(Self.run(longest: 16_447)) == [
@@ -127,7 +127,7 @@ struct PreparationTests {
             ])
     }
 
-    @Test func `an operator may answer for the engine`() {
+    @Test func `an operator may answer for the log store`() {
         var trusted = Self.configuration
         trusted.isSyncTrusted = true
         trusted.monitors = []
@@ -138,7 +138,7 @@ struct PreparationTests {
                     warnings: ["the engine is trusted to sync before it acknowledges, and was not asked"]))
     }
 
-    @Test func `an engine that has no leader yet is waited for, and one that is no cluster is refused`() {
+    @Test func `a log store that has no leader yet is waited for, and one that is no cluster is refused`() {
         let missing = #"{"error":{"err_code":10059}}"#
         func create(_ code: Int) -> Preparation.Outcome {
             Self.run(answers: [

@@ -17,7 +17,7 @@ struct SyncProofTests {
 
     @Test func `servers that say so prove it, one that does not refutes it, and silence does neither`() {
         let all = ["s1": Self.varz(), "s2": Self.varz(), "s3": Self.varz()]
-        let proof = SyncProof(of: Self.servers, told: all)
+        let proof = SyncProof(of: Self.servers, reported: all)
         #expect(proof.sync(isTrusted: false) == (.proven, []) && proof.version == "2.15.1")
         var some = all
         some["s2"] = nil
@@ -26,24 +26,25 @@ struct SyncProofTests {
             "no monitor tells of the engine's server s2: whether it syncs is not known",
             "the engine's server s3 is away: whether it syncs is not known",
         ]
-        #expect(SyncProof(of: Self.servers, told: some).sync(isTrusted: false) == (.unknown, doubts))
+        #expect(SyncProof(of: Self.servers, reported: some).sync(isTrusted: false) == (.unknown, doubts))
         some["s2"] = Self.varz(sync: false)
         let unsynced =
             "the engine's server s2 does not sync before it acknowledges (jetstream { sync_interval: always })"
-        #expect(SyncProof(of: Self.servers, told: some).sync(isTrusted: false) == (.refuted, [unsynced, doubts[1]]))
-        #expect(SyncProof(of: Self.servers, told: some).sync(isTrusted: true) == (.trusted, [unsynced, doubts[1]]))
+        #expect(
+            SyncProof(of: Self.servers, reported: some).sync(isTrusted: false) == (.refuted, [unsynced, doubts[1]]))
+        #expect(SyncProof(of: Self.servers, reported: some).sync(isTrusted: true) == (.trusted, [unsynced, doubts[1]]))
         some["s2"] = Self.varz("2.11.9")
-        #expect(SyncProof(of: Self.servers, told: some).sync(isTrusted: false).0 == .refuted)
-        #expect(SyncProof(of: [], told: all).sync(isTrusted: false).0 == .unknown)
+        #expect(SyncProof(of: Self.servers, reported: some).sync(isTrusted: false).0 == .refuted)
+        #expect(SyncProof(of: [], reported: all).sync(isTrusted: false).0 == .unknown)
     }
 
     // MARK: When
 
     private static func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: seconds * 1_000) }
 
-    /// When it asks, with a beat a second, and answers that come at once.
+    /// When it asks, with a heartbeat a second, and answers that come at once.
     private static func asks(
-        _ watch: inout ProofWatch, _ range: Range<Int64>, answer: EngineSync?, isLeading: Bool = false
+        _ watch: inout ProofWatch, _ range: Range<Int64>, answer: LogStoreSync?, isLeading: Bool = false
     ) -> [Int64] {
         range.filter { second in
             guard watch.isDue(isLeading: isLeading, at: time(second)) else { return false }
@@ -65,21 +66,21 @@ struct SyncProofTests {
         #expect(Self.asks(&watch, 260..<400, answer: nil, isLeading: true) == [270, 330, 390])
     }
 
-    @Test func `an outcome is told where it is another one`() {
+    @Test func `an outcome is reported where it is another one`() {
         var watch = ProofWatch(isTrusted: false, every: .minutes(1))
-        let words: [(EngineSync, [String], Bool)] = [
+        let words: [(LogStoreSync, [String], Bool)] = [
             (.proven, [], true), (.proven, [], false), (.unknown, ["a"], true), (.unknown, ["a"], false),
             (.unknown, ["b"], true), (.refuted, ["b"], true), (.proven, [], true),
         ]
         for (sync, reasons, isNews) in words {
-            let isTold = watch.settled(sync, reasons, at: Self.time(0))
-            #expect(isTold == isNews, "\(sync)")
+            let isReported = watch.settled(sync, reasons, at: Self.time(0))
+            #expect(isReported == isNews, "\(sync)")
         }
     }
 
     // MARK: The way
 
-    @Test func `the engine names the servers, whatever else it says`() {
+    @Test func `the log store names the servers, whatever else it says`() {
         var dialogue = Dialogue(names: Names(cluster: "shop"), node: "n1", inbox: "_INBOX.me")
         dialogue.watch = ProofWatch(isTrusted: false, every: .minutes(1))
         func receive(_ text: String, status: Int = 0) -> [Preparation.Replica]? {
@@ -90,8 +91,8 @@ struct SyncProofTests {
         }
         let answer = #"{"cluster":{"leader":"s1","replicas":[{"name":"s2","offline":true}]}}"#
         #expect(receive(answer) == nil, "nothing was asked")
-        dialogue.beat(
-            Beat(node: "n1", role: .standby, term: 1, position: 0, address: "", release: "", number: 1),
+        dialogue.heartbeat(
+            Heartbeat(node: "n1", role: .standby, term: 1, position: 0, address: "", release: "", number: 1),
             at: Self.time(1))
         let requests = dialogue.takeRequests()
         #expect(requests.contains { $0.subject == "$JS.API.STREAM.INFO.TT_shop_LOG" && $0.answer == "s" })

@@ -10,9 +10,9 @@ final class TestNode {
     private(set) var replica: Replica
     let log: NATSLog
     private var timer: TimerHandle?
-    /// Asked after each word of the engine, and each 20 ms.
+    /// Asked after each word of the log store, and each 20 ms.
     var onStep: ((TestNode) -> Void)?
-    /// `false` drops a word of the engine.
+    /// `false` drops a word of the log store.
     var isHeard: (LogEvent) -> Bool = { _ in true }
     /// Everything that is in the log, in its order, as this node knows it.
     private(set) var records: [JournalRecord] = []
@@ -45,7 +45,7 @@ final class TestNode {
         log.onEvent = { [unowned self] event in
             guard isHeard(event) else { return }
             events.append(event)
-            replica.take(event, at: Self.now)
+            replica.handleEvent(event, at: Self.now)
             perform()
         }
         perform()
@@ -91,7 +91,7 @@ final class TestNode {
                 longestAppend = max(longestAppend, bytes.count)
                 log.append(bytes, after: after, token: token)
             case .read(let from): log.read(from: from)
-            case .beat(let beat): log.beat(beat)
+            case .heartbeat(let heartbeat): log.heartbeat(heartbeat)
             case .replay(let more): records += more
             case .stored(let more):
                 records += more
@@ -100,7 +100,7 @@ final class TestNode {
             case .full: (isFull, isAppending) = (true, false)
             case .standDown(let reason): (standDowns, lastReason, isAppending) = (standDowns + 1, reason, false)
             case .stop(let text, _): stop = text
-            case .refuse(let namesake): stop = "\(namesake) has its name"
+            case .refuse(let duplicateNode): stop = "\(duplicateNode) has its name"
             case .warn(let text): warnings.append(text)
             case .lead, .beginsLater: break
             }

@@ -25,36 +25,36 @@ struct AppenderScript {
     var token: Int64 = 1
 
     mutating func run(_ inputs: String) {
-        for input in inputs.split(separator: ";") { take(input.split(separator: " ").map(String.init)) }
+        for input in inputs.split(separator: ";") { perform(input.split(separator: " ").map(String.init)) }
     }
 
-    private mutating func take(_ words: [String]) {
+    private mutating func perform(_ words: [String]) {
         switch words.joined(separator: " ") {
-        case "send": tell([appender.send([1, 2, 3], after: 5, at: now)])
-        case "ack": tell(appender.acknowledged(token: token, at: 6))
-        case "ack of another": tell(appender.acknowledged(token: 0, at: 6))
-        case "refused": tell(appender.refused(token: token, at: now).map { [$0] } ?? [])
-        case "refused of another": tell(appender.refused(token: 0, at: now).map { [$0] } ?? [])
-        case "full": tell(appender.full(token: appender.token))
-        case "too long": tell(appender.tooLong(token: appender.token))
-        case "read own": tell(appender.foundOwn())
-        case "read void": tell([appender.foundVoid(at: now)])
+        case "send": report([appender.send([1, 2, 3], after: 5, at: now)])
+        case "ack": report(appender.acknowledged(token: token, at: 6))
+        case "ack of another": report(appender.acknowledged(token: 0, at: 6))
+        case "refused": report(appender.refused(token: token, at: now).map { [$0] } ?? [])
+        case "refused of another": report(appender.refused(token: 0, at: now).map { [$0] } ?? [])
+        case "full": report(appender.full(token: appender.token))
+        case "too long": report(appender.tooLong(token: appender.token))
+        case "read own": report(appender.foundOwn())
+        case "read void": report([appender.foundVoid(at: now)])
         case "read other":
             appender.deposed()
-            tell([])
+            report([])
         default:
             if words.first == "after" {
                 now = now + Milliseconds(Int64(words[1]) ?? 0)
-                tell(appender.tick(at: now))
+                report(appender.tick(at: now))
             } else if words.prefix(2) == ["ack", "at"] {
-                tell(appender.acknowledged(token: appender.token, at: Int64(words[2]) ?? 0))
+                report(appender.acknowledged(token: appender.token, at: Int64(words[2]) ?? 0))
             } else {
                 Issue.record("no input: \(words)")
             }
         }
     }
 
-    private mutating func tell(_ actions: [Appender.Action]) {
+    private mutating func report(_ actions: [Appender.Action]) {
         let words = actions.map { action in
             switch action {
             case .append(_, let after, _): "append after \(after)"
@@ -64,7 +64,7 @@ struct AppenderScript {
         outcome = words.isEmpty ? "nothing" : words.joined(separator: ", ")
     }
 
-    private mutating func tell(_ result: Appender.Outcome?) {
+    private mutating func report(_ result: Appender.Outcome?) {
         switch result {
         case .stored(let position)?: outcome = "stored at \(position)"
         case .full?: outcome = "full"

@@ -94,7 +94,7 @@ struct HistoryMoveTests {
         #expect(log.end == end && journal.mark == nil)
     }
 
-    @Test func `an engine without room, and one that does not answer`() throws {
+    @Test func `a log store without room, and one that does not answer`() throws {
         let (log, journal) = (InMemoryLog(), try Self.journal(5))
         log.isFull = true
         let silent = try HistoryMover(.intoLog(epoch: Self.epoch), journal, log)
@@ -169,13 +169,13 @@ struct HistoryMoveTests {
             node: "n2", address: "n2:1", release: "1", reader: try Self.mark(of: journal), newEpoch: 1, instance: 3,
             at: now)
         var time = now
-        node.onEvent = { leader.take($0, at: time) }
+        node.onEvent = { leader.handleEvent($0, at: time) }
         func perform() {
             while let action = leader.nextAction() {
                 switch action {
                 case .append(let bytes, let after, let token): node.append(bytes, after: after, token: token)
                 case .read(let from): node.read(from: from)
-                case .beat(let beat): node.beat(beat)
+                case .heartbeat(let heartbeat): node.heartbeat(heartbeat)
                 case .replay, .lead, .stored, .full, .standDown, .stop, .warn, .refuse, .beginsLater: break
                 }
             }
@@ -201,7 +201,7 @@ struct HistoryMoveTests {
         #expect(log.end == end && journal.mark != nil)
     }
 
-    @Test func `what cannot be moved is refused before the engine is asked`() throws {
+    @Test func `what cannot be moved is refused before the log store is asked`() throws {
         let log = InMemoryLog()
         #expect(throws: HistoryMove.Refusal.self) { try HistoryMover(.outOfLog, try Self.journal(1), log) }
         let journal = try Self.journal(3)

@@ -12,9 +12,9 @@ final class HistoryMover {
     private(set) var progress: [Int64] = []
     /// It dies behind so many messages.
     var appendsLeft = Int.max
-    /// Or behind so many questions about bases.
+    /// Or behind so many questions about checkpoints.
     var asksLeft = Int.max
-    /// It lives on, and the engine answers those no more.
+    /// It lives on, and the log store answers those no more.
     var ignoresAsks = false
 
     init(
@@ -26,7 +26,7 @@ final class HistoryMover {
             wall: Timestamp(milliseconds: 5_000), at: now)
         self.log = log.node()
         self.log.onEvent = { [unowned self] in
-            move.take($0, at: now)
+            move.performAction($0, at: now)
             perform()
         }
     }
@@ -38,10 +38,10 @@ final class HistoryMover {
                 appendsLeft -= 1
                 if appendsLeft >= 0 { log.append(bytes, after: after, token: token) }
             case .read(let from): log.read(from: from)
-            case .beat(let beat): log.beat(beat)
+            case .heartbeat(let heartbeat): log.heartbeat(heartbeat)
             case .ask(let request):
                 asksLeft -= 1
-                if asksLeft >= 0 { log.ask(request) }
+                if asksLeft >= 0 { log.queryServers(request) }
                 if ignoresAsks { asksLeft = max(0, asksLeft) }
             case .progress(let done, _): progress.append(done)
             case .warn: break

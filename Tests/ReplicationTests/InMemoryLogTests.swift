@@ -20,7 +20,7 @@ struct InMemoryLogTests {
                 newEpoch: 9, instance: UInt64(name.utf8.count), at: MonotonicTime(milliseconds: 0))
             self.log = log.node()
             self.log.onEvent = { [unowned self] in
-                replica.take($0, at: now)
+                replica.handleEvent($0, at: now)
                 perform()
             }
         }
@@ -30,7 +30,7 @@ struct InMemoryLogTests {
                 switch action {
                 case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
                 case .read(let from): log.read(from: from)
-                case .beat(let beat): log.beat(beat)
+                case .heartbeat(let heartbeat): log.heartbeat(heartbeat)
                 case .replay(let records): replayed += records
                 case .stored(let records): stored += records
                 case .full: isFull = true
@@ -86,7 +86,7 @@ struct InMemoryLogTests {
         #expect(!mayShow)
     }
 
-    @Test func `a full log is told, and takes the batch that comes when there is room`() {
+    @Test func `a full log is reported, and takes the batch that comes when there is room`() {
         let log = InMemoryLog()
         let node = Node("n1", log)
         Self.pass(5_000, [node])
@@ -103,20 +103,22 @@ struct InMemoryLogTests {
         #expect(node.stored == [Self.record(1)])
     }
 
-    @Test func `a beat is read as it was written, with fields of a later release behind it, and nothing else`() throws {
-        let beat = Beat(
+    @Test func `a heartbeat is read as it was written, with fields of a later release behind it, and nothing else`()
+        throws
+    {
+        let heartbeat = Heartbeat(
             node: "n1", role: .leading, term: 7, position: 1 << 40, address: "10.0.0.1:7878", release: "0.1.0",
             number: 3, instance: 5)
-        let bytes = beat.encoded()
-        #expect(try Beat(decoding: bytes) == beat)
-        #expect(try Beat(decoding: bytes + [1, 2, 3]) == beat)
+        let bytes = heartbeat.encoded()
+        #expect(try Heartbeat(decoding: bytes) == heartbeat)
+        #expect(try Heartbeat(decoding: bytes + [1, 2, 3]) == heartbeat)
         for place in bytes.indices {
-            #expect(throws: BinaryError.self) { try Beat(decoding: Array(bytes[..<place])) }
+            #expect(throws: BinaryError.self) { try Heartbeat(decoding: Array(bytes[..<place])) }
         }
-        #expect(throws: BinaryError.self) { try Beat(decoding: [0] + bytes.dropFirst()) }
-        // That of a release which tells no process.
-        var older = beat
+        #expect(throws: BinaryError.self) { try Heartbeat(decoding: [0] + bytes.dropFirst()) }
+        // That of a release which reports no process.
+        var older = heartbeat
         older.instance = 0
-        #expect(try Beat(decoding: [1] + bytes.dropFirst().dropLast()) == older)
+        #expect(try Heartbeat(decoding: [1] + bytes.dropFirst().dropLast()) == older)
     }
 }

@@ -3,7 +3,7 @@ import Replication
 import TelltaleModel
 import Testing
 
-/// A leader over an engine that takes no long messages.
+/// A leader over a log store that takes no long messages.
 struct MessageLengthTests {
     private var replica = Replica(
         node: "n1", address: "a:1", release: "1", reader: LogReader(cluster: "shop", epoch: nil), newEpoch: 9,
@@ -32,18 +32,18 @@ struct MessageLengthTests {
                 guard after == end else { continue }
                 let longest = longest(lengths.count)
                 guard bytes.count <= longest else {
-                    replica.take(.limited(byteCount: longest), at: now)
-                    replica.take(.tooLong(token: token), at: now)
+                    replica.handleEvent(.limited(byteCount: longest), at: now)
+                    replica.handleEvent(.tooLong(token: token), at: now)
                     continue
                 }
                 end += 1
                 lengths.append(bytes.count)
                 readings.append(reader.read(bytes))
-                replica.take(.stored(token: token, position: end), at: now)
+                replica.handleEvent(.stored(token: token, position: end), at: now)
             case .stored(let records): stored += records
-            case .beat(let beat):
-                replica.beatAcknowledged(number: beat.number, at: now)
-                replica.beatsShown(through: beat.number, at: now)
+            case .heartbeat(let heartbeat):
+                replica.heartbeatAcknowledged(number: heartbeat.number, at: now)
+                replica.heartbeatsShown(through: heartbeat.number, at: now)
             case _: break
             }
         }
@@ -58,11 +58,11 @@ struct MessageLengthTests {
         }
     }
 
-    @Test mutating func `no message is longer than the engine takes, and the batch is read whole`() throws {
+    @Test mutating func `no message is longer than the log store takes, and the batch is read whole`() throws {
         lead()
         try #require(replica.role == .leading)
         for longest in [900_000, 65_536, 16_384] {
-            replica.take(.limited(byteCount: longest), at: now)
+            replica.handleEvent(.limited(byteCount: longest), at: now)
             (lengths, readings, stored) = ([], [], [])
             let records = Self.records(300, after: reader.chain.sequence, bodyLength: 3_000)
             replica.append(records, at: now)
@@ -73,12 +73,12 @@ struct MessageLengthTests {
         }
     }
 
-    @Test mutating func `a batch of which parts are stored is cut again when the engine takes only shorter ones`()
+    @Test mutating func `a batch of which parts are stored is cut again when the log store takes only shorter ones`()
         throws
     {
         lead()
         try #require(replica.role == .leading)
-        replica.take(.limited(byteCount: 100_000), at: now)
+        replica.handleEvent(.limited(byteCount: 100_000), at: now)
         let records = Self.records(100, after: reader.chain.sequence, bodyLength: 3_000)
         (lengths, readings) = ([], [])
         replica.append(records, at: now)
@@ -89,20 +89,20 @@ struct MessageLengthTests {
         #expect(replica.role == .leading)
     }
 
-    @Test mutating func `a node that may not append tells the others that it does not try to lead`() {
+    @Test mutating func `a node that may not append notifies the others that it does not try to lead`() {
         func heldBack() -> Bool? {
             var isHeldBack: Bool?
             now = now + Milliseconds(1_000)
             replica.tick(at: now)
             while let action = replica.nextAction() {
-                if case .beat(let beat) = action { isHeldBack = beat.isHeldBack }
+                if case .heartbeat(let heartbeat) = action { isHeldBack = heartbeat.isHeldBack }
             }
             return isHeldBack
         }
         #expect(heldBack() == false)
-        replica.take(.denied(["publish on tt.shop.log"], mayLead: false), at: now)
+        replica.handleEvent(.denied(["publish on tt.shop.log"], mayLead: false), at: now)
         #expect(heldBack() == true)
-        replica.take(.denied([], mayLead: true), at: now)
+        replica.handleEvent(.denied([], mayLead: true), at: now)
         #expect(heldBack() == false)
     }
 

@@ -25,17 +25,17 @@ struct ReplicaScript {
     private var log: [[UInt8]] = []
     private var chain = RecordChain()
     private var term: Int64 = 0
-    private var beats: [Beat] = []
+    private var heartbeats: [Heartbeat] = []
     private var append: (bytes: [UInt8], after: Int64, token: Int64)?
     /// There was no room for it.
     private var refused: [UInt8]?
     /// Where the last read began.
     private var asked: Int64 = 0
-    private var beatCount: Int64 = 0
-    private var ownBeatCount: Int64 = 0
+    private var heartbeatCount: Int64 = 0
+    private var ownHeartbeatCount: Int64 = 0
     private static let own: UInt64 = 4
     /// The instance of another process with the name n1; or of its life before.
-    private static let namesake: UInt64 = 7
+    private static let duplicateNode: UInt64 = 7
     /// Of the processes of the other nodes.
     private static let other: UInt64 = 5
 
@@ -45,7 +45,7 @@ struct ReplicaScript {
             instance: Self.own,
             at: MonotonicTime(milliseconds: 0))
         replica.read([], from: 0, end: 0, at: now)
-        take()
+        performActions()
     }
 
     var role: String {
@@ -58,7 +58,7 @@ struct ReplicaScript {
         for input in inputs.split(separator: ";") {
             outcome = []
             input.split(separator: " ").map(String.init).apply(to: &self)
-            take()
+            performActions()
         }
     }
 
@@ -82,33 +82,34 @@ struct ReplicaScript {
             let other = RecordChain(sequence: chain.sequence + 5, link: 1)
             write(by: node, .batch(records(1, after: other)), chain: other)
         case "alive", "waits":
-            beatCount += 1
+            heartbeatCount += 1
             let role = verb == "alive" ? Replica.Role.leading : .standby
             replica.heard(
-                Beat(
-                    node: node, role: role, term: term, position: number, address: "", release: "", number: beatCount),
+                Heartbeat(
+                    node: node, role: role, term: term, position: number, address: "", release: "",
+                    number: heartbeatCount),
                 at: now)
         case "kept":
-            replica.heard(leadersBeat(of: node, number), at: now)
-        case "says": replica.overheard(leadersBeat(of: node, number), at: now)
+            replica.heard(leadersHeartbeat(of: node, number), at: now)
+        case "says": replica.overheard(leadersHeartbeat(of: node, number), at: now)
         case "restarted":
             replica.overheard(
-                Beat(
+                Heartbeat(
                     node: node, role: .standby, term: term, position: 0, address: "", release: "", number: number,
-                    instance: Self.namesake + 1), at: now)
+                    instance: Self.duplicateNode + 1), at: now)
         case "refuted", "proven", "unknown":
-            if let sync = EngineSync(rawValue: verb) { replica.take(.sync(sync, []), at: now) }
+            if let sync = LogStoreSync(rawValue: verb) { replica.handleEvent(.sync(sync, []), at: now) }
         case "namesake":
             replica.heard(
-                Beat(
+                Heartbeat(
                     node: "n1", role: .leading, term: term, position: 0, address: "b:1", release: "1", number: number,
-                    instance: Self.namesake),
+                    instance: Self.duplicateNode),
                 at: now)
         case "twin":
             replica.heard(
-                Beat(
+                Heartbeat(
                     node: "n1", role: .standby, term: term, position: 0, address: "b:1", release: "1",
-                    number: ownBeatCount, instance: UInt64(number)),
+                    number: ownHeartbeatCount, instance: UInt64(number)),
                 at: now)
         case "calm", "silence", "behind": pass(number, isAnswered: verb != "silence", isShown: verb == "calm")
         case "reset": replica.leaderRefusesConnections(at: now)
@@ -121,11 +122,11 @@ struct ReplicaScript {
         case "full":
             refused = append?.bytes
             replica.full(token: append?.token ?? 0, at: now)
-        case "limited": replica.take(.limited(byteCount: Int(number)), at: now)
-        case "too": replica.take(.tooLong(token: append?.token ?? 0), at: now)
-        case "denied": replica.take(.denied(["publish on tt.shop.log"], mayLead: false), at: now)
-        case "allowed": replica.take(.denied([], mayLead: true), at: now)
-        case "declined": replica.take(.declined(token: append?.token ?? 0, reason: "maximum size"), at: now)
+        case "limited": replica.handleEvent(.limited(byteCount: Int(number)), at: now)
+        case "too": replica.handleEvent(.tooLong(token: append?.token ?? 0), at: now)
+        case "denied": replica.handleEvent(.denied(["publish on tt.shop.log"], mayLead: false), at: now)
+        case "allowed": replica.handleEvent(.denied([], mayLead: true), at: now)
+        case "declined": replica.handleEvent(.declined(token: append?.token ?? 0, reason: "maximum size"), at: now)
         case "late": if let refused { deliver(refused) }
         case "decide": replica.append(records(Int(number), after: replica.reader.chain), at: now)
         case "hand": replica.resign(at: now)
@@ -140,8 +141,8 @@ struct ReplicaScript {
         }
     }
 
-    private func leadersBeat(of node: String, _ number: Int64) -> Beat {
-        Beat(
+    private func leadersHeartbeat(of node: String, _ number: Int64) -> Heartbeat {
+        Heartbeat(
             node: node, role: .leading, term: term, position: 0, address: "", release: "", number: number,
             instance: Self.other)
     }
@@ -161,7 +162,7 @@ struct ReplicaScript {
         deliver(
             LogMessage(
                 cluster: "shop", epoch: 9, term: term ?? self.term, node: node,
-                instance: node == "n1" ? Self.namesake : Self.other, sequence: chain.sequence, link: chain.link,
+                instance: node == "n1" ? Self.duplicateNode : Self.other, sequence: chain.sequence, link: chain.link,
                 body: body
             ).encoded())
     }
@@ -175,17 +176,17 @@ struct ReplicaScript {
         for _ in 0..<(span / 100) {
             now = now + Milliseconds(100)
             replica.tick(at: now)
-            take()
-            for beat in beats {
-                if isAnswered { replica.beatAcknowledged(number: beat.number, at: now) }
-                if isShown { replica.beatsShown(through: beat.number, at: now) }
+            performActions()
+            for heartbeat in heartbeats {
+                if isAnswered { replica.heartbeatAcknowledged(number: heartbeat.number, at: now) }
+                if isShown { replica.heartbeatsShown(through: heartbeat.number, at: now) }
             }
-            beats = []
-            take()
+            heartbeats = []
+            performActions()
         }
     }
 
-    private mutating func take() {
+    private mutating func performActions() {
         while let action = replica.nextAction() {
             switch action {
             case .append(let bytes, let after, let token):
@@ -195,9 +196,9 @@ struct ReplicaScript {
                 }
                 append = (bytes, after, token)
             case .read(let from): asked = from
-            case .beat(let beat):
-                ownBeatCount = beat.number
-                beats.append(beat)
+            case .heartbeat(let heartbeat):
+                ownHeartbeatCount = heartbeat.number
+                heartbeats.append(heartbeat)
             case .replay(let records): outcome.append("replay \(records.count)")
             case .lead(let term): outcome.append("lead \(term)")
             case .stored(let records): outcome.append("stored \(records.count)")

@@ -67,7 +67,7 @@ struct RunReportTests {
     @Test func `faults stand first, one by one`() throws {
         var outcome = ScenarioOutcome()
         outcome.violations = [Violation(promise: "P3", what: "a rev goes back", time: 4)]
-        outcome.unmetSights = ["$.steps[1]: it was expected"]
+        outcome.unmetViews = ["$.steps[1]: it was expected"]
         let html = try report(outcome).html
         #expect(html.contains("✗ 2 things are not as they should be."))
         #expect(

@@ -95,7 +95,8 @@ struct AdaptivePaceTests {
         #expect(loop.meanBatch > 7, "\(loop.meanBatch) requests a flush")
     }
 
-    @Test func `what is lower again in between waits less, and a load is told alike with a pause and without one`() {
+    @Test func `what is lower again in between waits less, and a load is reported alike with a pause and without one`()
+    {
         var loads: [Double] = []
         for pace in [Pace.adaptive(upTo: .zero), .adaptive(upTo: .milliseconds(1))] {
             var loop = Loop(followers: 10, screens: 10)

@@ -39,7 +39,7 @@ struct BatchLimiterTests {
         #expect(share.limit(waiting: 5_000) == 3_334)
     }
 
-    @Test func `a batch of a few tells nothing of the time that one takes`() {
+    @Test func `a batch of a few reports nothing of the time that one takes`() {
         var share = share(microsecondsPerRequest: 4, wait: .milliseconds(1))
         share.decided(1, in: .microseconds(1))
         #expect(share.limit(waiting: 1_000) == 667)

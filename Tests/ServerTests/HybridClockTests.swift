@@ -2,13 +2,13 @@ import Server
 import TelltaleModel
 import Testing
 
-/// Wall time, told by a clock that jumps.
+/// Wall time, reported by a clock that jumps.
 struct HybridClockTests {
     private static let start: Int64 = 1_763_719_200_000
     private static let year: Int64 = 365 * 86_400_000
 
-    /// Seconds since the last reading, how far the clock is off by then, and how far what is told is.
-    private static let rows: [(name: String, steps: [(seconds: Int64, clock: Int64, told: Int64)])] = [
+    /// Seconds since the last reading, how far the clock is off by then, and how far what is reported is.
+    private static let rows: [(name: String, steps: [(seconds: Int64, clock: Int64, reported: Int64)])] = [
         ("a clock that is right", [(1, 0, 0), (0, 0, 0), (60, 0, 0), (86_400, 0, 0)]),
         ("set ahead by little is taken at once", [(1, 30_000, 30_000), (1, 30_000, 30_000)]),
         ("one wrong reading is none", [(1, year, 0), (1, 0, 0), (1, year, 0), (1, 0, 0)]),
@@ -29,19 +29,19 @@ struct HybridClockTests {
         var (elapsed, last): (Int64, Int64) = (0, .min)
         for (number, step) in row.steps.enumerated() {
             elapsed += step.seconds * 1_000
-            let told = steady.reading(
+            let reported = steady.reading(
                 wall: Timestamp(milliseconds: Self.start + elapsed + step.clock),
                 monotonic: MonotonicTime(milliseconds: 500 + elapsed)
             ).milliseconds
-            #expect(told - Self.start - elapsed == step.told, "step \(number)")
-            #expect(steady.leap == Milliseconds(step.told), "step \(number)")
-            #expect(told >= last)
-            last = told
+            #expect(reported - Self.start - elapsed == step.reported, "step \(number)")
+            #expect(steady.leap == Milliseconds(step.reported), "step \(number)")
+            #expect(reported >= last)
+            last = reported
         }
     }
 
-    /// A start: how far the clock is ahead of the newest record, and what is told then, half a minute and a minute later.
-    private static let starts: [(name: String, ahead: Int64, told: [Int64])] = [
+    /// A start: how far the clock is ahead of the newest record, and what is reported then, half a minute and a minute later.
+    private static let starts: [(name: String, ahead: Int64, reported: [Int64])] = [
         ("a start after a night is believed", 43_200_000, [43_200_000, 43_200_000, 43_200_000]),
         ("a start half a century ahead waits to be believed", 50 * year, [0, 0, 50 * year]),
         ("a start behind the newest record goes on from there", -year, [0, 0, 0]),
@@ -53,10 +53,10 @@ struct HybridClockTests {
         let last = Timestamp(milliseconds: Self.start)
         var clock = HybridClock(
             wall: last + Milliseconds(start.ahead), lastRecord: last, monotonic: MonotonicTime(milliseconds: 500))
-        for (elapsed, told) in zip([0, 30_000, 60_000] as [Int64], start.told) {
+        for (elapsed, reported) in zip([0, 30_000, 60_000] as [Int64], start.reported) {
             let reading = clock.reading(
                 wall: last + Milliseconds(start.ahead + elapsed), monotonic: MonotonicTime(milliseconds: 500 + elapsed))
-            #expect(reading.milliseconds - Self.start - elapsed == told)
+            #expect(reading.milliseconds - Self.start - elapsed == reported)
         }
     }
 
@@ -85,8 +85,8 @@ struct HybridClockTests {
         for microseconds in stride(from: 0, through: 2_000_000, by: 700) as StrideThrough<Int64> {
             _ = clock.reading(wall: behind, monotonic: MonotonicTime(nanoseconds: microseconds * 1_000))
         }
-        let told = clock.reading(wall: behind, monotonic: MonotonicTime(milliseconds: 2_000))
-        #expect(told == start + Milliseconds(2_000) && clock.leap == .zero)
+        let reported = clock.reading(wall: behind, monotonic: MonotonicTime(milliseconds: 2_000))
+        #expect(reported == start + Milliseconds(2_000) && clock.leap == .zero)
     }
 
     @Test func `numbers at their ends are no trap`() {
@@ -97,11 +97,11 @@ struct HybridClockTests {
     }
 
     @Test(arguments: [(0.5, 1_800_000), (60, 216_000_000), (1_000_000, 3_600_000_000_000)] as [(Double, Int64)])
-    func `a fast clock goes by what has passed, whatever the date is said to be`(speed: Double, told: Int64) {
+    func `a fast clock goes by what has passed, whatever the date is said to be`(speed: Double, passed: Int64) {
         let start = Timestamp(milliseconds: Self.start)
         let fast = ScaledClock(start, monotonic: MonotonicTime(milliseconds: 500), speed: speed)
         #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 500)) == start)
-        #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 500 + 3_600_000)) == start + Milliseconds(told))
+        #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 500 + 3_600_000)) == start + Milliseconds(passed))
         #expect(fast.reading(monotonic: MonotonicTime(milliseconds: 0)) == start)
         #expect(fast.reading(monotonic: .distantFuture) > start)
     }

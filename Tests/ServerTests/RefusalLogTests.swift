@@ -11,7 +11,7 @@ struct RefusalLogTests {
         #expect(lines.compactMap(\.self) == [1, 1_000, 1_000, 1_000])
     }
 
-    @Test func `a refusal after a quiet time is told at once, with those that were not told`() {
+    @Test func `a refusal after a quiet time is reported at once, with those that were not reported`() {
         var log = RefusalLog()
         #expect(log.refused(at: MonotonicTime(milliseconds: 0)) == 1)
         #expect(log.refused(at: MonotonicTime(milliseconds: 999)) == nil)

@@ -156,7 +156,7 @@ struct ServerTests {
         #expect(performer.turn() == ["flush"])
     }
 
-    @Test func `nothing is decided after a failed sync, and the process ends when it has been told`() throws {
+    @Test func `nothing is decided after a failed sync, and the process ends when it has been reported`() throws {
         let performer = try Performer()
         let shop = performer.connect()
         performer.post(from: shop)

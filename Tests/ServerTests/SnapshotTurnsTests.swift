@@ -12,7 +12,7 @@ struct SnapshotTurnsTests {
             separator: ", ")
     }
 
-    /// The asker that is told, and the snapshot that begins.
+    /// The asker that is reported, and the snapshot that begins.
     private mutating func end() -> String {
         let (asker, next) = turns.ended()
         return [asker.map { "tell \($0)" }, next.map { "begin \($0.content)" }].compactMap(\.self).joined(
@@ -29,7 +29,7 @@ struct SnapshotTurnsTests {
         #expect(ask("c", for: .server(1)) == "begin c")
     }
 
-    @Test mutating func `the end of a snapshot is told to the server that asked for it, and not to the next one`() {
+    @Test mutating func `the end of a snapshot is reported to the server that asked for it, and not to the next one`() {
         #expect(ask("a", for: .server(1)) == "begin a")
         #expect(ask("b", for: .server(2)) == "")
         #expect(end() == "tell server(1), begin b")

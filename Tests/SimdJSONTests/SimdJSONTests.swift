@@ -158,7 +158,7 @@ struct SimdJSONTests {
         }
     }
 
-    @Test func `too many names are told before other faults of I-JSON, and behind those of JSON`() {
+    @Test func `too many names are reported before other faults of I-JSON, and behind those of JSON`() {
         let names = (0..<50).map { "\"n\($0)\":0" }.joined(separator: ",")
         for parser in [JSONParser(), .withSimdJSON()] {
             for fault in ["\"n7\":0", "\"m\":9007199254740993", "\"m\":{\"a\":0,\"a\":0}"] {

@@ -5,7 +5,7 @@ import Testing
 /// A sender of pushes beside a daemon, with faults. `telltale-sim pushes` runs more of them.
 struct PushSwarmTests {
     @Test(arguments: Lane.some(1...6 as ClosedRange<UInt64>, atEveryChange: 3))
-    func `every device ends as the daemon has it, and is told nothing twice`(_ seed: UInt64) {
+    func `every device ends as the daemon has it, and is sent nothing twice`(_ seed: UInt64) {
         let result = PushSwarm().run(seed)
         #expect(result.violation == nil)
         #expect(result["pushes"] > 0 && result["cards"] > 3)

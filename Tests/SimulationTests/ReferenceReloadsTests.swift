@@ -7,9 +7,9 @@ struct ReferenceReloadsTests {
     private static let keys = ["weather/Lima", "weather/Oslo"]
 
     /// The fault of requests that began and ended, and of the records of two keys; `nil` as an end = it was broken off.
-    private func fault(_ walks: [(Int64, Int64?)], lima: [Int64], oslo: [Int64]) -> String? {
+    private func fault(_ scans: [(Int64, Int64?)], lima: [Int64], oslo: [Int64]) -> String? {
         var reloads = ReferenceReloads()
-        for (begun, ended) in walks {
+        for (begun, ended) in scans {
             let number = reloads.begin(at: begun)
             if let ended { reloads.end(number, at: ended) }
         }

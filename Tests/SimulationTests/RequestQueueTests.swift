@@ -21,8 +21,8 @@ struct RequestQueueTests {
         queue.append(contentsOf: [0, 1, 2])
         queue.reconnect()
         #expect(sent(&queue) == [0, 1])
-        guard case .greeting = queue.take(try line("OK id=hello")) else { Issue.record(); return }
-        guard case .answer(0) = queue.take(try line("OK id=r0 rev=1")) else { Issue.record(); return }
+        guard case .greeting = queue.matchReply(try line("OK id=hello")) else { Issue.record(); return }
+        guard case .answer(0) = queue.matchReply(try line("OK id=r0 rev=1")) else { Issue.record(); return }
         queue.reconnect()
         #expect(!queue.isGreeted)
         #expect(sent(&queue) == [1, 2])
@@ -42,8 +42,8 @@ struct RequestQueueTests {
         queue.append(0)
         queue.reconnect()
         #expect(sent(&queue) == [0])
-        _ = queue.take(try line("OK id=hello"))
-        guard case .unexpected("r0") = queue.take(try line("OK id=r7")) else { Issue.record(); return }
+        _ = queue.matchReply(try line("OK id=hello"))
+        guard case .unexpected("r0") = queue.matchReply(try line("OK id=r7")) else { Issue.record(); return }
         #expect(queue.unansweredCount == 1)
     }
 

@@ -45,7 +45,7 @@ struct ScenarioTests {
         #expect(outcome.screens == ["carplay": 1])
     }
 
-    @Test func `several faults of one part are told at once, each with what to write`() throws {
+    @Test func `several faults of one part are reported at once, each with what to write`() throws {
         let error = try #require(throws: Scenario.Fault.self) {
             try Self.scenario(
                 """
@@ -59,7 +59,7 @@ struct ScenarioTests {
                            "states":{"order":"x","order/1":7},"applied":{"least":3,"most":2}}}
                 """)
         }
-        let told = error.description.split(separator: "\n").map(String.init)
+        let reported = error.description.split(separator: "\n").map(String.init)
         let places = [
             "population.screens takes a whole number from 0", "population.cats is unknown; there are producers, ",
             "population.dogs is unknown; ", "population.toggles holds lamp, which is no key such as porch-light/front",
@@ -83,11 +83,11 @@ struct ScenarioTests {
             "expect.states.order/1 takes a key and the state",
             "expect.applied.least is above most",
         ]
-        for place in places { #expect(told.contains { $0.hasPrefix("x: $.\(place)") }, "\(place)") }
-        #expect(told.count == places.count, "\(error)")
+        for place in places { #expect(reported.contains { $0.hasPrefix("x: $.\(place)") }, "\(place)") }
+        #expect(reported.count == places.count, "\(error)")
     }
 
-    @Test func `a file that is no JSON is told with the line, the column and what to do`() throws {
+    @Test func `a file that is no JSON is reported with the line, the column and what to do`() throws {
         let error = try #require(throws: Scenario.Fault.self) {
             try Scenario(file: Array("{\n  \"title\": \"t\",\n  \"steps\": [ { 'say': 1 } ]\n}".utf8), name: "mine")
         }
@@ -97,7 +97,7 @@ struct ScenarioTests {
         )
     }
 
-    @Test func `the story of a script has a scene a deed, with its checks and the screens after it`() throws {
+    @Test func `the story of a script has a scene an action, with its checks and the screens after it`() throws {
         let scenario = try Self.scenario(
             """
             {"title":"t","screens":[{"name":"car","surface":"carplay"},{"name":"all"}],
@@ -109,7 +109,7 @@ struct ScenarioTests {
             """)
         let story = ScenarioRun.inProcess(scenario).story
         #expect(story.map(\.caption) == ["An order", "It waits", ""])
-        #expect(story.map(\.deed) == ["post start order/1", "", "post cancel order/1"])
+        #expect(story.map(\.action) == ["post start order/1", "", "post cancel order/1"])
         #expect(story[0].checks.map(\.caption) == ["It is there", ""])
         #expect(story[0].checks[0].fault == nil)
         #expect(story[0].checks[1].fault?.hasPrefix("within 1000 ms, and it is {") == true)
@@ -118,7 +118,7 @@ struct ScenarioTests {
         #expect(story.map { $0.displays[1].rows.first?.body["state"] } == ["placed", "placed", "cancelled"])
     }
 
-    @Test func `a crowd's story is a look at one screen of each view, and its time line counts everything`() throws {
+    @Test func `a crowd's story is a view of one screen of each view, and its time line counts everything`() throws {
         let scenario = try Self.scenario(
             #"{"title":"t","seed":5,"population":{"producers":2,"screens":6,"fingers":1,"inputs":150}}"#)
         let outcome = ScenarioRun.inProcess(scenario)
@@ -133,7 +133,7 @@ struct ScenarioTests {
         #expect(line.width * Int64(line.intervals.count) <= outcome.milliseconds + line.width)
     }
 
-    @Test func `the faults of every part of a file are told at once`() throws {
+    @Test func `the faults of every part of a file are reported at once`() throws {
         let error = try #require(throws: Scenario.Fault.self) {
             try Self.scenario(
                 """
@@ -142,15 +142,15 @@ struct ScenarioTests {
                  "steps":[{"post":"start"},{"say":"so"},{"dance":1}],"expect":{"happiness":1}}
                 """)
         }
-        let told = error.description.split(separator: "\n")
+        let reported = error.description.split(separator: "\n")
         for place in [
             "$.title", "$.seed", "$.clock.speed", "$.faults.rain", "$.screens[0]", "$.steps[0]", "$.steps[2]",
             "$.expect.happiness",
             "$.colour",
         ] {
-            #expect(told.contains { $0.contains(place) }, "\(place): \(error)")
+            #expect(reported.contains { $0.contains(place) }, "\(place): \(error)")
         }
-        #expect(told.count == 9)
+        #expect(reported.count == 9)
     }
 
     @Test(
@@ -190,7 +190,7 @@ struct ScenarioTests {
             (#"{"say":"so"}"#, #""latency":{"watch":{"p50":"1s"}}"#, "latency watch: no event reached a screen"),
             (#"{"press":"bell/9","on":"car"}"#, #""applied":1"#, "$.steps[1]: PRESS bell/9"),
         ])
-    func unmet(step: String, expect: String, told: String) throws {
+    func unmet(step: String, expect: String, reported: String) throws {
         let scenario = try Self.scenario(
             """
             {"title":"t","population":{"producers":0,"screens":0,"fingers":0,"providers":0},
@@ -201,7 +201,7 @@ struct ScenarioTests {
         let outcome = ScenarioRun.inProcess(scenario)
         #expect(outcome.violations == [])
         let unmet = scenario.expectations.unmet(by: outcome)
-        #expect(unmet.contains { $0.hasPrefix(told) }, "\(unmet)")
+        #expect(unmet.contains { $0.hasPrefix(reported) }, "\(unmet)")
     }
 
     @Test func `the example in the README is a scenario that comes out as it says`() throws {
@@ -261,13 +261,13 @@ struct ScenarioTests {
     ]
 
     @Test("A wrong field is reported with its place and a correction", arguments: wrong)
-    func fault(members: String, told: String) {
+    func fault(members: String, reported: String) {
         do {
             let title = members.contains("\"title\"") ? "" : #""title":"t","#
             _ = try Self.scenario("{\(title)\(members)}")
             Issue.record("it was read")
         } catch {
-            #expect("\(error)".hasPrefix(told), "\(error)")
+            #expect("\(error)".hasPrefix(reported), "\(error)")
         }
     }
 

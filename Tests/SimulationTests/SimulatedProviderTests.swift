@@ -5,7 +5,8 @@ import Testing
 struct SimulatedProviderTests {
     private let lamp = Key(kind: "porch-light", id: "front")
 
-    @Test func `it fails, is silent and stubborn as often as it was told, within its time, and the same for a seed`()
+    @Test
+    func `it fails, is silent and stubborn as often as it was reported, within its time, and the same for a seed`()
         throws
     {
         let lamp = try #require(lamp)

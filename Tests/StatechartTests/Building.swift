@@ -135,7 +135,7 @@ struct Run {
 
     /// Fires due timers, then takes the event.
     @discardableResult
-    mutating func take(_ event: String, _ content: JSON = [:]) throws -> Verdict {
+    mutating func step(_ event: String, _ content: JSON = [:]) throws -> Verdict {
         try wait(0)
         last = try statechart.handle(
             event: event, content: content, at: time, instance: &instance, values: &values, contentLimit: contentLimit)

@@ -5,7 +5,7 @@ import TelltaleStatechart
 import TestSupport
 import Testing
 
-/// One file of `Protocols/Machines/statechart/`; its README tells how it is read.
+/// One file of `Protocols/Machines/statechart/`; its README says how it is read.
 struct CaseFile {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
@@ -255,14 +255,14 @@ struct CaseFileTests {
 
     /// Prints one line of counts. README.md beside the cases lists the left-out ones with their reasons.
     @Test func `the public cases are counted`() throws {
-        var told: [String] = []
+        var reported: [String] = []
         for suite in ["scion", "w3c"] {
             let cases = try CaseFile(suite).cases
             let passed = try cases.filter { try !$0.rows.isEmpty && passes($0) }
             #expect(passed.count == cases.count)
-            told.append("\(suite) \(passed.count) of \(cases.count)")
+            reported.append("\(suite) \(passed.count) of \(cases.count)")
         }
-        print("conformance: \(told.joined(separator: ", "))")
+        print("conformance: \(reported.joined(separator: ", "))")
     }
 
     private func passes(_ definition: CaseFile.Case) throws -> Bool {

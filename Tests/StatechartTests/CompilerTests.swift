@@ -105,7 +105,7 @@ struct CompilerTests {
         #expect(!first.advice.isEmpty)
     }
 
-    @Test func `a circle of timers runs on where it ran before, and is told`() throws {
+    @Test func `a circle of timers runs on where it ran before, and is reported`() throws {
         let description = machine("a", states: [state("a", after(0, "b")), state("b", after(0, "a"))])
         let (statechart, diagnostics) = Statechart.compile(description, isAdmitted: true)
         #expect(statechart != nil)
@@ -223,7 +223,7 @@ struct CompilerTests {
         #expect(statechart?.deadEnds == [])
     }
 
-    @Test func `all faults are told, errors first`() {
+    @Test func `all faults are reported, errors first`() {
         let description = machine(
             "a", on("e", "nowhere"), on("f", "neither", if: "in(x)"),
             states: [state("a", on("done.q", "a")), compound("b", "c", states: [])])
@@ -246,7 +246,7 @@ struct CompilerTests {
         #expect(statechart.deadEnds.map { statechart.states[$0.rawValue].path } == ["b"])
     }
 
-    @Test func `a machine tells its states and its events`() throws {
+    @Test func `a machine reports its states and its events`() throws {
         let statechart = try #require(
             Statechart.compile(
                 machine(

@@ -112,7 +112,7 @@ struct GuardTests {
                 "n": 3, "f": 0.5, "s": "late", "yes": true, "no": false, "nothing": .null, "key": "inner",
                 "quote": "it's é", "deep": ["list": ["a", "b"]],
             ])
-        try run.take("go", ["x": 1])
+        try run.step("go", ["x": 1])
         return run
     }
 }

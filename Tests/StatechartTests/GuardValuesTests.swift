@@ -23,7 +23,7 @@ struct GuardValuesTests {
         "content.nothing == 1 and content.open", "content.nothing == 1 or content.count == 4",
         "content.count in [content.nothing]",
     ])
-    func `what cannot be told is neither`(text: String) throws {
+    func `what cannot be reported is neither`(text: String) throws {
         #expect(try Guard(text).holds(for: Self.values) == nil)
     }
 }

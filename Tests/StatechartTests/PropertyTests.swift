@@ -127,7 +127,7 @@ struct PropertyTests {
         #expect(plainCount > 1_000 && movingCount > 40, "\(plainCount) looked up, \(movingCount) moved")
     }
 
-    @Test func `an instance survives a restart, and broken bytes are told, never trapped on`() throws {
+    @Test func `an instance survives a restart, and broken bytes are reported, never trapped on`() throws {
         for seed in Self.seeds {
             var random = SeededGenerator(seed: seed)
             try each(seed) { run, _ in
@@ -178,7 +178,7 @@ struct PropertyTests {
         var writer = BinaryWriter()
         run.instance.encode(to: &writer)
         #expect(writer.bytes.count <= 16)
-        try run.take("confirm")
+        try run.step("confirm")
         #expect(run.instance.deadline == nil)
     }
 

@@ -16,13 +16,13 @@ struct StepTests {
                     final("cancelled", reopen("confirm", "brewing")),
                 ]))
         #expect(run.leaves == ["placed"])
-        #expect(try run.take("ready") == .ignored)
-        #expect(try run.take("confirm", ["eta": 5]) == .applied)
+        #expect(try run.step("ready") == .ignored)
+        #expect(try run.step("confirm", ["eta": 5]) == .applied)
         #expect(run.values.content == ["eta": 5])
         #expect(run.last.contentChanged)
-        try run.take("cancel")
+        try run.step("cancel")
         #expect(run.last.isDone)
-        #expect(try run.take("confirm") == .ignored)
+        #expect(try run.step("confirm") == .ignored)
         #expect(run.last.isDone)
         #expect(try run.reopen("ready") == nil)
         #expect(try run.reopen("confirm") == .applied)
@@ -40,10 +40,10 @@ struct StepTests {
                         states: [state("b", after(100, "c")), state("c")])
                 ]))
         try run.wait(60)
-        #expect(try run.take("a") == .noop)
+        #expect(try run.step("a") == .noop)
         try run.wait(40)
         #expect(run.leaves == ["a.c"])
-        #expect(try run.take("again") == .applied)
+        #expect(try run.step("again") == .applied)
         #expect(run.entered == ["a", "a.b"])
         try run.wait(99)
         #expect(run.leaves == ["a.b"])
@@ -61,15 +61,15 @@ struct StepTests {
                     state("c", always("b")), state("d"),
                 ]), content: ["y": 1])
         let before = run
-        #expect(throws: MachineError.alwaysLoop) { try run.take("loop") }
+        #expect(throws: MachineError.alwaysLoop) { try run.step("loop") }
         #expect(run.instance == before.instance)
         #expect(run.values.content == before.values.content)
         run.contentLimit = 25
-        #expect(throws: MachineError.contentTooLarge(byteCount: 26, limit: 25)) { try run.take("grow") }
+        #expect(throws: MachineError.contentTooLarge(byteCount: 26, limit: 25)) { try run.step("grow") }
         #expect(run.instance == before.instance)
         #expect(run.values.content == before.values.content)
         run.contentLimit = 26
-        #expect(try run.take("grow") == .applied)
+        #expect(try run.step("grow") == .applied)
     }
 
     // MARK: Limits
@@ -88,12 +88,12 @@ struct StepTests {
             }
             var run = try Run(machine("idle", states: [state("idle", on("go", "s0"))] + states))
             if count == 100 {
-                try run.take("go")
+                try run.step("go")
                 try run.wait(0)
                 #expect(run.leaves == ["s100"])
             } else {
                 #expect(throws: MachineError.alwaysLoop) {
-                    try run.take("go")
+                    try run.step("go")
                     try run.wait(0)
                 }
             }
@@ -108,15 +108,15 @@ struct StepTests {
         }
         var run = try Run(machine("idle", states: [state("idle", on("go", "s0"))] + states + [state("s100")]))
         if count == 100 {
-            try run.take("go")
+            try run.step("go")
             #expect(run.leaves == ["s100"])
         } else {
-            #expect(throws: MachineError.alwaysLoop) { try run.take("go") }
+            #expect(throws: MachineError.alwaysLoop) { try run.step("go") }
         }
     }
 
     @Test("A machine that would grow without end is not precomputed", arguments: ["raise", "send"])
-    func trial(kind: String) throws {
+    func dryRun(kind: String) throws {
         // Each round has twice the content of the one before.
         let again: ActionDescription.Action = kind == "raise" ? .raise("go") : send("go")
         var run = try Run(
@@ -124,7 +124,7 @@ struct StepTests {
                 "a",
                 states: [state("a", on("go", do: copy("x", from: "content"), copy("y", from: "content"), again))]),
             content: ["x": 1])
-        #expect(throws: MachineError.self) { try run.take("go") }
+        #expect(throws: MachineError.self) { try run.step("go") }
         #expect(run.values.content == ["x": 1])
     }
 
@@ -132,8 +132,8 @@ struct StepTests {
         var run = try Run(
             machine("a", states: [state("a", deferring("later"), on("arm", do: send("ring", after: 5)))]))
         for event in ["later", "arm"] {
-            for _ in 0..<64 { try run.take(event) }
-            #expect(throws: MachineError.tooManyPending(limit: 64)) { try run.take(event) }
+            for _ in 0..<64 { try run.step(event) }
+            #expect(throws: MachineError.tooManyPending(limit: 64)) { try run.step(event) }
         }
     }
 
@@ -147,9 +147,9 @@ struct StepTests {
                     state("a", deferring("x"), on("go", do: .raise("x")), on("next", "b")),
                     state("b", on("x", "c")), state("c"),
                 ]))
-        try run.take("go")
+        try run.step("go")
         #expect(run.leaves == ["a"])
-        try run.take("next")
+        try run.step("next")
         #expect(run.leaves == ["c"])
     }
 
@@ -161,8 +161,8 @@ struct StepTests {
                     state("a", deferring("x"), on("end", "done")), final("done", reopen("again", "b")),
                     state("b", on("x", "c")), state("c"),
                 ]))
-        #expect(try run.take("x") == .deferred)
-        try run.take("end")
+        #expect(try run.step("x") == .deferred)
+        try run.step("end")
         #expect(try run.reopen("again") == .applied)
         #expect(run.leaves == ["b"])
     }
@@ -174,8 +174,8 @@ struct StepTests {
                 machine("a", states: [state("a", deferring("x"), on("next", "b")), next, state("c")]),
                 content: ["y": 1])
             run.contentLimit = contentLimit
-            #expect(try run.take("x", ["v": 2]) == .deferred)
-            try run.take("next")
+            #expect(try run.step("x", ["v": 2]) == .deferred)
+            try run.step("next")
             return run
         }
         // With empty attributes, {} and {"v":2,"y":1} are 15 bytes.
@@ -194,13 +194,13 @@ struct StepTests {
         func patch(_ count: Int) -> JSON {
             .object((0..<count).reduce(into: JSONObject()) { $0["member\($1)"] = .null })
         }
-        #expect(throws: MachineError.parkedTooLarge(byteCount: 46, limit: 40)) { try run.take("x", patch(3)) }
-        #expect(try run.take("x", patch(2)) == .deferred)
-        try run.take("next")
+        #expect(throws: MachineError.parkedTooLarge(byteCount: 46, limit: 40)) { try run.step("x", patch(3)) }
+        #expect(try run.step("x", patch(2)) == .deferred)
+        try run.step("next")
         #expect(run.leaves == ["a"])
         // Taken at once, nothing of it is kept.
-        #expect(try run.take("next") == .applied)
-        #expect(try run.take("x", patch(3)) == .applied)
+        #expect(try run.step("next") == .applied)
+        #expect(try run.step("x", patch(3)) == .applied)
     }
 
     // MARK: Timers and guards
@@ -210,18 +210,18 @@ struct StepTests {
             machine(
                 "a",
                 states: [state("a", on("go", do: set("x", 1)), after(5, "b", if: "event.type == 'go'")), state("b")]))
-        try run.take("go")
+        try run.step("go")
         try run.wait(5)
         #expect(run.leaves == ["a"])
         #expect(run.last.guardErrors?.count == 1)
     }
 
-    @Test func `of guards that cannot be told the first is named`() throws {
+    @Test func `of guards that cannot be sent the first is named`() throws {
         var run = try Run(
             machine(
                 "a", states: [state("a", on("go", "b", if: "content.x")), state("b", always("a", if: "content.y"))]),
             content: ["x": "not a boolean"])
-        #expect(try run.take("go") == .ignored)
+        #expect(try run.step("go") == .ignored)
         #expect(run.last.guardErrors?.count == 1 && run.last.guardErrors?.location == "event(\"go\")")
         // The second one is asked behind the first one's step.
         run = try Run(
@@ -231,7 +231,7 @@ struct StepTests {
                     state("a", on("go", "b", if: "content.x"), on("go", "b")),
                     state("b", always("a", if: "content.y")),
                 ]))
-        #expect(try run.take("go") == .applied)
+        #expect(try run.step("go") == .applied)
         #expect(run.last.guardErrors?.count == 2 && run.last.guardErrors?.location == "event(\"go\")")
     }
 
@@ -247,14 +247,14 @@ struct StepTests {
         var run = try Run(
             machine(
                 "a", states: [state("a", on("end", "done")), final("done", reopen("*", "a"))]))
-        try run.take("end")
+        try run.step("end")
         #expect(try run.reopen("done.a") == nil)
         #expect(try run.reopen("anything") == .applied)
     }
 
     @Test func `an assignment of the present value changes nothing`() throws {
         var run = try Run(machine("a", states: [state("a", on("go", do: set("x", 1)))]), content: ["x": 1])
-        #expect(try run.take("go") == .applied)
+        #expect(try run.step("go") == .applied)
         #expect(!run.last.contentChanged)
     }
 }

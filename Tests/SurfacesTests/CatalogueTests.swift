@@ -7,11 +7,11 @@ import Testing
 struct CatalogueTests {
     @Test func `Protocols/Surfaces/catalogue.json equals the server's catalogue`() throws {
         let file = repositoryRoot.appending(path: "Protocols/Surfaces/catalogue.json")
-        let told = try JSONParser.parse(try String(contentsOf: file, encoding: .utf8))
+        let reported = try JSONParser.parse(try String(contentsOf: file, encoding: .utf8))
         for member in try #require(Catalogue.value.object) {
-            #expect(told[member.name] == member.value, "\(member.name)")
+            #expect(reported[member.name] == member.value, "\(member.name)")
         }
-        #expect(told.object?.count == Catalogue.value.object?.count)
+        #expect(reported.object?.count == Catalogue.value.object?.count)
     }
 
     @Test func `a device is known by its name alone`() {

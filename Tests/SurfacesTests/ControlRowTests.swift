@@ -70,7 +70,7 @@ struct ControlRowTests {
                 + #""title":"Porch light","value":false,"wanted":true}"#)
     }
 
-    @Test func `a failed operation tells its reason, and a status where there is room`() throws {
+    @Test func `a failed operation reports its reason, and a status where there is room`() throws {
         var toggle = try settled(false)
         let kind = ToggleKind.porchLight("private")
         _ = try toggle.apply(
@@ -113,10 +113,10 @@ struct ControlRowTests {
         _ = try toggle.apply(.failed(OperationID(5), failure, by: 1), kind: kind, at: now)
         _ = try toggle.apply(.done(OperationID(6), value: false, by: 1), kind: kind, at: now)
         var viewer = ControlViewer(placement: .controlCenterLarge)
-        let told = try row(toggle, kind, viewer)
-        #expect(told["last"] == ["op": "o6", "result": "confirmed"])
+        let reported = try row(toggle, kind, viewer)
+        #expect(reported["last"] == ["op": "o6", "result": "confirmed"])
         #expect(
-            told["ended"]
+            reported["ended"]
                 == [
                     [
                         "op": "o5", "result": "reverted", "reason": "failed", "code": "no_power",

@@ -138,7 +138,7 @@ struct SurfaceRowTests {
     private func row(
         _ surface: Surface, kind text: String, type: String? = nil, item: String = "Flat white",
         staleDate: Int64? = nil,
-        traits told: [(String, String)] = [], placement: Placement? = nil,
+        traits received: [(String, String)] = [], placement: Placement? = nil,
         control: SurfaceRow.ControlWriter = { _, _, _ in false }
     ) throws -> JSON {
         let (read, diagnostics) = KindSet.read(Array(text.utf8), file: "coffee.json")
@@ -158,7 +158,7 @@ struct SurfaceRowTests {
         }
         let shown = try #require(activity)
         var traits = Traits()
-        for (name, value) in told { try traits.set(name, to: value) }
+        for (name, value) in received { try traits.set(name, to: value) }
         let projected = Projection.project(
             surface: surface, traits: traits, activities: [VisibleActivity(shown, index: 0, app: 0)], competing: true)
         var writer = JSONWriter()

@@ -233,7 +233,7 @@ struct WidgetRowTests {
         #expect(try view(kept, on: "standby")?["image"] == ["name": "mug"])
     }
 
-    @Test func `the accent group is told in the accented mode alone, and the background goes where it is removed`()
+    @Test func `the accent group is reported in the accented mode alone, and the background goes where it is removed`()
         throws
     {
         let parts: JSON = ["title": "{{content.title}}", "accent": ["title"], "background": ["tint": "brown"]]

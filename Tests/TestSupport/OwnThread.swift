@@ -11,7 +11,7 @@ public import TelltaleEventLoop
 /// If all suites did so at once, each would have a fiftieth of the machine, and a pause of many seconds would be usual.
 @concurrent
 public func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await Turns.ofProcesses.run { try await onThread(body) }
+    try await TestTurns.ofProcesses.run { try await onThread(body) }
 }
 
 @concurrent

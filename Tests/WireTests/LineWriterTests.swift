@@ -14,7 +14,7 @@ struct LineWriterTests {
             written { $0.greeting(greeting) }
                 == "TELLTALE 1 epoch=6f3a91c2d0e4b577 seq=41877 now=1763719200123 hb=20000 max_line=65536 auth=none "
                 + "server=0.1.0\n")
-        greeting.node = NodeStanding(name: "n1", role: .leader(term: 7))
+        greeting.node = NodeStatus(name: "n1", role: .leader(term: 7))
         #expect(written { $0.greeting(greeting) }.hasSuffix(" server=0.1.0 node=n1 role=leader term=7\n"))
         greeting.node?.role = .standby(leader: "10.0.0.1:7878")
         #expect(written { $0.greeting(greeting) }.hasSuffix(" node=n1 role=standby leader=10.0.0.1:7878\n"))

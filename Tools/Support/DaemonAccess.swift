@@ -54,8 +54,8 @@ public struct DaemonAccess: ParsableArguments {
     /// The path of the file of authorities that the environment names.
     public static var authoritiesOfEnvironment: String? { Output.variable("TELLTALE_CA") }
 
-    public func link(to place: DaemonPlace) throws -> DaemonLink {
-        DaemonLink(
+    public func link(to place: DaemonPlace) throws -> ToolClient {
+        ToolClient(
             endpoint: place.endpoint, isEncrypted: place.isEncrypted,
             authorities: ca ?? Self.authoritiesOfEnvironment,
             token: tokenFile == nil ? try Self.tokenOfEnvironment() : try tokenOfFlag())
@@ -63,7 +63,7 @@ public struct DaemonAccess: ParsableArguments {
 }
 
 /// The way to a daemon.
-public struct DaemonLink: Sendable, CustomStringConvertible {
+public struct ToolClient: Sendable, CustomStringConvertible {
     /// Of several, one serves.
     public let endpoint: EndpointList
     public let isEncrypted: Bool
@@ -84,5 +84,5 @@ public struct DaemonLinkOptions: ParsableArguments {
 
     public init() {}
 
-    public var link: DaemonLink { get throws { try access.link(to: try address.place) } }
+    public var link: ToolClient { get throws { try access.link(to: try address.place) } }
 }

@@ -41,7 +41,7 @@ public enum Output {
 
     private static let goesOnWithoutReader = Atomic(false)
 
-    /// From now on the program does its work although the reader of its output has gone: it acts, and does not only tell.
+    /// From now on the program does its work although the reader of its output has gone: it acts, and does not only report.
     public static func goOnWithoutReader() { goesOnWithoutReader.store(true, ordering: .relaxed) }
 
     /// Writes without buffering. When the reader has closed its end (`telltale watch | head`), the program ends. When

@@ -5,7 +5,7 @@ import ToolSupport
 
 /// Keys as they are pressed, from a terminal that shows a picture meanwhile.
 ///
-/// The terminal is given back as it was when this ends, when the process is told to end, and for as long as it is stopped
+/// The terminal is given back as it was when this ends, when the process is asked to end, and for as long as it is stopped
 /// (ctrl-Z).
 final class Keyboard {
     /// Whether keys can be read: standard input is a terminal.

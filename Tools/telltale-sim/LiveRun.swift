@@ -42,7 +42,7 @@ final class LiveRun {
     }
 
     /// A run speaks to one server, whose replies it checks: of several, the one that serves now.
-    init(_ crowd: Crowd, at link: DaemonLink) throws {
+    init(_ crowd: Crowd, at link: ToolClient) throws {
         self.crowd = crowd
         endpoint = try Self.serving(link)
         tls = link.isEncrypted ? try TLSContext(authorities: link.authorities) : nil
@@ -50,7 +50,7 @@ final class LiveRun {
         loop = try EventLoop()
     }
 
-    private static func serving(_ link: DaemonLink) throws -> Endpoint {
+    private static func serving(_ link: ToolClient) throws -> Endpoint {
         guard link.endpoint.endpoints.count > 1 else { return link.endpoint.first }
         let configuration = ClientConfiguration(name: "telltale-sim", eventIDPrefix: "probe").through(link)
         return try BlockingClient(to: link.endpoint, configuration: configuration, timeout: .seconds(20)).endpoint

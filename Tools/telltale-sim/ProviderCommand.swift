@@ -89,7 +89,7 @@ private final class SimulatedProviderClient {
         self.whims = whims
     }
 
-    func run(at link: DaemonLink) throws {
+    func run(at link: ToolClient) throws {
         let loop = try EventLoop()
         defer { loop.shutDown() }
         let configuration = ClientConfiguration(name: "telltale-sim-provider", eventIDPrefix: "provider")

@@ -64,7 +64,7 @@ struct RecordCommand: ParsableCommand {
 
 /// Follows a daemon until it is stopped, and then reads the histories.
 private final class Recorder {
-    private let link: DaemonLink
+    private let link: ToolClient
     /// `nil`: until a signal comes.
     private let span: Milliseconds?
     private let loop: EventLoop
@@ -77,7 +77,7 @@ private final class Recorder {
     private var clock: ServerClock?
     private var timer: TimerHandle?
 
-    init(_ link: DaemonLink, span: Milliseconds?) throws {
+    init(_ link: ToolClient, span: Milliseconds?) throws {
         self.link = link
         self.span = span
         loop = try EventLoop()

@@ -22,7 +22,7 @@ final class RecordingPlayer {
     private let recording: Recording
     /// `nil`: as fast as the daemon takes it.
     private var speed: Double?
-    private let link: DaemonLink
+    private let link: ToolClient
     private let loop: EventLoop
     private var client: Client?
     private var people: [String: Client] = [:]
@@ -41,8 +41,8 @@ final class RecordingPlayer {
     private var asked: [String: [String]] = [:]
     private var answered: [String: String] = [:]
     private var waitsSince: Int64?
-    private var house: Client?
-    private var houseWaiting: Set<RequestID> = []
+    private var provider: Client?
+    private var providerWaiting: Set<RequestID> = []
     /// The controls that the provider is known to act for.
     private var servedKeys: Set<Key> = []
     /// Was replaced by another one, and goes when that serves.
@@ -59,7 +59,7 @@ final class RecordingPlayer {
 
     /// - Parameter speed: `nil`: as fast as the daemon takes it, unless time had a part in it: then at the pace of the
     ///   daemon's own clock.
-    init(_ recording: Recording, speed: ReplaySpeed?, at link: DaemonLink) throws {
+    init(_ recording: Recording, speed: ReplaySpeed?, at link: ToolClient) throws {
         self.recording = recording
         self.link = link
         loop = try EventLoop()
@@ -81,7 +81,7 @@ final class RecordingPlayer {
         loop.run()
         timer?.cancel()
         for person in people.values { person.close() }
-        house?.close()
+        provider?.close()
         client.close()
         return outcome ?? .failed("interrupted")
     }
@@ -156,7 +156,7 @@ final class RecordingPlayer {
             next += 1
             waitsSince = nil
         }
-        guard next == recording.entries.count, waiting.isEmpty, houseWaiting.isEmpty else { return }
+        guard next == recording.entries.count, waiting.isEmpty, providerWaiting.isEmpty else { return }
         if let wait = wait(until: recording.end),
             loop.monotonicMilliseconds - startedAt < duration(recording.entries.last?.offset ?? 0) + Self.longestEnd
         {
@@ -175,23 +175,23 @@ final class RecordingPlayer {
 
     /// - Returns: Whether the entry was sent; otherwise it waits for something.
     private func play(_ entry: Recording.Entry, _ client: Client) -> Bool {
-        switch entry.deed {
-        case .event, .set, .press, .dismissed: guard houseWaiting.isEmpty else { return false }
+        switch entry.action {
+        case .event, .set, .press, .dismissed: guard providerWaiting.isEmpty else { return false }
         case .report, .done, .failed, .served: guard waiting.isEmpty else { return false }
         }
-        switch entry.deed {
+        switch entry.action {
         case .event:
             if let command = commands[next] { waiting.insert(client.post(command)) }
         case .set(let isOn, let sender, let eid):
             return ask(.tap(TapCommand(entry.key, .set(isOn), eid: eid)), as: sender)
         case .press(let sender, let eid): return ask(.tap(TapCommand(entry.key, .press, eid: eid)), as: sender)
-        case .report(let isOn): tellFromHouse(.report(entry.key, value: isOn, at: nil))
+        case .report(let isOn): sendAsProvider(.report(entry.key, value: isOn, at: nil))
         case .done(let isOn):
             guard let operation = operation(entry) else { return hasGivenUp(entry) }
-            tellFromHouse(.done(op: operation, value: isOn))
+            sendAsProvider(.done(op: operation, value: isOn))
         case .failed(let message):
             guard let operation = operation(entry) else { return hasGivenUp(entry) }
-            tellFromHouse(.fail(op: operation, code: nil, message: message))
+            sendAsProvider(.fail(op: operation, code: nil, message: message))
         case .dismissed(let account): return ask(.dismiss(entry.key), as: "account:\(account)")
         case .served(let isServed): return serve(isServed, entry.key)
         }
@@ -200,26 +200,26 @@ final class RecordingPlayer {
 
     // MARK: The provider
 
-    private func tellFromHouse(_ command: Command) {
-        if house == nil { openHouse() }
-        if let house { houseWaiting.insert(house.request(command)) }
+    private func sendAsProvider(_ command: Command) {
+        if provider == nil { openProvider() }
+        if let provider { providerWaiting.insert(provider.request(command)) }
     }
 
     /// - Returns: Whether it is done.
     private func serve(_ isServed: Bool, _ key: Key) -> Bool {
-        guard houseWaiting.isEmpty else { return false }
-        let old = house
+        guard providerWaiting.isEmpty else { return false }
+        let old = provider
         if isServed {
             // A control that is served already: another connection acts from now on.
             guard old == nil || servedKeys.contains(key) else {
                 servedKeys.insert(key)
                 return true
             }
-            openHouse()
+            openProvider()
             servedKeys = [key]
             retiring = old
         } else if let old {
-            house = nil
+            provider = nil
             asked = [:]
             old.close()
             leave()
@@ -227,22 +227,23 @@ final class RecordingPlayer {
         return true
     }
 
-    private func openHouse() {
-        house = try? connect("telltale-sim-replay-house", eventIDPrefix: "replay-house") {
+    private func openProvider() {
+        provider = try? connect("telltale-sim-replay-house", eventIDPrefix: "replay-house") {
             [unowned self] client, event in
-            guard client === house else { return }
+            guard client === provider else { return }
             switch event {
             case .action(let action): asked[action.key.text, default: []].append(action.operation)
             case .reply(let id, let reply):
-                guard houseWaiting.remove(id) != nil else { return }
+                guard providerWaiting.remove(id) != nil else { return }
                 note(reply)
-                if houseWaiting.isEmpty, let old = retiring {
+                if providerWaiting.isEmpty, let old = retiring {
                     retiring = nil
                     asked = [:]
                     old.close()
                     leave()
                 }
-            case .lost(let id): if houseWaiting.remove(id) != nil { refusals.append("the provider's connection went") }
+            case .lost(let id):
+                if providerWaiting.remove(id) != nil { refusals.append("the provider's connection went") }
             case .ready, .refused, .disconnected, .item, .restarted, .subscription, .traitsRefused, .serviceRefused,
                 .violation, .farewell:
                 return
@@ -251,9 +252,9 @@ final class RecordingPlayer {
         }
         servedKeys = []
         for kind in recording.servedKinds {
-            if let house { houseWaiting.insert(house.request(.serve(kind: kind))) }
+            if let provider { providerWaiting.insert(provider.request(.serve(kind: kind))) }
         }
-        house?.start()
+        provider?.start()
     }
 
     /// A connection is closed, and the daemon needs a moment to notice it.

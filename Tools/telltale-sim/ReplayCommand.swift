@@ -89,7 +89,7 @@ struct ReplayCommand: ParsableCommand {
         }
     }
 
-    private func replay(recording bytes: [UInt8], speed: ReplaySpeed?, at link: DaemonLink) throws {
+    private func replay(recording bytes: [UInt8], speed: ReplaySpeed?, at link: ToolClient) throws {
         let recording: Recording
         do {
             recording = try Recording(file: bytes)

@@ -110,7 +110,7 @@ struct RunCommand: ParsableCommand {
         try conclude(RunReport(scenario, outcome, isLive: false))
     }
 
-    private func runLive(_ scenario: Scenario, at link: DaemonLink) throws {
+    private func runLive(_ scenario: Scenario, at link: ToolClient) throws {
         // The tag is unique to this run, so that it shares no keys with other runs at the same daemon.
         let tag = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
         let run: LiveRun

@@ -8,7 +8,7 @@ import ToolSupport
 enum SecondRun {
     /// Marks the seeds of which the second run gives other bytes.
     ///
-    /// - Returns: How the second process ended, where it has not told every seed.
+    /// - Returns: How the second process ended, where it has not reported every seed.
     static func compare(_ results: inout [SeedResult]) throws -> String? {
         let (hashes, ending) = try run()
         var untold: [String] = []
@@ -27,7 +27,7 @@ enum SecondRun {
     }
 
     /// Prints a hash, in the second process, when its seed has ended. Where the first process is gone, this ends the second.
-    static func tell(_ result: SeedResult) { Output.line("\(result.seed) \(result.hash)") }
+    static func printLine(_ result: SeedResult) { Output.line("\(result.seed) \(result.hash)") }
 
     private static func run() throws -> (hashes: [UInt64: UInt64], ending: String) {
         let process = Process()

@@ -24,7 +24,7 @@ struct SeedRuns<Worlds: SeededSimulation> {
         var results = concurrently(options.count, workers: options.workers) { [self] index, worker in
             let result = run(options.first &+ UInt64(index), planted, worker)
             progress.count(failed: result.violation != nil)
-            if options.hashes { SecondRun.tell(result) }
+            if options.hashes { SecondRun.printLine(result) }
             return result
         }
         progress.end()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells which seeds were being simulated when the process dies of a trap: that is a failure like any other.
+/// Says which seeds were being simulated when the process dies of a trap: that is a failure like any other.
 enum SeedsAtWork {
     private static let limit = 64
     /// One a worker; 0 where there is none. A signal handler may do nothing but read memory and write bytes.
@@ -25,14 +25,14 @@ enum SeedsAtWork {
         unsafe seeds[0] = 0
         var action = sigaction()
         unsafe action.__sigaction_handler.sa_handler = { _ in
-            SeedsAtWork.tell()
+            SeedsAtWork.report()
             // The trap comes again at once, and goes its usual way.
             unsafe sigaction(SIGILL, SeedsAtWork.before, nil)
         }
         unsafe sigaction(SIGILL, &action, before)
     }
 
-    private static func tell() {
+    private static func report() {
         for worker in 0..<limit {
             var rest = unsafe seeds[worker]
             guard rest > 0 else { continue }

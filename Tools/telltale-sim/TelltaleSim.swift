@@ -9,9 +9,9 @@ struct TelltaleSim: ParsableCommand {
         commandName: "telltale-sim", abstract: "Worlds to develop against: replays of real orders, and made-up ones.",
         version: Release.version,
         subcommands: [
-            RunCommand.self, CompareCommand.self, ListCommand.self, UnpackCommand.self, ReplayCommand.self,
+            RunCommand.self, CompareCommand.self, WorldListCommand.self, UnpackCommand.self, ReplayCommand.self,
             RecordCommand.self,
-            SwarmCommand.self, ClusterCommand.self, PushesCommand.self,
+            SwarmCommand.self, ClusterSwarmCommand.self, PushesCommand.self,
             DemoCommand.self,
             ProviderCommand.self, ActCommand.self,
         ])

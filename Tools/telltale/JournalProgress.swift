@@ -3,7 +3,7 @@ import ToolSupport
 /// The progress of a journal command on a terminal's standard error; nothing elsewhere.
 final class JournalProgress {
     private let name: String
-    private var told = ContinuousClock.now - .seconds(1)
+    private var printedAt = ContinuousClock.now - .seconds(1)
     private var isBegun = false
 
     init(_ name: String) {
@@ -11,8 +11,8 @@ final class JournalProgress {
     }
 
     func show(_ done: some BinaryInteger, of all: some BinaryInteger) {
-        guard ProgressLine.isShown, all > 0, ContinuousClock.now - told > .milliseconds(200) else { return }
-        told = .now
+        guard ProgressLine.isShown, all > 0, ContinuousClock.now - printedAt > .milliseconds(200) else { return }
+        printedAt = .now
         isBegun = true
         ProgressLine.show("\(name): \(Int(done) * 100 / Int(all)) %")
     }

@@ -36,7 +36,7 @@ enum KindFiles {
         return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// The kinds in force for a trial of widgets that show activities.
+    /// The kinds in force for a preview of widgets that show activities.
     ///
     /// - Parameters:
     ///   - kind: The kind of the file; `nil` if `path` is a folder, whose kinds are all used.
@@ -57,7 +57,7 @@ enum KindFiles {
             if case .widget(let widget)? = kind?.body, let name = widget.activityKind {
                 let isThere = files.contains { KindSet.read($0.bytes, file: $0.name).kind?.name == name }
                 guard isThere else {
-                    throw TrialFault(
+                    throw PreviewFault(
                         text: "its widgets show \"\(name)\", which no file beside it defines; name one with --with")
                 }
             }

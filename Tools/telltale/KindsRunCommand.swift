@@ -48,15 +48,15 @@ struct KindsRunCommand: ParsableCommand {
         switch (kind.body, view) {
         case (.widget(let widget), _):
             if widget.activityKind != nil { return try runDerived(kind) }
-            guard let trial = WidgetTrial(kind, widget, surface: surface, json: json, at: now) else {
+            guard let preview = WidgetPreview(kind, widget, surface: surface, json: json, at: now) else {
                 throw fault("no configuration is recommended, and it has parameters; add \"recommended\"")
             }
-            try run(trial)
+            try run(preview)
         case (.activity(let activity), let view?):
             guard
-                let trial = ViewTrial(kind, activity, view: view, json: json, width: Output.size.width, at: now)
+                let preview = ViewPreview(kind, activity, view: view, json: json, width: Output.size.width, at: now)
             else { throw fault("it cannot be tried") }
-            try run(trial)
+            try run(preview)
         case (.activity(let activity), nil): try run(activity)
         case (.toggle, _), (.button, _): throw fault("a control has no machine to try")
         }
@@ -68,9 +68,9 @@ struct KindsRunCommand: ParsableCommand {
 
     /// Runs the machine alone.
     private func run(_ activity: ActivityKind) throws {
-        var trial: MachineTrial
+        var preview: MachinePreview
         do {
-            trial = try MachineTrial(activity, format: json ? .json : .text)
+            preview = try MachinePreview(activity, format: json ? .json : .text)
         } catch {
             throw fault("the machine cannot start: \(error)")
         }
@@ -79,9 +79,9 @@ struct KindsRunCommand: ParsableCommand {
             if !json, Output.isTerminal { Output.text(text) } else { Output.line(text) }
         }
         var isMalformed = false
-        show(trial.start)
+        show(preview.start)
         try forEachLine { number, line in
-            let answer = trial.take(line)
+            let answer = preview.answerWord(line)
             isMalformed = isMalformed || answer.isMalformed
             for complaint in answer.complaints { complain("telltale: line \(number): \(complaint)") }
             show(answer.text)
@@ -91,25 +91,25 @@ struct KindsRunCommand: ParsableCommand {
 
     /// Runs widgets that show activities: those of a kind, or all of a folder.
     private func runDerived(_ kind: Kind?) throws {
-        let trial: DerivedTrial
+        let preview: DerivedPreview
         do {
             let kinds = try KindFiles.kinds(file, showing: kind, with: with)
             let shown = kinds.filter { candidate in
                 guard case .widget(let widget) = candidate.body, widget.activityKind != nil else { return false }
                 return kind == nil || candidate.name == kind?.name
             }
-            guard !shown.isEmpty else { throw TrialFault(text: "no widget in it shows activities; name one file") }
-            trial = try DerivedTrial(
+            guard !shown.isEmpty else { throw PreviewFault(text: "no widget in it shows activities; name one file") }
+            preview = try DerivedPreview(
                 kinds, showing: Set(shown.map(\.name)), surface: surface, json: json, at: .ofThisMachine)
-        } catch let error as TrialFault {
+        } catch let error as PreviewFault {
             throw fault(error.text)
         }
-        try run(trial)
+        try run(preview)
     }
 
-    /// Runs a trial that draws.
-    private func run(_ trial: consuming some DrawnTrial) throws {
-        var trial = trial
+    /// Runs a preview that draws.
+    private func run(_ preview: consuming some DrawnPreview) throws {
+        var preview = preview
         var (hasFailed, last) = (false, 0)
         func attempt(_ number: Int, _ body: () throws -> [String]) {
             do {
@@ -117,15 +117,15 @@ struct KindsRunCommand: ParsableCommand {
                 for line in try body() { Output.write((json ? Output.shown(line) : Output.drawable(line)) + "\n") }
             } catch {
                 hasFailed = true
-                complain("telltale: line \(number): \((error as? TrialFault)?.text ?? "\(error)")")
+                complain("telltale: line \(number): \((error as? PreviewFault)?.text ?? "\(error)")")
             }
         }
-        attempt(0) { trial.first() }
+        attempt(0) { preview.first() }
         try forEachLine { number, line in
             last = number
-            attempt(number) { try trial.take(line) }
+            attempt(number) { try preview.performLine(line) }
         }
-        if !hasFailed { attempt(last + 1) { try trial.finish() } }
+        if !hasFailed { attempt(last + 1) { try preview.finish() } }
         if hasFailed { throw ExitCode.failure }
     }
 
@@ -145,11 +145,11 @@ struct KindsRunCommand: ParsableCommand {
     }
 }
 
-/// A line that a trial cannot take, or kinds that cannot be tried, with the reason.
-struct TrialFault: Error { let text: String }
+/// A line that a preview cannot take, or kinds that cannot be tried, with the reason.
+struct PreviewFault: Error { let text: String }
 
-/// A trial that prints what is shown after each line of `telltale kinds run`.
-protocol DrawnTrial {
+/// A preview that prints what is shown after each line of `telltale kinds run`.
+protocol DrawnPreview {
     /// What is shown before any line.
     func first() -> [String]
     /// Takes a line: a word, and what stands behind it.
@@ -160,17 +160,17 @@ protocol DrawnTrial {
     mutating func finish() throws -> [String]
 }
 
-extension DrawnTrial {
+extension DrawnPreview {
     func first() -> [String] { [] }
     mutating func finish() throws -> [String] { [] }
 
     /// - Returns: What is printed.
-    mutating func take(_ line: String) throws -> [String] {
+    mutating func performLine(_ line: String) throws -> [String] {
         let parts = line.split(separator: " ", maxSplits: 1).map { String($0) }
         let (word, tail) = (parts[0], parts.count > 1 ? parts[1].trimmed : "")
         guard word == "after" else { return try apply(word, tail) }
         guard let span = Milliseconds(duration: tail) else {
-            throw TrialFault(text: "\"\(tail)\" is not a duration: write for example after 5m")
+            throw PreviewFault(text: "\"\(tail)\" is not a duration: write for example after 5m")
         }
         return try pass(span, "after \(tail)")
     }

@@ -33,7 +33,7 @@ struct GetCommand: ParsableCommand {
             let card = Card(key: key.text, body: line.tail ?? JSONObject())
             // On the daemon's clock, which the row's dates are on.
             let now = greeting?.now ?? .ofThisMachine
-            Output.draw(Screen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
+            Output.draw(TerminalScreen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
         } else {
             show(line, json: output.json)
         }

@@ -51,8 +51,8 @@ struct WatchCommand: ParsableCommand {
     func validate() throws {
         _ = try traits()
         _ = try rowFormat()
-        if let ahead, !(0...Int(WidgetLook.aheadLimit)).contains(ahead) {
-            throw ValidationError("--ahead is to be 0 to \(WidgetLook.aheadLimit).")
+        if let ahead, !(0...Int(WidgetStyle.aheadLimit)).contains(ahead) {
+            throw ValidationError("--ahead is to be 0 to \(WidgetStyle.aheadLimit).")
         }
         if let count, count < 1 { throw ValidationError("--count is to be 1 or more.") }
         if let from, Cursor(from) == nil {

@@ -50,7 +50,7 @@ final class TerminalDisplay: WatchDisplay {
         guard let terminal else { return }
         terminal.enter()
         input = try StandardInput(on: loop) { [unowned self, unowned watch] bytes in
-            for byte in bytes { if let key = decoder.take(byte) { press(key, watch) } }
+            for byte in bytes { if let key = decoder.decodeByte(byte) { press(key, watch) } }
             if !bytes.isEmpty { input?.readOn() }
         }
     }
@@ -112,7 +112,7 @@ final class TerminalDisplay: WatchDisplay {
         // the rest of a line and would erase that column too.
         let width = max(1, size.width - 1)
         let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }
-        let picture = Screen.draw(
+        let picture = TerminalScreen.draw(
             cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
         let room = max(1, size.height - 1)
         // Without keys a picture that is too high says how much is missing.

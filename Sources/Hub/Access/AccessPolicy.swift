@@ -16,7 +16,7 @@ internal import TelltaleWire
 struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
-    private var visitors: [SessionID: Visitor] = [:]
+    private var connections: [SessionID: AccessState] = [:]
     private var usage = PrincipalUsage()
     /// Deadlines of connections that are ending or have no credential.
     private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
@@ -32,7 +32,7 @@ struct AccessPolicy: ~Copyable {
     /// How many tokens were rejected.
     private(set) var failureCount = 0
 
-    private struct Visitor {
+    private struct AccessState {
         var credential: Credential?
         var check = Check.idle
         /// When the check of its last token was first asked for.
@@ -92,8 +92,8 @@ struct AccessPolicy: ~Copyable {
     /// The handover that an operator requested: ``Hub/takeHandover()``.
     var handover: Handover?
     /// The role of this server in its cluster: a standby refuses most requests.
-    var standing: ClusterStanding? {
-        didSet { mayRefuse = isEnforced || standing?.role == .standby }
+    var status: ClusterStatus? {
+        didSet { mayRefuse = isEnforced || status?.role == .standby }
     }
 
     /// Replaces the directory of principals.
@@ -110,12 +110,12 @@ struct AccessPolicy: ~Copyable {
 
     mutating func opened(_ id: SessionID, at now: MonotonicTime) {
         guard isEnforced else { return }
-        visitors[id] = Visitor()
+        connections[id] = AccessState()
         watch(id, at: now + Self.patience)
     }
 
     mutating func closed(_ id: SessionID) {
-        guard let visitor = visitors.removeValue(forKey: id), let name = visitor.credential?.principal.name else {
+        guard let access = connections.removeValue(forKey: id), let name = access.credential?.principal.name else {
             return
         }
         usage.closed(name)
@@ -127,25 +127,25 @@ struct AccessPolicy: ~Copyable {
     var expiryCount: Int { expiries.count }
 
     /// The principal that a connection speaks for.
-    func principal(of id: SessionID) -> Principal? { visitors[id]?.credential?.principal }
+    func principal(of id: SessionID) -> Principal? { connections[id]?.credential?.principal }
 
     // MARK: HELLO
 
     /// Whether a `HELLO` is waiting for its token to be checked. The first call queues the check for ``takeChecks()``.
     mutating func awaitsCheck(_ hello: Hello, from id: SessionID, at now: HubTime) -> Bool {
-        guard let token = hello.token, let visitor = visitors[id], let directory,
+        guard let token = hello.token, let access = connections[id], let directory,
             let issuers = directory.checkers(of: token)
         else { return false }
-        switch visitor.check {
+        switch access.check {
         case .underWay: return true
         case .done(let verdict) where verdict.token == token:
             guard directory.isOutdated(verdict) else { return false }
         case .idle, .done:
             // A connection over its rate limit is refused without a check.
-            if let own = visitor.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
-            visitors[id]?.checkBegan = now.wall
+            if let own = access.credential?.principal, rateRefusal(of: own, at: now.monotonic) != nil { return false }
+            connections[id]?.checkBegan = now.wall
         }
-        visitors[id]?.check = .underWay
+        connections[id]?.check = .underWay
         checks.append(
             TokenCheck(
                 session: id, token: token, issuers: issuers, generation: directory.generation, wall: now.wall))
@@ -163,15 +163,15 @@ struct AccessPolicy: ~Copyable {
     ///
     /// - Returns: Whether its `HELLO` is still waiting and can be decided now.
     mutating func checked(_ verdict: TokenVerdict) -> Bool {
-        guard case .underWay? = visitors[verdict.session]?.check else { return false }
-        visitors[verdict.session]?.check = .done(verdict)
+        guard case .underWay? = connections[verdict.session]?.check else { return false }
+        connections[verdict.session]?.check = .done(verdict)
         return true
     }
 
     /// Takes the verdict on a `HELLO`'s token. A verdict serves one `HELLO`.
     private mutating func takeVerdict(on token: String?, of id: SessionID) -> TokenVerdict? {
-        guard case .done(let verdict)? = visitors[id]?.check else { return nil }
-        visitors[id]?.check = .idle
+        guard case .done(let verdict)? = connections[id]?.check else { return nil }
+        connections[id]?.check = .idle
         return verdict.token == token ? verdict : nil
     }
 
@@ -183,10 +183,10 @@ struct AccessPolicy: ~Copyable {
     mutating func admit(
         _ hello: Hello, from id: SessionID, account: String?, at now: HubTime
     ) throws(WireError) -> Admission {
-        guard let directory, let visitor = visitors[id] else { throw .authenticationRequired }
+        guard let directory, let access = connections[id] else { throw .authenticationRequired }
         let verdict = takeVerdict(on: hello.token, of: id)
         // A checked `HELLO` was counted against the rate when its check began.
-        if verdict == nil, let own = visitor.credential?.principal,
+        if verdict == nil, let own = access.credential?.principal,
             let error = rateRefusal(of: own, at: now.monotonic)
         {
             throw error
@@ -204,16 +204,16 @@ struct AccessPolicy: ~Copyable {
                 throw failed(error, of: id, at: now.monotonic)
             }
         } else {
-            guard let own = visitor.credential else { throw .authenticationRequired }
+            guard let own = access.credential else { throw .authenticationRequired }
             credential = own
         }
         let principal = credential.principal
-        if let own = visitor.credential, own.principal.name != principal.name {
+        if let own = access.credential, own.principal.name != principal.name {
             throw WireError(
                 .forbidden, "this connection speaks for \(own.principal.name); open another one for another principal")
         }
         // The new token has its own rights, but existing subscriptions were allowed under the old one.
-        if let own = visitor.credential, !principal.includes(own.principal) {
+        if let own = access.credential, !principal.includes(own.principal) {
             throw WireError(
                 .forbidden,
                 "this token has fewer rights than the one before, or another account; open another connection")
@@ -221,12 +221,12 @@ struct AccessPolicy: ~Copyable {
         if let account = hello.account, !principal.may(use: account) {
             var error = WireError(.forbidden, "\(principal.name) has no account \(account)")
             // Its check may have outlasted the connection's time, which begins again. So it is one of three attempts too.
-            if visitor.credential == nil { error.endsConnection = countFailure(of: id) }
+            if access.credential == nil { error.endsConnection = countFailure(of: id) }
             throw error
         }
-        if visitor.credential == nil { try take(principal, at: now.monotonic) }
-        visitors[id]?.credential = credential
-        visitors[id]?.deadline = .distantFuture
+        if access.credential == nil { try admitPrincipal(principal, at: now.monotonic) }
+        connections[id]?.credential = credential
+        connections[id]?.deadline = .distantFuture
         watchExpiry(of: id, at: now)
         return Admission(
             principal: principal.name, account: hello.account ?? account ?? principal.defaultAccount,
@@ -249,8 +249,8 @@ struct AccessPolicy: ~Copyable {
 
     /// - Returns: Whether the connection has used up its attempts.
     private mutating func countFailure(of id: SessionID) -> Bool {
-        visitors[id]?.failureCount += 1
-        return (visitors[id]?.failureCount ?? 0) >= Self.attemptLimit
+        connections[id]?.failureCount += 1
+        return (connections[id]?.failureCount ?? 0) >= Self.attemptLimit
     }
 
     private static func notice(of refusal: PrincipalDirectory.Refusal, from id: SessionID) -> String {
@@ -265,7 +265,7 @@ struct AccessPolicy: ~Copyable {
         return "authentication failed on connection c\(id.number): \(what)"
     }
 
-    private mutating func take(_ principal: Principal, at now: MonotonicTime) throws(WireError) {
+    private mutating func admitPrincipal(_ principal: Principal, at now: MonotonicTime) throws(WireError) {
         let count = usage.connectionCount(of: principal.name)
         if let limit = principal.connections, count >= limit {
             var error = WireError(
@@ -282,7 +282,7 @@ struct AccessPolicy: ~Copyable {
     ///
     /// - Returns: The error with which it is refused; `nil` = it is allowed.
     mutating func refusal(of need: AccessNeed, from id: SessionID, at now: MonotonicTime) -> WireError? {
-        guard let principal = visitors[id]?.credential?.principal else {
+        guard let principal = connections[id]?.credential?.principal else {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
         }
         guard need != .farewell else { return nil }
@@ -290,7 +290,9 @@ struct AccessPolicy: ~Copyable {
     }
 
     private mutating func rateRefusal(of principal: Principal, at now: MonotonicTime) -> WireError? {
-        guard let rate = principal.rate, let wait = usage.take(principal.name, rate: rate, at: now) else { return nil }
+        guard let rate = principal.rate, let wait = usage.chargePrincipal(principal.name, rate: rate, at: now) else {
+            return nil
+        }
         var details = JSONObject()
         details["wait"] = .integer(wait.count)
         return WireError(.limitRate, "\(principal.name) may ask \(rate) times a second; wait", details: details)
@@ -301,7 +303,7 @@ struct AccessPolicy: ~Copyable {
     /// When ``nextEnding(at:)`` should be called next; `nil` = no deadline is set.
     var nextDeadline: MonotonicTime? {
         guard !needsReview else { return .distantPast }
-        guard let look = expiries.nextLook else { return deadlines.min?.time }
+        guard let look = expiries.nextCheck else { return deadlines.min?.time }
         return deadlines.min.map { min($0.time, look) } ?? look
     }
 
@@ -312,10 +314,10 @@ struct AccessPolicy: ~Copyable {
         guard needsReview, let directory else { return [] }
         needsReview = false
         var revoked: [SessionID] = []
-        for (id, visitor) in visitors {
-            guard let credential = visitor.credential, !visitor.isEnding else { continue }
+        for (id, access) in connections {
+            guard let credential = access.credential, !access.isEnding else { continue }
             if let renewed = directory.renewed(credential), renewed.principal.includes(credential.principal) {
-                visitors[id]?.credential = renewed
+                connections[id]?.credential = renewed
                 watchExpiry(of: id, at: now)
             } else {
                 revoked.append(id)
@@ -329,16 +331,16 @@ struct AccessPolicy: ~Copyable {
     mutating func nextEnding(at now: HubTime) -> (SessionID, Ending)? {
         while let next = deadlines.min, next.time <= now.monotonic {
             _ = deadlines.popMin()
-            guard let visitor = visitors[next.session], visitor.deadline == next.time else { continue }
-            visitors[next.session]?.deadline = .distantFuture
-            if visitor.isEnding { return (next.session, .cut) }
-            if visitor.credential == nil, !visitor.check.isPending { return (next.session, .unauthenticated) }
+            guard let access = connections[next.session], access.deadline == next.time else { continue }
+            connections[next.session]?.deadline = .distantFuture
+            if access.isEnding { return (next.session, .cut) }
+            if access.credential == nil, !access.check.isPending { return (next.session, .unauthenticated) }
         }
         while let due = expiries.takeDue(at: now) {
-            guard let visitor = visitors[due.session], visitor.expiry == due.time, !visitor.isEnding else { continue }
-            visitors[due.session]?.expiry = nil
+            guard let access = connections[due.session], access.expiry == due.time, !access.isEnding else { continue }
+            connections[due.session]?.expiry = nil
             // A token that comes after the expiry saves nothing, else one after another would.
-            if visitor.check.isPending, visitor.checkBegan < due.time { continue }
+            if access.check.isPending, access.checkBegan < due.time { continue }
             return (due.session, .expired)
         }
         return nil
@@ -347,8 +349,8 @@ struct AccessPolicy: ~Copyable {
     /// Records that the `HELLO` of a connection was refused. If a deadline passed during its check, a connection without a
     /// credential has its time again, and one with an expired token ends.
     mutating func refused(_ id: SessionID, at now: HubTime) {
-        guard let visitor = visitors[id] else { return }
-        if visitor.credential == nil, visitor.deadline == .distantFuture {
+        guard let access = connections[id] else { return }
+        if access.credential == nil, access.deadline == .distantFuture {
             watch(id, at: now.monotonic + Self.patience)
         }
         watchExpiry(of: id, at: now)
@@ -356,7 +358,7 @@ struct AccessPolicy: ~Copyable {
 
     /// Marks a connection as closing, after its farewell has been sent.
     mutating func ending(_ id: SessionID, at now: MonotonicTime) {
-        visitors[id]?.isEnding = true
+        connections[id]?.isEnding = true
         watch(id, at: now + Self.farewell)
     }
 
@@ -368,14 +370,14 @@ struct AccessPolicy: ~Copyable {
     }
 
     private mutating func watchExpiry(of id: SessionID, at now: HubTime) {
-        guard let visitor = visitors[id], visitor.credential?.ends != visitor.expiry else { return }
-        visitors[id]?.expiry = visitor.credential?.ends
-        guard let ends = visitor.credential?.ends else { return }
+        guard let access = connections[id], access.credential?.ends != access.expiry else { return }
+        connections[id]?.expiry = access.credential?.ends
+        guard let ends = access.credential?.ends else { return }
         expiries.insert(ends, of: id, at: now)
-        guard expiries.count > 2 * visitors.count + Self.spareMomentCount else { return }
+        guard expiries.count > 2 * connections.count + Self.spareMomentCount else { return }
         var moments: [SessionDeadline<Timestamp>] = []
-        for (id, visitor) in visitors {
-            if let expiry = visitor.expiry { moments.append(SessionDeadline(time: expiry, session: id)) }
+        for (id, access) in connections {
+            if let expiry = access.expiry { moments.append(SessionDeadline(time: expiry, session: id)) }
         }
         expiries.replaceAll(with: moments)
     }
@@ -384,7 +386,7 @@ struct AccessPolicy: ~Copyable {
     private static let spareMomentCount = 64
 
     private mutating func watch(_ id: SessionID, at time: MonotonicTime) {
-        visitors[id]?.deadline = time
+        connections[id]?.deadline = time
         if time < .distantFuture { deadlines.insert(SessionDeadline(time: time, session: id)) }
     }
 }

@@ -8,7 +8,7 @@ internal import TelltaleModel
 struct ExpiryWatch {
     private var moments = Heap<SessionDeadline<Timestamp>>()
     /// When ``takeDue(at:)`` should be called next, by the monotonic clock; `nil` = no moment is watched.
-    private(set) var nextLook: MonotonicTime?
+    private(set) var nextCheck: MonotonicTime?
 
     /// The longest time for which a clock that was set ahead goes unnoticed.
     private static let longestWait = Milliseconds.seconds(1)
@@ -18,8 +18,8 @@ struct ExpiryWatch {
 
     mutating func insert(_ moment: Timestamp, of id: SessionID, at now: HubTime) {
         moments.insert(SessionDeadline(time: moment, session: id))
-        let look = Self.look(for: moment, at: now)
-        nextLook = nextLook.map { min($0, look) } ?? look
+        let look = Self.checkTime(for: moment, at: now)
+        nextCheck = nextCheck.map { min($0, look) } ?? look
     }
 
     /// Replaces all moments.
@@ -30,13 +30,13 @@ struct ExpiryWatch {
     /// The next connection whose moment has come. It may be closed, or have a newer token.
     mutating func takeDue(at now: HubTime) -> SessionDeadline<Timestamp>? {
         if let first = moments.min, first.time <= now.wall { return moments.popMin() }
-        if let nextLook, nextLook <= now.monotonic {
-            self.nextLook = moments.min.map { Self.look(for: $0.time, at: now) }
+        if let nextCheck, nextCheck <= now.monotonic {
+            self.nextCheck = moments.min.map { Self.checkTime(for: $0.time, at: now) }
         }
         return nil
     }
 
-    private static func look(for moment: Timestamp, at now: HubTime) -> MonotonicTime {
+    private static func checkTime(for moment: Timestamp, at now: HubTime) -> MonotonicTime {
         now.monotonic + max(Milliseconds(1), min(moment - now.wall, longestWait))
     }
 }

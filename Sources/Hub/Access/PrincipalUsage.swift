@@ -36,8 +36,8 @@ struct PrincipalUsage {
     /// Takes one request of a connected principal.
     ///
     /// - Returns: `nil` if the request is allowed; else how long until it is.
-    mutating func take(_ name: String, rate: Int, at now: MonotonicTime) -> Milliseconds? {
-        entries[name]?.bucket.take(rate: rate, at: now)
+    mutating func chargePrincipal(_ name: String, rate: Int, at now: MonotonicTime) -> Milliseconds? {
+        entries[name]?.bucket.charge(rate: rate, at: now)
     }
 
     private mutating func sweep(at now: MonotonicTime) {
@@ -59,7 +59,7 @@ struct RateBucket {
     /// Takes one request.
     ///
     /// - Returns: `nil` if one was available; else how long until one is.
-    mutating func take(rate: Int, at now: MonotonicTime) -> Milliseconds? {
+    mutating func charge(rate: Int, at now: MonotonicTime) -> Milliseconds? {
         let interval = Duration.seconds(1) / max(1, rate)
         let capacity = Duration.seconds(2)
         let start = max(emptyUntil, now)

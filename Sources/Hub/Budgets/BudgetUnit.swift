@@ -61,7 +61,7 @@ final class BudgetUnit {
 
     func join(_ session: SessionID) { sessions.insert(session) }
 
-    func leave(_ session: SessionID, at now: MonotonicTime) {
+    func leaveBudget(_ session: SessionID, at now: MonotonicTime) {
         sessions.remove(session)
         guard sessions.isEmpty else { return }
         departedAt = now

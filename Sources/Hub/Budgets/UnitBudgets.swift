@@ -67,7 +67,7 @@ struct UnitBudgets {
 
     /// Removes a connection from its device.
     mutating func leave(_ unit: BudgetUnit, _ session: SessionID, at now: MonotonicTime) {
-        unit.leave(session, at: now)
+        unit.leaveBudget(session, at: now)
         guard unit.sessions.isEmpty else { return }
         for control in unit.takeTaps() {
             tappers[control]?.removeAll { $0 === unit }

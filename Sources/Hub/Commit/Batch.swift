@@ -20,8 +20,8 @@ struct Batch: ~Copyable, Sendable {
     private let requestLimit: Int
     private let byteLimit: Int
     /// How many more keys a `RELOAD` of patterns may process, and how many more may be assigned a provider.
-    var reloadShare: WalkShare
-    var alignShare: WalkShare
+    var reloadShare: ScanShare
+    var alignShare: ScanShare
     /// The hub's own entries in it; they are retried if it cannot be written.
     var ownEntries: [JournalEntry] = []
     /// Kinds and settings that take effect with it, and are retried if it cannot be written.
@@ -56,11 +56,11 @@ struct Batch: ~Copyable, Sendable {
     ///  - requestLimit: How many requests may be decided for the whole batch.
     ///   - byteLimit: ``Limits/batchBytes``
     ///  - walkShare: How many keys all scans of one kind may process together.
-    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, walkShare: Int) {
+    init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, scanShare: Int) {
         self.requestLimit = requestLimit
         self.byteLimit = byteLimit
-        reloadShare = WalkShare(keys: walkShare)
-        alignShare = WalkShare(keys: walkShare)
+        reloadShare = ScanShare(keys: scanShare)
+        alignShare = ScanShare(keys: scanShare)
         records.reserveCapacity(min(count, limit))
         changes.reserveCapacity(count)
     }

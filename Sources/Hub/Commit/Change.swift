@@ -25,7 +25,7 @@ struct Change: Sendable {
 
     /// Whether its announcements are for these devices. An activity that this commit ends is no longer visible, but its end may
     /// be the announcement.
-    func isTold(to terms: SubscriptionTerms) -> Bool {
+    func reaches(to terms: SubscriptionTerms) -> Bool {
         guard let account = terms.account, let activity else { return true }
         return activity.value.isAddressed(to: account)
             && !activity.value.isDismissed(by: account, digest: terms.accountDigest)

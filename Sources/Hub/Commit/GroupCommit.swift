@@ -20,7 +20,7 @@ struct GroupCommit: ~Copyable {
 
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
-    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, walkShare: 0)
+    private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, scanShare: 0)
     /// The previous batch, kept until there is time to free it.
     private var settledBatch: Batch?
     /// The newest record that is durable.
@@ -97,19 +97,19 @@ struct GroupCommit: ~Copyable {
     /// Begins a batch.
     ///
     /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:walkShare:)``.
-    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, walkShare: Int = .max) {
+    mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, scanShare: Int = .max) {
         phase = .deciding
         batch = Batch(
             expecting: lastRecordCount, limit: limit, requestLimit: requestLimit, byteLimit: byteLimit,
-            walkShare: walkShare)
+            scanShare: scanShare)
     }
 
     /// Sets the principal of the records appended from now on; `nil` = the hub.
     mutating func setAuthor(_ author: String?) { self.author = author }
 
     mutating func countRequest() { batch.requestCount += 1 }
-    mutating func changeReloadShare(_ body: (inout WalkShare) -> Void) { body(&batch.reloadShare) }
-    mutating func changeAlignShare(_ body: (inout WalkShare) -> Void) { body(&batch.alignShare) }
+    mutating func changeReloadShare(_ body: (inout ScanShare) -> Void) { body(&batch.reloadShare) }
+    mutating func changeAlignShare(_ body: (inout ScanShare) -> Void) { body(&batch.alignShare) }
     mutating func hold(_ session: SessionID) { batch.held.append(session) }
     mutating func appendSession(_ session: SessionID) { batch.sessions.append(session) }
     mutating func append(_ tap: DecidedTap) { batch.append(tap) }
@@ -175,7 +175,7 @@ struct GroupCommit: ~Copyable {
 
     private mutating func takeBatch() -> Batch {
         phase = .idle
-        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, walkShare: 0)
+        var taken = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, scanShare: 0)
         swap(&taken, &batch)
         return taken
     }

@@ -107,7 +107,7 @@ enum ActivityDecisions {
         }
         let box = ActivityBox(consume activity)
         var result = replace(at: entity, by: box, outcome, kind: store[entity].kind, &store)
-        if box.keepsStanding(of: current) { result.change?.isReordered = false }
+        if box.keepsFeatures(of: current) { result.change?.isReordered = false }
         return result
     }
 

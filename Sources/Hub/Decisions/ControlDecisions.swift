@@ -210,7 +210,7 @@ extension ToggleEvent {
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .reported, .raiseRefused, .settings, .kinds, .event, .dismissed, .seen, .pruned,
-            .attached, .detached, .supplied, .reloaded, .asked, .tile:
+            .attached, .detached, .supplied, .reloaded, .refreshStarted, .tile:
             return nil
         }
     }
@@ -226,13 +226,13 @@ extension ButtonEvent {
         case .failed(_, let operation, let failure, let connection):
             self = .failed(operation, failure, by: connection)
         case .providerChanged(_, let provider, let asksAgain):
-            self = .providerChanged(to: provider, asksAgain: asksAgain)
+            self = .providerChanged(to: provider, refreshesAgain: asksAgain)
         case .raiseRefused(_, let operation, let failure): self = .raiseRefused(operation, failure)
         case .restarted: self = .restarted
         case .kindChanged: self = .kindChanged
         case .deadline: self = .deadlineReached
         case .created, .tapped, .settings, .kinds, .event, .dismissed, .seen, .pruned, .attached, .detached, .supplied,
-            .reloaded, .asked, .tile:
+            .reloaded, .refreshStarted, .tile:
             return nil
         }
     }

@@ -17,7 +17,7 @@ struct DecisionResult: Sendable {
     /// The names of the tail that a widget does not know; `nil` if the entry is not a widget's event.
     var unknownToWidget: [String]?
     /// A widget began that is loaded by a provider, so the acting connection must be recorded.
-    var beginsAsking = false
+    var beginsRefresh = false
     var operation: OperationID?
     var calls: [(key: Key, ProviderCall)] = []
     /// Events that a button sends to activities; they are decided next.

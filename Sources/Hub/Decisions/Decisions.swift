@@ -65,7 +65,7 @@ enum Decisions {
         case .seen(let key, let account, let rev):
             return try ActivityDecisions.apply(key, ActivityEvent(.seen(account: account, rev: rev)), &store)
         case .created, .tapped, .reported, .done, .failed, .providerChanged, .raiseRefused, .restarted, .kindChanged,
-            .attached, .supplied, .reloaded, .asked:
+            .attached, .supplied, .reloaded, .refreshStarted:
             return try ControlDecisions.apply(entry, &store)
         case .deadline(let key, _):
             return try ActivityDecisions.fireDeadline(entry, of: key, &store)

@@ -28,12 +28,12 @@ enum WidgetDecisions {
             }
             guard case .timeline = event else { throw .unknownKey(command.key) }
             widget =
-                kind.isAsked
-                ? Widget(asking: command.key, configuration: configuration, accounts: command.accounts, at: store.time)
+                kind.isRefreshed
+                ? Widget(refresh: command.key, configuration: configuration, accounts: command.accounts, at: store.time)
                 : Widget(configuration: configuration, accounts: command.accounts, at: store.time)
         }
         let begins = former.map { $0.isGone } ?? true
-        widget.reviveAsking(with: kind, key: command.key, at: store.time)
+        widget.reviveRefresh(with: kind, key: command.key, at: store.time)
         let outcome = widget.apply(
             event, happenedAt: command.happenedAt, version: command.version, kind: kind,
             aheadLimit: store.settings.activities.aheadLimit, floor: store.settings.widgetFloor, at: store.time)
@@ -44,7 +44,7 @@ enum WidgetDecisions {
         let entity = store.intern(command.key)
         var result = replace(at: entity, by: widget, kind: kindIndex, outcome, &store)
         result.unknownToWidget = unknown
-        result.beginsAsking = begins && kind.isAsked
+        result.beginsRefresh = begins && kind.isRefreshed
         if let operation = outcome.ended { store.ended(operation) }
         return result
     }
@@ -93,8 +93,8 @@ enum WidgetDecisions {
             let entity = store.intern(key)
             if store.exists(entity), !store.isGone(entity) { throw WireError(.internal, "\(key) exists") }
             let posted =
-                kind.isAsked
-                ? Widget(asking: key, configuration: configuration, at: store.time)
+                kind.isRefreshed
+                ? Widget(refresh: key, configuration: configuration, at: store.time)
                 : Widget(configuration: configuration, at: store.time)
             let widget = begun ?? posted
             return replace(
@@ -110,20 +110,20 @@ enum WidgetDecisions {
             } else if widget.isDerived || widget.isAggregate {
                 widget = Widget(configuration: configuration, accounts: widget.accounts, at: store.time)
             }
-            if let operation = widget.alignAsking(with: kind, key: key, at: store.time) { store.ended(operation) }
+            if let operation = widget.alignRefresh(with: kind, key: key, at: store.time) { store.ended(operation) }
             let outcome = widget.apply(.kindChanged(configuration: configuration), kind: kind, at: store.time)
             return replace(at: entity, by: widget, kind: kindIndex, outcome, &store)
         default:
-            guard let event = try askingEvent(of: entry, store) else {
+            guard let event = try refreshEvent(of: entry, store) else {
                 throw WireError(.badAction, "\(key) is a widget, not a control")
             }
-            return try ask(event, of: key, kind: kind, kindIndex, &store)
+            return try refresh(event, of: key, kind: kind, kindIndex, &store)
         }
     }
 
     /// The step of a widget's refresh that an entry stands for; `nil` if none.
-    private static func askingEvent(of entry: JournalEntry, _ store: borrowing EntityStore) throws(WireError) -> Widget
-        .AskingEvent?
+    private static func refreshEvent(of entry: JournalEntry, _ store: borrowing EntityStore) throws(WireError) -> Widget
+        .RefreshEvent?
     {
         switch entry {
         case .providerChanged(_, let provider, _): return .providerChanged(to: provider)
@@ -138,17 +138,17 @@ enum WidgetDecisions {
             }
         case .failed(_, let operation, _, let connection): return .failed(operation, by: connection)
         case .reloaded(_, let isFree): return .reload(isFree: isFree)
-        case .asked, .deadline: return .deadlineReached(OperationID(store.nextSequence))
+        case .refreshStarted, .deadline: return .deadlineReached(OperationID(store.nextSequence))
         default: return nil
         }
     }
 
     /// Applies a step of a refresh to a widget.
-    private static func ask(
-        _ event: Widget.AskingEvent, of key: Key, kind: WidgetKind, _ kindIndex: Int, _ store: inout EntityStore
+    private static func refresh(
+        _ event: Widget.RefreshEvent, of key: Key, kind: WidgetKind, _ kindIndex: Int, _ store: inout EntityStore
     ) throws(WireError) -> DecisionResult {
         guard let entity = store.index(of: key), var widget = store.widget(at: entity) else { throw .unknownKey(key) }
-        guard widget.isAsked else {
+        guard widget.isRefreshed else {
             if case .reload = event { return DecisionResult(verdict: .noop, entity: entity, rev: store[entity].rev) }
             throw WireError(.badAction, "no provider is asked for \(key)")
         }
@@ -158,7 +158,7 @@ enum WidgetDecisions {
             at: entity, by: widget, kind: kindIndex, Widget.Outcome(outcome.verdict, isChanged: outcome.isChanged),
             &store)
         if let operation = outcome.ended { store.ended(operation) }
-        if let ask = outcome.ask {
+        if let ask = outcome.refresh {
             result.calls.append((key, .timeline(ask)))
             store.began(ask.operation, on: key)
         }

@@ -25,8 +25,8 @@ struct KindLevels: Sendable {
         var levels: [Level]
         /// Its widget, if it had one when the widget was last updated.
         var widget: EntityIndex?
-        /// Its position in ``Aggregates/told``; -1 = no value changed in the current batch.
-        var told: Int32 = -1
+        /// Its position in ``Aggregates/reports``; -1 = no value changed in the current batch.
+        var reported: Int32 = -1
 
         func values(_ aggregate: WidgetAggregate) -> JSONObject {
             var values = JSONObject()
@@ -64,7 +64,7 @@ struct KindLevels: Sendable {
     }
 
     /// Drops a group without activities.
-    mutating func close(_ number: Int32) {
+    mutating func removeGroup(_ number: Int32) {
         let closed = groups[Int(number)]
         for index in values.indices { values[index].count(closed.configuration, by: -1) }
         numbers[closed.id] = nil
@@ -73,7 +73,7 @@ struct KindLevels: Sendable {
     }
 
     mutating func note(_ widget: EntityIndex?, of number: Int32) { groups[Int(number)].widget = widget }
-    mutating func setTold(_ told: Int32, of number: Int32) { groups[Int(number)].told = told }
+    mutating func setReported(_ reported: Int32, of number: Int32) { groups[Int(number)].reported = reported }
     mutating func countMember(of number: Int32, by difference: Int) { groups[Int(number)].memberCount += difference }
 
     /// - Parameter members: The contributions of all activities, after the change.
@@ -111,7 +111,7 @@ struct Level: Sendable {
     /// Activities in rank order. Stale entries are skipped when they come up.
     private var order = Heap<Place>()
     /// Those that the value shows: the least, the most, or the first ones.
-    private var told: [Place] = []
+    private var reported: [Place] = []
 
     struct Place: Comparable, Sendable {
         var key: OrderKey
@@ -137,11 +137,11 @@ struct Level: Sendable {
         switch ranking {
         case .count: return .integer(Int64(count))
         case .sum: return Millionths.json(sum)
-        case .least, .most: return told.first?.key.json
+        case .least, .most: return reported.first?.key.json
         case .first:
-            let items = JSON.array(told.map(\.shown))
-            return count > told.count
-                ? ["items": items, "more": .integer(Int64(count - told.count))] : ["items": items]
+            let items = JSON.array(reported.map(\.shown))
+            return count > reported.count
+                ? ["items": items, "more": .integer(Int64(count - reported.count))] : ["items": items]
         case .tally: return nil
         }
     }
@@ -153,8 +153,8 @@ struct Level: Sendable {
         _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool
     ) -> Bool {
         let (formerCount, formerSum) = (count, sum)
-        take(old, by: -1, entity)
-        take(new, by: 1, entity)
+        addPart(old, by: -1, entity)
+        addPart(new, by: 1, entity)
         switch ranking {
         case .count: return count != formerCount
         case .sum: return sum != formerSum
@@ -167,19 +167,19 @@ struct Level: Sendable {
     private mutating func rank(
         _ ranking: WidgetAggregate.Ranking, _ isThere: (EntityIndex, Contribution.Part) -> Bool, _ formerCount: Int
     ) -> Bool {
-        let former = told
+        let former = reported
         switch ranking {
         case .count, .sum, .tally: return false
         case .least:
             while let place = order.min, !isThere(place.entity, .ordered(place.key)) { order.removeMin() }
             sweep(isListed: false, isThere)
-            told = order.min.map { [$0] } ?? []
-            return told.first?.key != former.first?.key
+            reported = order.min.map { [$0] } ?? []
+            return reported.first?.key != former.first?.key
         case .most:
             while let place = order.max, !isThere(place.entity, .ordered(place.key)) { order.removeMax() }
             sweep(isListed: false, isThere)
-            told = order.max.map { [$0] } ?? []
-            return told.first?.key != former.first?.key
+            reported = order.max.map { [$0] } ?? []
+            return reported.first?.key != former.first?.key
         case .first(let limit):
             var first: [Place] = []
             while first.count < limit, let place = order.popMin() {
@@ -188,12 +188,12 @@ struct Level: Sendable {
             }
             for place in first { order.insert(place) }
             sweep(isListed: true, isThere)
-            told = first
+            reported = first
             return count != formerCount || first.map(\.shown) != former.map(\.shown)
         }
     }
 
-    private mutating func take(_ part: Contribution.Part, by difference: Int, _ entity: EntityIndex) {
+    private mutating func addPart(_ part: Contribution.Part, by difference: Int, _ entity: EntityIndex) {
         switch part {
         case .nothing, .fault: return
         case .one: break

@@ -20,7 +20,7 @@ struct Aggregates: Sendable {
     private var members: [[AggregateSlot]] = []
     /// Widgets with a value that changed in the current batch. They are updated once at its end, because hundreds of events may
     /// change the same one.
-    private var told: [Told] = []
+    private var reports: [Report] = []
     /// The changes of these widgets for followers, in the order of commits.
     private var settled: [Change] = []
     /// The number of keys of aggregate widgets by kind name, including those that are gone and not yet forgotten.
@@ -30,7 +30,7 @@ struct Aggregates: Sendable {
     var isEmpty: Bool { kinds.isEmpty }
 
     /// A widget with a value that changed.
-    struct Told: Sendable {
+    struct Report: Sendable {
         var widget: EntityIndex
         var number: Int
         /// -1 = its last activity has left since.
@@ -146,8 +146,8 @@ struct Aggregates: Sendable {
             id: state.id, configuration: state.configuration, memberCount: state.memberCount, isChanged: isChanged,
             widget: state.widget)
         if state.memberCount == 0 {
-            if state.told >= 0 { told[Int(state.told)].group = -1 }
-            kinds[number].close(group)
+            if state.reported >= 0 { reports[Int(state.reported)].group = -1 }
+            kinds[number].removeGroup(group)
         }
         return result
     }
@@ -168,7 +168,7 @@ struct Aggregates: Sendable {
 
     // MARK: Updates at the end of a batch
 
-    var hasTold: Bool { !told.isEmpty }
+    var hasReports: Bool { !reports.isEmpty }
 
     /// The widget of the group that an activity is in.
     func widget(of entity: EntityIndex, in number: Int) -> EntityIndex? {
@@ -178,38 +178,38 @@ struct Aggregates: Sendable {
     /// Records that the commit `rev` changed a value of an activity's group.
     ///
     /// - Precondition: The group has a widget.
-    mutating func tell(_ entity: EntityIndex, in number: Int, rev: Int64, asOf: Timestamp) {
+    mutating func report(_ entity: EntityIndex, in number: Int, rev: Int64, asOf: Timestamp) {
         guard let group = group(of: entity, in: number) else { return }
-        tell(group, in: number, rev: rev, asOf: asOf)
+        report(group, in: number, rev: rev, asOf: asOf)
     }
 
-    mutating func tell(_ id: String, in number: Int, rev: Int64, asOf: Timestamp) {
+    mutating func report(_ id: String, in number: Int, rev: Int64, asOf: Timestamp) {
         guard let group = kinds[number].number(of: id) else { return }
-        tell(group, in: number, rev: rev, asOf: asOf)
+        report(group, in: number, rev: rev, asOf: asOf)
     }
 
-    private mutating func tell(_ group: Int32, in number: Int, rev: Int64, asOf: Timestamp) {
-        let known = Int(kinds[number].groups[Int(group)].told)
+    private mutating func report(_ group: Int32, in number: Int, rev: Int64, asOf: Timestamp) {
+        let known = Int(kinds[number].groups[Int(group)].reported)
         if known >= 0 {
-            (told[known].rev, told[known].asOf) = (rev, asOf)
+            (reports[known].rev, reports[known].asOf) = (rev, asOf)
         } else if let widget = kinds[number].groups[Int(group)].widget {
-            kinds[number].setTold(Int32(told.count), of: group)
-            told.append(Told(widget: widget, number: number, group: group, rev: rev, asOf: asOf))
+            kinds[number].setReported(Int32(reports.count), of: group)
+            reports.append(Report(widget: widget, number: number, group: group, rev: rev, asOf: asOf))
         }
     }
 
     /// Returns and clears ``told``, in the order of commits.
-    mutating func takeTold() -> [Told] {
-        var taken: [Told] = []
-        swap(&taken, &told)
-        for one in taken where one.group >= 0 { kinds[one.number].setTold(-1, of: one.group) }
+    mutating func takeReports() -> [Report] {
+        var taken: [Report] = []
+        swap(&taken, &reports)
+        for one in taken where one.group >= 0 { kinds[one.number].setReported(-1, of: one.group) }
         taken.sort { ($0.rev, $0.widget.rawValue) < ($1.rev, $1.widget.rawValue) }
         return taken
     }
 
     /// Clears ``told``, because the batch is undone.
-    mutating func dropTold() {
-        _ = takeTold()
+    mutating func dropReports() {
+        _ = takeReports()
         settled = []
     }
 

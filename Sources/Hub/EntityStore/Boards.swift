@@ -18,7 +18,7 @@ struct Boards: Sendable {
     private var suggesting: [String?: [Int32: Int]] = [:]
     private var countByAccount: [String: Int] = [:]
     /// The relevant widgets that boards may show although nobody placed them.
-    var visitors = Visitors()
+    var relevantWidgets = RelevantWidgets()
     private(set) var sharedCount = 0
 
     var isEmpty: Bool { boards.isEmpty }

@@ -24,7 +24,7 @@ struct Contender: Equatable, Sendable {
     }
 
     /// What a change of an activity can change, except its accounts.
-    struct Standing: Equatable, Sendable {
+    struct Features: Equatable, Sendable {
         var rank = Rank()
         var kind: Int32 = -1
         /// The version of the kind, which decides the app and the families.
@@ -37,12 +37,12 @@ struct Contender: Equatable, Sendable {
         var isSeen: Bool { rank.tier <= .ended }
     }
 
-    var standing = Standing()
+    var features = Features()
     var key = ""
     /// Its accounts; empty = everybody.
     var accounts: [String] = []
 
-    var kind: Int32 { standing.kind }
+    var kind: Int32 { features.kind }
 
     /// `nil` if they tie.
     static func precedes(_ left: Rank, _ right: Rank) -> Bool? {
@@ -54,7 +54,7 @@ struct Contender: Equatable, Sendable {
 }
 
 extension ActivityBox {
-    func standing(kind: Int32, version: Int, hidesStaleFromStart: Bool) -> Contender.Standing {
+    func features(kind: Int32, version: Int, hidesStaleFromStart: Bool) -> Contender.Features {
         let isHidden = value.isWithheld && hidesStaleFromStart
         let tier: Contender.Tier =
             switch value.lifecycle {
@@ -63,13 +63,13 @@ extension ActivityBox {
             case .ended: isHidden ? .unseen : .ended
             case .dismissed: .absent
             }
-        return Contender.Standing(
+        return Contender.Features(
             rank: Contender.Rank(tier: tier, score: value.score ?? 0, startedAt: value.startedAt), kind: kind,
             version: version, lastAlertAt: value.lastAlertAt ?? .distantPast, isAlerting: value.isAlerting)
     }
 
-    /// Whether an event that led here from `former` kept all that ``standing(kind:version:hidesStaleFromStart:)`` depends on.
-    func keepsStanding(of former: ActivityBox) -> Bool {
+    /// Whether an event that led here from `former` kept all that ``features(kind:version:hidesStaleFromStart:)`` depends on.
+    func keepsFeatures(of former: ActivityBox) -> Bool {
         value.lifecycle == former.value.lifecycle && value.score == former.value.score
             && value.startedAt == former.value.startedAt && value.lastAlertAt == former.value.lastAlertAt
             && value.isAlerting == former.value.isAlerting && value.isWithheld == former.value.isWithheld
@@ -145,23 +145,23 @@ struct Competition: Sendable {
 
     // MARK: Changes
 
-    /// Records a change of an activity if it keeps its standing and its accounts. This is the common case, so nothing is copied.
+    /// Records a change of an activity if it keeps its features and its accounts. This is the common case, so nothing is copied.
     ///
     /// - Parameter depth: As for ``update(_:to:within:)``.
-    /// - Returns: `nil` if the standing or the accounts differ; nothing is recorded then.
+    /// - Returns: `nil` if the features or the accounts differ; nothing is recorded then.
     mutating func confirm(
-        _ entity: EntityIndex, _ standing: Contender.Standing, of activity: ActivityBox, within depth: Int
+        _ entity: EntityIndex, _ features: Contender.Features, of activity: ActivityBox, within depth: Int
     ) -> Reach? {
         let index = Int(entity.rawValue)
-        guard index < contenders.count, contenders[index].standing == standing else { return nil }
+        guard index < contenders.count, contenders[index].features == features else { return nil }
         // An index is given to another key only after its activity was absent.
-        guard standing.rank.tier != .absent else { return nil }
+        guard features.rank.tier != .absent else { return nil }
         let isEverybodys = activity.isForEverybody && contenders[index].accounts.isEmpty
         guard isEverybodys || contenders[index].accounts == activity.accounts else { return nil }
         return noteUnmoved(entity, within: depth)
     }
 
-    /// Records a change of an activity that keeps its standing and its accounts.
+    /// Records a change of an activity that keeps its features and its accounts.
     ///
     /// - Parameter depth: As for ``update(_:to:within:)``.
     mutating func noteUnmoved(_ entity: EntityIndex, within depth: Int) -> Reach {
@@ -186,10 +186,10 @@ struct Competition: Sendable {
         let former = contenders[index]
         var reach = Reach(
             position: position(of: entity, former, within: depth), accounts: former.accounts, isReordered: true)
-        if former.standing.isSeen { remove(entity, former) }
+        if former.features.isSeen { remove(entity, former) }
         // Nothing is kept of an activity that is gone.
-        contenders[index] = contender.standing.rank.tier == .absent ? Contender() : contender
-        if contender.standing.isSeen { insert(entity, contender) }
+        contenders[index] = contender.features.rank.tier == .absent ? Contender() : contender
+        if contender.features.isSeen { insert(entity, contender) }
         if let position = position(of: entity, contender, within: depth) {
             reach.position = min(reach.position ?? position, position)
         }
@@ -201,7 +201,7 @@ struct Competition: Sendable {
     /// Removes an index that no longer holds an activity.
     mutating func forget(_ entity: EntityIndex) {
         let index = Int(entity.rawValue)
-        guard contenders.indices.contains(index), contenders[index].standing.rank.tier != .absent else { return }
+        guard contenders.indices.contains(index), contenders[index].features.rank.tier != .absent else { return }
         _ = update(entity, to: Contender(), within: 0)
     }
 
@@ -209,7 +209,7 @@ struct Competition: Sendable {
     private func position(of entity: EntityIndex, _ contender: Contender, within depth: Int) -> Int? {
         let depth = min(depth, examinedLimit)
         guard depth > 0, contender.kind >= 0, contender.accounts.isEmpty else { return nil }
-        guard contender.standing.isSeen else {
+        guard contender.features.isSeen else {
             let count = shared[contender.kind]?.count ?? 0
             return count < depth ? count : nil
         }
@@ -220,7 +220,7 @@ struct Competition: Sendable {
 
     private static func precedes(_ left: Int32, _ right: Int32, in contenders: [Contender]) -> Bool {
         let (left, right) = (Int(left), Int(right))
-        return Contender.precedes(contenders[left].standing.rank, contenders[right].standing.rank)
+        return Contender.precedes(contenders[left].features.rank, contenders[right].features.rank)
             ?? contenders[left].key.precedesInBytes(contenders[right].key)
     }
 

@@ -22,7 +22,7 @@ extension EntityState {
         switch self {
         case .toggle(let toggle): toggle.flight?.operation.id
         case .button(let button): button.flight?.operation
-        case .widget(let widget): widget.asking?.flight?.operation
+        case .widget(let widget): widget.refresh?.flight?.operation
         case .none, .activity, .tile: nil
         }
     }
@@ -32,7 +32,7 @@ extension EntityState {
         switch self {
         case .toggle(let toggle): toggle.provider
         case .button(let button): button.provider
-        case .widget(let widget): widget.asking?.provider
+        case .widget(let widget): widget.refresh?.provider
         case .none, .activity, .tile: nil
         }
     }

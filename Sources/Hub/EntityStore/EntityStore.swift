@@ -98,7 +98,7 @@ struct EntityStore: ~Copyable {
 
     /// Undoes everything decided after the record `durable`, because the batch was not written.
     mutating func rollBack(to durable: Int64) {
-        aggregates.dropTold()
+        aggregates.dropReports()
         freeReleased()
         for step in log.end().reversed() { takeBack(step) }
         for entity in log.forgotten { references.release(entity) }
@@ -238,7 +238,7 @@ struct EntityStore: ~Copyable {
 
     /// Adds what is at `entity` to the boards, or removes it, including a relevant widget.
     private mutating func noteItem(at entity: EntityIndex, isThere: Bool) {
-        noteVisitor(at: entity, isThere: isThere)
+        noteRelevantWidget(at: entity, isThere: isThere)
         guard case .tile(let item) = entities[entity].state, !item.isGone else { return }
         let number = entities[entity].kindName
         if isThere {
@@ -249,16 +249,16 @@ struct EntityStore: ~Copyable {
     }
 
     /// Records a relevant widget, or that it no longer exists.
-    private mutating func noteVisitor(at entity: EntityIndex, isThere: Bool) {
+    private mutating func noteRelevantWidget(at entity: EntityIndex, isThere: Bool) {
         guard isThere else {
-            if !boards.visitors.isEmpty { boards.visitors.remove(entity) }
+            if !boards.relevantWidgets.isEmpty { boards.relevantWidgets.remove(entity) }
             return
         }
         guard !kinds.everVisiting.isEmpty, let widget = widget(at: entity), !widget.isGone,
             let kind = widgetKind(at: entity), kind.isVisiting, let key = entities[entity].key
         else { return }
-        let member = Visitors.Member(createdAt: widget.createdAt, key: key, entity: entity)
-        boards.visitors.insert(member, accounts: widget.accounts)
+        let member = RelevantWidgets.Member(createdAt: widget.createdAt, key: key, entity: entity)
+        boards.relevantWidgets.insert(member, accounts: widget.accounts)
     }
 
     /// Records the operation in progress of a control or a widget, so that the provider's answer finds it.
@@ -385,7 +385,7 @@ struct EntityStore: ~Copyable {
     /// Records a durable change of `entity`: a resume finds it by this, and an activity is ranked again.
     ///
     /// - Parameters:
-    ///   - isReordered: `false` if the change kept what ranks the activity (``ActivityBox/keepsStanding(of:)``).
+    ///   - isReordered: `false` if the change kept what ranks the activity (``ActivityBox/keepsFeatures(of:)``).
     ///   - depth: The deepest position of an activity that affects a view.
     /// - Returns: The views that the change of an activity may affect; `nil` for everything else.
     @discardableResult
@@ -397,11 +397,11 @@ struct EntityStore: ~Copyable {
             competition.forget(entity)
             return nil
         }
-        let standing = activity.standing(
+        let features = activity.features(
             kind: kind, version: version, hidesStaleFromStart: competition.hidesStaleFromStart)
-        return competition.confirm(entity, standing, of: activity, within: depth)
+        return competition.confirm(entity, features, of: activity, within: depth)
             ?? competition.update(
-                entity, to: Contender(standing: standing, key: activity.value.key.text, accounts: activity.accounts),
+                entity, to: Contender(features: features, key: activity.value.key.text, accounts: activity.accounts),
                 within: depth)
     }
 
@@ -898,7 +898,7 @@ struct EntityStore: ~Copyable {
 
     /// Whether a provider acts for it: it is a control, or a widget that a provider loads.
     func isServed(_ entity: EntityIndex) -> Bool {
-        (isControl(entity) || widget(at: entity)?.isAsked == true) && isListed(entity)
+        (isControl(entity) || widget(at: entity)?.isRefreshed == true) && isListed(entity)
     }
 
     /// The operation in progress of a control, and the queued one.
@@ -965,7 +965,7 @@ struct EntityStore: ~Copyable {
         switch entities[entity].state {
         case .toggle(let toggle): toggle.deadline
         case .button(let button): button.deadline
-        case .widget(let widget): widget.asking?.flightDeadline
+        case .widget(let widget): widget.refresh?.flightDeadline
         case .none, .activity, .tile: nil
         }
     }
@@ -974,7 +974,7 @@ struct EntityStore: ~Copyable {
     func kindsDeadline(of entity: EntityIndex) -> Timestamp? {
         switch entities[entity].state {
         case .activity(let activity): activity.deadline
-        case .widget(let widget): entities[entity].dismissedAt == nil ? widget.asking?.planDeadline : nil
+        case .widget(let widget): entities[entity].dismissedAt == nil ? widget.refresh?.planDeadline : nil
         case .none, .toggle, .button, .tile: nil
         }
     }
@@ -982,7 +982,7 @@ struct EntityStore: ~Copyable {
     /// The record of a due deadline: the end of retention, a widget's refresh, or a step of a machine.
     func entry(ofDeadline due: Timestamp, at entity: EntityIndex, _ key: Key) -> JournalEntry {
         if entities[entity].dismissedAt != nil { return .pruned(key) }
-        if let ask = widget(at: entity)?.asking?.planDeadline, ask <= time { return .asked(key, due: due) }
+        if let ask = widget(at: entity)?.refresh?.planDeadline, ask <= time { return .refreshStarted(key, due: due) }
         return .deadline(key, due: due)
     }
 
@@ -1036,8 +1036,8 @@ struct EntityStore: ~Copyable {
             case .content(let content):
                 kind.controlKeys(
                     in: kind.context(key: key, content: content, configuration: widget.configuration))
-            case .activity(let sight):
-                kind.controlKeys(in: sight.context(key: key, configuration: widget.configuration))
+            case .activity(let viewState):
+                kind.controlKeys(in: viewState.context(key: key, configuration: widget.configuration))
             case .values(let values):
                 kind.controlKeys(in: kind.context(key: key, values: values, configuration: widget.configuration))
             case .placeholder, .nothing: []
@@ -1452,16 +1452,16 @@ struct EntityStore: ~Copyable {
         }
         noteFaults(faultCount, of: activity)
         guard isChanged else { return }
-        if let widget = aggregates.widget(of: activity, in: number), isToldLater(widget, member.kind.index) {
+        if let widget = aggregates.widget(of: activity, in: number), isReportedLater(widget, member.kind.index) {
             let (rev, time) = (nextSequence, time)
-            aggregates.tell(activity, in: number, rev: rev, asOf: time)
+            aggregates.report(activity, in: number, rev: rev, asOf: time)
         } else if let group = aggregates.changedGroup(of: activity, in: number) {
-            tell(group, [], member, &derived)
+            reportTotals(group, [], member, &derived)
         }
     }
 
     /// Whether a widget exists and uses a version of its kind.
-    private func isToldLater(_ widget: EntityIndex, _ version: Int) -> Bool {
+    private func isReportedLater(_ widget: EntityIndex, _ version: Int) -> Bool {
         guard self[widget].kind == version, self[widget].dismissedAt == nil else { return false }
         if case .widget = self[widget].state { return true }
         return false
@@ -1489,7 +1489,7 @@ struct EntityStore: ~Copyable {
         }
         for group in changed {
             let grown = group.id == old?.group ? amounts : []
-            tell(group, grown, member, &derived)
+            reportTotals(group, grown, member, &derived)
         }
     }
 
@@ -1517,15 +1517,15 @@ struct EntityStore: ~Copyable {
         noteFault { $0.noteFaults(count, of: key) }
     }
 
-    private mutating func tell(
+    private mutating func reportTotals(
         _ group: Aggregates.ChangedGroup, _ amounts: [(name: String, amount: Int64)], _ member: Aggregation.Member,
         _ derived: inout DerivedChanges
     ) {
         let (index, kind, aggregate) = (member.kind.index, member.kind.kind, member.kind.aggregate)
         let (number, rev, time) = (member.number, nextSequence, time)
-        if amounts.isEmpty, group.memberCount > 0, let place = group.widget, isToldLater(place, index) {
+        if amounts.isEmpty, group.memberCount > 0, let place = group.widget, isReportedLater(place, index) {
             // The common case: its widget stays, for the same accounts.
-            if group.isChanged { aggregates.tell(group.id, in: number, rev: rev, asOf: time) }
+            if group.isChanged { aggregates.report(group.id, in: number, rev: rev, asOf: time) }
             return
         }
         // It needs the state before this commit.
@@ -1563,20 +1563,20 @@ struct EntityStore: ~Copyable {
     ///
     /// - Precondition: No record is being applied; its refusal would undo what this notes in the undo log.
     mutating func settleAggregates() {
-        guard aggregates.hasTold else { return }
-        for told in aggregates.takeTold() {
-            guard case .widget(var widget) = self[told.widget].state else { continue }
-            widget.tally([], aggregates.aggregate(told.number), at: told.asOf)
-            mutate(told.widget, isPlaceKept: true) { entity in
+        guard aggregates.hasReports else { return }
+        for reported in aggregates.takeReports() {
+            guard case .widget(var widget) = self[reported.widget].state else { continue }
+            widget.tally([], aggregates.aggregate(reported.number), at: reported.asOf)
+            mutate(reported.widget, isPlaceKept: true) { entity in
                 entity.state = .widget(widget)
-                entity.rev = told.rev
+                entity.rev = reported.rev
             }
-            let change = Change(entity: told.widget, isWidget: true, commit: told.rev)
+            let change = Change(entity: reported.widget, isWidget: true, commit: reported.rev)
             aggregates.noteSettled(change)
         }
     }
 
-    var hasUnsettledWidgets: Bool { aggregates.hasTold }
+    var hasUnsettledWidgets: Bool { aggregates.hasReports }
 
     /// The changes of this batch to widgets that were updated after their records, in the order of commits.
     mutating func settledChanges() -> [Change] {
@@ -1724,7 +1724,7 @@ struct EntityStore: ~Copyable {
         guard let kind = widgetKind(inForce: key.kind)?.kind else { return false }
         if let entity = self.index(of: key), widget(at: entity) != nil, !isGone(entity) { return false }
         switch kind.source {
-        case .asked, .over, .schedule: return true
+        case .refreshed, .over, .schedule: return true
         case .pushed, .one: return kind.configuration(ofID: String(key.id)) == nil
         case .each: return false
         }
@@ -1833,8 +1833,8 @@ struct EntityStore: ~Copyable {
     // MARK: Stacks after a resume
 
     /// Whether a relevant widget may appear on the board of a tile.
-    private func hasVisits(besideTile entity: EntityIndex) -> Bool {
-        !kinds.visiting.isEmpty && visitorCount(for: boardItem(at: entity)?.account) > 0
+    private func hasRelevantTiles(besideTile entity: EntityIndex) -> Bool {
+        !kinds.visiting.isEmpty && relevantWidgetCount(for: boardItem(at: entity)?.account) > 0
     }
 
     /// The tiles on boards on which a commit after `sequence` changed anything: on a watch, and in StandBy, each may have moved.
@@ -1845,7 +1845,7 @@ struct EntityStore: ~Copyable {
         var numbers: Set<Int32> = []
         for entity in changed(after: sequence) where isWidget(entity) {
             // A relevant widget that came or went moved the others.
-            if isOfVisitingKind(entity) { numbers.formUnion(boardsWithVisits(followedBy: selector)) }
+            if isOfVisitingKind(entity) { numbers.formUnion(boardsWithRelevantTiles(followedBy: selector)) }
             if boardItem(at: entity) != nil { numbers.insert(self[entity].kindName) }
             for tile in self[entity].key.map({ boards.tiles(on: $0) }) ?? [] {
                 numbers.insert(self[tile].kindName)
@@ -1862,7 +1862,7 @@ struct EntityStore: ~Copyable {
             isOnWatch
             ? boards.items(onBoard: self[entity].kindName) : [entity] + neighbours(ofTile: entity)
         // The relevance of unplaced widgets is not examined, so the answer is conservative.
-        if isOnWatch, hasVisits(besideTile: entity) { return true }
+        if isOnWatch, hasRelevantTiles(besideTile: entity) { return true }
         if !isOnWatch, !kinds.suggested.isEmpty, let stack = stack(ofTile: entity), stack.suggests, stack.isSmart {
             return true
         }
@@ -1909,9 +1909,9 @@ struct EntityStore: ~Copyable {
     /// The tiles of a board that nobody placed. They follow from the kinds, the board and the widgets, and are stored nowhere.
     ///
     /// - Parameter withVisits: Includes those that only a watch shows.
-    func unplacedTiles(onBoard number: Int32, withVisits: Bool = true) -> [BoardTile] {
+    func unplacedTiles(onBoard number: Int32, withRelevantTiles: Bool = true) -> [BoardTile] {
         let suggestions = boards.takesSuggestions(number) ? suggestions(of: board(numbered: number), number) : []
-        return withVisits ? suggestions + visits(onBoard: number) : suggestions
+        return withRelevantTiles ? suggestions + relevantTiles(onBoard: number) : suggestions
     }
 
     /// The tiles that the stacks of a board may suggest, in the order of the stacks' ids, then of the widgets. Relevance decides
@@ -1928,16 +1928,18 @@ struct EntityStore: ~Copyable {
     /// The tiles that a watch may show on a board: the newest relevant widgets of its account and of everybody, in the order in
     /// which they began. Relevance decides which of them are shown, and when.
     ///
-    /// - Complexity: O(``Visitors/limit``), however many there are.
-    func visits(onBoard number: Int32) -> [BoardTile] {
-        guard !kinds.visiting.isEmpty, !boards.visitors.isEmpty, let (name, account) = name(ofBoard: number) else {
+    /// - Complexity: O(``RelevantWidgets/limit``), however many there are.
+    func relevantTiles(onBoard number: Int32) -> [BoardTile] {
+        guard !kinds.visiting.isEmpty, !boards.relevantWidgets.isEmpty, let (name, account) = name(ofBoard: number)
+        else {
             return []
         }
-        return boards.visitors.newest(Visitors.limit, for: account).reversed().compactMap { member in
+        return boards.relevantWidgets.newest(RelevantWidgets.limit, for: account).reversed().compactMap { member in
             guard let family = kinds.visiting[member.key.kind], isVisible(member.entity, to: account),
-                let widget = widget(at: member.entity), let key = Key(kind: name, id: Board.visitID(of: member.key))
+                let widget = widget(at: member.entity),
+                let key = Key(kind: name, id: Board.relevantTileID(of: member.key))
             else { return nil }
-            let tile = Board.visit(of: member.key, configuration: widget.configuration, family: family)
+            let tile = Board.relevantTile(of: member.key, configuration: widget.configuration, family: family)
             return unplaced(tile, at: key, number, account)
         }
     }
@@ -2053,7 +2055,7 @@ struct EntityStore: ~Copyable {
         return Key(kind: name, id: id).flatMap { index(of: $0) }.flatMap { boardItem(at: $0)?.stack }
     }
 
-    func visitorCount(for account: String?) -> Int { boards.visitors.count(for: account) }
+    func relevantWidgetCount(for account: String?) -> Int { boards.relevantWidgets.count(for: account) }
 
     /// Whether a key is or was of a kind with relevant widgets.
     func isOfVisitingKind(_ entity: EntityIndex) -> Bool {
@@ -2062,7 +2064,7 @@ struct EntityStore: ~Copyable {
     }
 
     /// The boards whose relevant widgets a watch with `selector` gets. A selector for everything gets the widgets themselves.
-    func boardsWithVisits(followedBy selector: PatternIndex.Selector) -> [Int32] {
+    func boardsWithRelevantTiles(followedBy selector: PatternIndex.Selector) -> [Int32] {
         guard !kinds.visiting.isEmpty else { return [] }
         let number: Int32
         switch selector {
@@ -2074,27 +2076,29 @@ struct EntityStore: ~Copyable {
     }
 
     /// Whether a relevant widget is, or was until now, for everybody.
-    func isVisitorOfEverybody(_ member: EntityIndex) -> Bool { widget(at: member)?.accounts.isEmpty != false }
+    func isRelevantForEverybody(_ member: EntityIndex) -> Bool { widget(at: member)?.accounts.isEmpty != false }
 
     /// Whether every board considers a relevant widget of everybody's, unless its account has newer ones.
-    func isAmongNewestVisitors(_ member: EntityIndex) -> Bool {
-        boards.visitors.newest(Visitors.limit, for: nil).contains { $0.entity == member }
+    func isAmongNewestRelevantWidgets(_ member: EntityIndex) -> Bool {
+        boards.relevantWidgets.newest(RelevantWidgets.limit, for: nil).contains { $0.entity == member }
     }
 
     /// The keys that may have been relevant widgets since a commit and no longer are: of widgets that changed since, and of as
     /// many that have become too old for a board.
     ///
     /// - Returns: The `rev` of the deletion of each.
-    func formerVisits(since sequence: Int64, onBoards numbers: [Int32], for viewer: String?) -> [Key: Int64] {
+    func formerRelevantTiles(since sequence: Int64, onBoards numbers: [Int32], for viewer: String?) -> [Key: Int64] {
         guard !kinds.everVisiting.isEmpty, !numbers.isEmpty else { return [:] }
         let changed = changed(after: sequence).filter { isOfVisitingKind($0) }
         var revs: [Key: Int64] = [:]
         for number in numbers {
             guard let (name, account) = name(ofBoard: number), account == nil || viewer == nil || account == viewer
             else { continue }
-            let older = boards.visitors.newest(Visitors.limit + changed.count, for: account).dropFirst(Visitors.limit)
+            let older = boards.relevantWidgets.newest(RelevantWidgets.limit + changed.count, for: account).dropFirst(
+                RelevantWidgets.limit)
             for member in changed.filter({ mayHaveVisited($0, account, at: sequence) }) + older.map(\.entity) {
-                guard let widget = self[member].key, let key = Key(kind: name, id: Board.visitID(of: widget)) else {
+                guard let widget = self[member].key, let key = Key(kind: name, id: Board.relevantTileID(of: widget))
+                else {
                     continue
                 }
                 revs[key] = self[member].rev

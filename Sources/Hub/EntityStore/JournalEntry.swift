@@ -29,14 +29,14 @@ enum JournalEntry: Sendable {
     /// A widget must be refreshed. `isFree`: its sender serves the kind.
     case reloaded(Key, isFree: Bool)
     /// A refresh of a widget was sent to its provider; it was due then.
-    case asked(Key, due: Timestamp)
+    case refreshStarted(Key, due: Timestamp)
     /// A person arranged a board.
     case tile(TileEntry)
     /// Another connection, or none, acts for this control now.
     ///
     /// `asksAgain`: recorded by a release that sent a press in progress to the next provider. Its records are replayed by that
     /// rule.
-    case providerChanged(Key, to: ConnectionNumber?, asksAgain: Bool = false)
+    case providerChanged(Key, to: ConnectionNumber?, refreshesAgain: Bool = false)
     /// The event that a button raised was refused, so the press had no effect.
     case raiseRefused(Key, OperationID, ProviderFailure)
     /// The daemon was restarted, so all earlier connections are gone.
@@ -65,7 +65,7 @@ enum JournalEntry: Sendable {
             .tapped(let key, _, _, _, _, _, _), .reported(let key, _, _, _), .done(let key, _, _, _),
             .failed(let key, _, _, _), .providerChanged(let key, _, _), .raiseRefused(let key, _, _),
             .restarted(let key), .kindChanged(let key), .attached(let key, _), .detached(let key),
-            .supplied(let key, _, _, _), .reloaded(let key, _), .asked(let key, _):
+            .supplied(let key, _, _, _), .reloaded(let key, _), .refreshStarted(let key, _):
             key
         }
     }
@@ -182,7 +182,7 @@ extension JournalEntry {
         case .reported: 10
         case .done: 11
         case .failed: 12
-        case .providerChanged(_, _, let asksAgain): asksAgain ? 13 : 17
+        case .providerChanged(_, _, let refreshesAgain): refreshesAgain ? 13 : 17
         case .restarted: 14
         case .kindChanged: 15
         case .raiseRefused: 16
@@ -190,7 +190,7 @@ extension JournalEntry {
         case .detached: 19
         case .supplied: 20
         case .reloaded: 21
-        case .asked: 22
+        case .refreshStarted: 22
         case .tile: 23
         }
     }
@@ -219,7 +219,7 @@ extension JournalEntry {
         case 12:
             self = .failed(
                 key, try reader.readOperation(), try reader.readFailure(), by: try reader.readInt64())
-        case 13, 17: self = .providerChanged(key, to: try reader.readProvider(), asksAgain: form == 13)
+        case 13, 17: self = .providerChanged(key, to: try reader.readProvider(), refreshesAgain: form == 13)
         case 14: self = .restarted(key)
         case 15: self = .kindChanged(key)
         case 16: self = .raiseRefused(key, try reader.readOperation(), try reader.readFailure())
@@ -229,7 +229,7 @@ extension JournalEntry {
             self = .supplied(
                 key, try reader.readOperation(), try reader.readJSON(), by: try reader.readInt64())
         case 21: self = .reloaded(key, isFree: try reader.readBool())
-        case 22: self = .asked(key, due: try reader.readTimestamp())
+        case 22: self = .refreshStarted(key, due: try reader.readTimestamp())
         default: throw reader.failure("unknown entry")
         }
     }
@@ -249,7 +249,7 @@ extension BinaryWriter {
         case .seen(_, let account, let rev):
             write(account)
             write(rev)
-        case .deadline(_, let due), .asked(_, let due): write(due)
+        case .deadline(_, let due), .refreshStarted(_, let due): write(due)
         case .tapped(_, let tap, let connection, let sender, let eid, let isLocked, let account):
             write(tap.value) { $0.write($1) }
             write(connection)

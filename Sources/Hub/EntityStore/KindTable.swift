@@ -242,7 +242,7 @@ extension Kind {
 
     /// Whether a connection can act for it (`SERVE`): a kind of control, or of widgets that a provider loads.
     var isServed: Bool {
-        if case .widget(let widget) = body { widget.isAsked } else { isControl }
+        if case .widget(let widget) = body { widget.isRefreshed } else { isControl }
     }
 
     /// The noun for people, used after "is".

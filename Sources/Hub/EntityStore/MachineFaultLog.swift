@@ -8,7 +8,7 @@ struct MachineFaultLog: Sendable {
     private(set) var refusedStepCount = 0
     /// Changes that would have opened a group of activities beyond the limits.
     private(set) var refusedGroupCount = 0
-    private var refusedGroupToldAt: Timestamp?
+    private var refusedGroupReportedAt: Timestamp?
     private var texts: [String] = []
 
     /// The most texts between two takes. Clients cause faults, so only the first ones are logged.
@@ -48,8 +48,8 @@ struct MachineFaultLog: Sendable {
     /// names.
     mutating func noteRefusedGroup(_ key: Key, at now: Timestamp) {
         refusedGroupCount += 1
-        if let refusedGroupToldAt, now < refusedGroupToldAt + Milliseconds.seconds(1) { return }
-        refusedGroupToldAt = now
+        if let refusedGroupReportedAt, now < refusedGroupReportedAt + Milliseconds.seconds(1) { return }
+        refusedGroupReportedAt = now
         append(
             "\(key): there are as many widgets of this kind, or of all kinds, as the daemon holds; it is not opened, and its activities are in no widget (see by in the kind's file)"
         )

@@ -9,12 +9,12 @@ struct ProviderRegistry: ~Copyable {
     /// The connections in line for each kind, by its name.
     private var rosters: [String: ProviderRoster] = [:]
     private var sessions: [ConnectionNumber: SessionID] = [:]
-    private var unaligned: [Walk] = []
+    private var unaligned: [Scan] = []
 
     /// A kind whose keys are being notified which connection acts for them, and the progress.
-    struct Walk: Sendable {
+    struct Scan: Sendable {
         let kind: String
-        var keys = RepeatedWalk()
+        var keys = RepeatedScan()
     }
 
     /// The number of connections that serve a kind.
@@ -57,13 +57,13 @@ struct ProviderRegistry: ~Copyable {
         if let place = unaligned.firstIndex(where: { $0.kind == kind }) {
             unaligned[place].keys.demand()
         } else {
-            unaligned.append(Walk(kind: kind))
+            unaligned.append(Scan(kind: kind))
         }
     }
 
     /// Takes the scan that has waited longest. If it is not complete, return it with ``putBack(_:)``; it then continues after the
     /// others.
-    mutating func takeUnaligned() -> Walk? { unaligned.isEmpty ? nil : unaligned.removeFirst() }
+    mutating func takeUnaligned() -> Scan? { unaligned.isEmpty ? nil : unaligned.removeFirst() }
 
-    mutating func putBack(_ walk: Walk) { unaligned.append(walk) }
+    mutating func putBack(_ scan: Scan) { unaligned.append(scan) }
 }

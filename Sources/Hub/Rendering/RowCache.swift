@@ -273,7 +273,7 @@ extension Subscription {
     ///
     /// It has not received the newest commit's cursor, so its first row has a cursor like those of all others.
     func sharesWrites(at commit: Int64) -> Bool {
-        isLive && !fresh.isEmpty && toldCursor < commit && !isSituated && !needsProjection
+        isLive && !fresh.isEmpty && sentCursor < commit && !isSituated && !needsProjection
             && backlog?.scan == nil && terms.account == nil && terms.placement == nil && terms.rateInterval == nil
     }
 }

@@ -55,7 +55,7 @@ extension RowRenderer {
         guard let backlog = subscriptions[index]?.backlog, backlog.isHeldForBudget,
             backlog.reconsidersHeld || !session.isBudgeted
         else { return true }
-        guard writing.takeLooks(backlog.queue.count) else { return false }
+        guard writing.spendChecks(backlog.queue.count) else { return false }
         backlog.queue.release(at: .distantFuture)
         (backlog.isHeldForBudget, backlog.reconsidersHeld) = (false, false)
         return true

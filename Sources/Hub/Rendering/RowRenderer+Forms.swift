@@ -42,7 +42,7 @@ extension RowRenderer {
         of entity: EntityIndex, for subscription: Subscription, of session: Session, _ store: borrowing EntityStore
     ) -> RowForm? {
         guard let view = BoardView(subscription, session), let tile = unplacedTile(at: entity, store),
-            subscription.mayBeShown(unplacedOf: tile.account, isVisit: tile.tile.isVisit)
+            subscription.mayBeShown(unplacedOf: tile.account, isRelevantTile: tile.tile.isRelevantWidget)
         else { return nil }
         guard let form = form(of: tile, at: entity, view, store) else { return nil }
         return .widget(widgetForms.number(of: form, at: entity))
@@ -308,14 +308,14 @@ extension RowRenderer {
         for raw in widgets.sorted() {
             let entity = EntityIndex(raw)
             let form = widgetForm(form(of: entity, for: subscription, of: session, store))
-            guard subscriptions.looksDifferent(form, entity, to: subscription, at: time, store) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
+            guard subscriptions.isDrawnDifferently(form, entity, to: subscription, at: time, store) else { continue }
+            subscriptions.markSurroundings(of: entity, to: index, since: commit, store)
         }
         guard redrawsControls else { return }
         for raw in subscription.allShown.keys.sorted() {
             let entity = EntityIndex(raw)
             guard store.isControl(entity) || shows(controlsIn: entity) else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
+            subscriptions.markSurroundings(of: entity, to: index, since: commit, store)
         }
     }
 
@@ -354,12 +354,12 @@ extension RowRenderer {
         // Before the snapshot or the resume is complete, every row is pending anyway.
         for entity in candidates where before[entity.rawValue] != shown[entity.rawValue] {
             guard subscription.isLive || before[entity.rawValue] != nil else { continue }
-            subscriptions.oweSurroundings(of: entity, to: index, since: commit, store)
+            subscriptions.markSurroundings(of: entity, to: index, since: commit, store)
         }
         // Controls do not compete.
         for raw in before.keys.sorted() where shown[raw] == nil {
             guard case .activity = store[EntityIndex(raw)].state else { continue }
-            subscriptions.oweSurroundings(of: EntityIndex(raw), to: index, since: commit, store)
+            subscriptions.markSurroundings(of: EntityIndex(raw), to: index, since: commit, store)
         }
         return widgets
     }
@@ -417,9 +417,9 @@ extension RowRenderer {
         let isSeen = Set(different.filter { store.isListed($0) && store.isVisible($0, to: account, digest: digest) })
         for entity in different.filter({ isSeen.contains($0) }) + different.filter({ !isSeen.contains($0) }) {
             if backlog.placements[entity.rawValue] == nil {
-                backlog.noteLeaving(entity, since: subscription.toldCursor + 1)
+                backlog.noteLeaving(entity, since: subscription.sentCursor + 1)
             }
-            subscriptions.oweSurroundings(of: entity, to: index, since: store.sequence + 1, store)
+            subscriptions.markSurroundings(of: entity, to: index, since: store.sequence + 1, store)
         }
     }
 }

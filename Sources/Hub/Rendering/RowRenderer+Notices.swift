@@ -9,17 +9,17 @@ extension RowRenderer {
         _ index: SubscriptionIndex, of session: Session, in backlog: Backlog, _ writing: inout RowWriting,
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) {
-        guard let notice = backlog.notice, notice.isOwed, let subscription = subscriptions[index] else { return }
+        guard let notice = backlog.notice, notice.isDue, let subscription = subscriptions[index] else { return }
         // The device requested the resume, so it is free (W30).
         if subscription.isLive, holds(notice, of: session, &writing, store) { return }
         let cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
         writer.changed(
             subscription: Int(subscription.number), rev: notice.newest, count: notice.count, cursor: cursor)
-        notice.tell()
+        notice.noteSent()
     }
 
     private func holds(
-        _ notice: NoticeDebt, of session: Session, _ writing: inout RowWriting, _ store: borrowing EntityStore
+        _ notice: PendingNotice, of session: Session, _ writing: inout RowWriting, _ store: borrowing EntityStore
     ) -> Bool {
         guard session.isBudgeted, let unit = session.unit, !notice.isUrgent else { return false }
         let isOwn =

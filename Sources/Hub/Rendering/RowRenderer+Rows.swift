@@ -24,19 +24,19 @@ struct RowWriting: ~Copyable {
     var paidCount = 0
     var heldCount = 0
     /// How many more keys may be examined, if nothing is written for most of them.
-    private var looksLeft: Int
+    private var checksLeft: Int
 
     init(now: MonotonicTime, commit: Int64, limits: Limits) {
         self.now = now
         self.commit = commit
         limit = limits.bytesPerFlush
-        looksLeft = limits.keysPerLook
+        checksLeft = limits.keysPerCheck
     }
 
     /// Takes `count` keys from those that may still be examined; `false` if none are left.
-    mutating func takeLooks(_ count: Int) -> Bool {
-        guard looksLeft > 0 else { return false }
-        looksLeft -= max(1, count)
+    mutating func spendChecks(_ count: Int) -> Bool {
+        guard checksLeft > 0 else { return false }
+        checksLeft -= max(1, count)
         return true
     }
 
@@ -84,7 +84,7 @@ extension RowRenderer {
                 }
                 continue
             }
-            guard !subscriptions.isOwedNothing(index), let subscription = subscriptions[index] else { continue }
+            guard !subscriptions.hasNothingPending(index), let subscription = subscriptions[index] else { continue }
             flushRun(&writing, to: &writer)
             guard !session.isApart, subscription.sharesWrites(at: writing.commit) else {
                 guard writeBacklog(of: index, of: session, &writing, &subscriptions, store, to: &writer) else {
@@ -104,10 +104,11 @@ extension RowRenderer {
             guard writeBacklog(of: index, of: session, &writing, &subscriptions, store, to: &writer) else {
                 return false
             }
-            guard !keys.isEmpty, !keys.contains(where: { store.isWidget($0.entity) }), let told = subscriptions[index]
+            guard !keys.isEmpty, !keys.contains(where: { store.isWidget($0.entity) }),
+                let reported = subscriptions[index]
             else { continue }
             let bytes = writer.bytes(from: start)
-            if let write = SharedWrite(bytes, for: keys, to: told, at: writing.commit) { keep(write) }
+            if let write = SharedWrite(bytes, for: keys, to: reported, at: writing.commit) { keep(write) }
         }
         return true
     }
@@ -130,11 +131,11 @@ extension RowRenderer {
             to: &writer)
         // Rows of widgets change with time and are not cached.
         if isShared, hasSeveralFollowers(update.entity, subscriptions, store), !store.isWidget(update.entity),
-            let told = subscriptions[index]
+            let reported = subscriptions[index]
         {
             // A row with another destination depends on its former subscriber.
-            let placement = told.shown(update.entity)
-            if placement != nil || !told.terms.tracksRows {
+            let placement = reported.shown(update.entity)
+            if placement != nil || !reported.terms.tracksRows {
                 keep(writer.bytes(from: start), placement, for: update, at: writing.commit)
             }
         }
@@ -157,7 +158,7 @@ extension RowRenderer {
             for (key, placement) in zip(write.keys, write.placements) { subscription.show(key.entity, placement) }
             subscription.backlog?.queue.removeFresh()
             subscription.noteDrained()
-            subscription.toldCursor = write.commit
+            subscription.sentCursor = write.commit
             return subscription.holdsWhatWaits
         }
         writing.rowCount += write.keys.count
@@ -183,7 +184,7 @@ extension RowRenderer {
         subscriptions[index]?.backlog?.queue.release(at: writing.now)
         guard releaseHeld(of: index, of: session, &writing, subscriptions) else { return false }
         if subscriptions.projectsNow(index) {
-            guard writing.takeLooks(subscriptions.projectionCost(of: index, store)) else { return false }
+            guard writing.spendChecks(subscriptions.projectionCost(of: index, store)) else { return false }
             project(index, of: session, &subscriptions, store)
         }
         // Writing removes from the backlog and never replaces it.
@@ -232,7 +233,7 @@ extension RowRenderer {
         let cursor = subscriptions.cursor(of: subscription, epoch: store.epoch, durable: commit)
         subscriptions.change(index) { subscription in
             subscription.isLive = true
-            subscription.toldCursor = cursor.sequence
+            subscription.sentCursor = cursor.sequence
         }
         writer.live(subscription: Int(subscription.number), cursor: cursor)
     }
@@ -288,7 +289,7 @@ extension RowRenderer {
                 subscriptions.noteHidden(entity, from: index, until: next)
                 head.rev = max(head.rev, subscriptions.presence.widgetRev(of: entity, store))
             }
-            guard wasShown || entry.tellsDeletion || !tracksRows, !entry.isSnapshot else { return }
+            guard wasShown || entry.reportsDeletion || !tracksRows, !entry.isSnapshot else { return }
             head.cursor = subscriptions.advanceCursor(of: index, epoch: store.epoch, durable: writing.commit)
             return writer.deletion(head, why: store.deletionReason(of: entity, for: subscription.terms))
         }
@@ -327,11 +328,11 @@ extension RowRenderer {
         subscriptions.noteSent(widgetForms[number], of: entity, to: index, usedUpAt: usedUpAt, digest: digest)
     }
 
-    /// When the next row is due after this one of a widget, and what tells whether that is the same; 0 if none is due.
+    /// When the next row is due after this one of a widget, and what says whether that is the same; 0 if none is due.
     private func due(
         _ body: [UInt8], rev: Int64, _ number: Int32, of entity: EntityIndex
     ) -> (usedUpAt: Timestamp?, digest: UInt32) {
-        guard let usedUpAt = widgetForms[number].usedUp(after: toldCount(of: entity, number), at: time) else {
+        guard let usedUpAt = widgetForms[number].usedUp(after: sentCount(of: entity, number), at: time) else {
             return (nil, 0)
         }
         var hash = StableHash()

@@ -14,7 +14,7 @@ extension RowRenderer {
         _ subscriptions: inout SubscriptionRegistry, _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
         while let scan = backlog.scan, !scan.isOver {
-            guard writer.count < writing.limit, writing.takeLooks(1) else { return false }
+            guard writer.count < writing.limit, writing.spendChecks(1) else { return false }
             let entity = EntityIndex(scan.position)
             backlog.scan?.position += 1
             let ahead = backlog.scan?.ahead.remove(entity)
@@ -79,7 +79,7 @@ extension RowRenderer {
             let isControlled = before != nil && (store.isControl(entity) || shows(controlsIn: entity))
             let isWidgetChanged =
                 store.isWidget(entity)
-                && subscriptions.looksDifferent(widgetForm(form), entity, to: subscription, at: time, store)
+                && subscriptions.isDrawnDifferently(widgetForm(form), entity, to: subscription, at: time, store)
             guard before != after || isWidgetChanged || (controls && isControlled) else { return nil }
             return DirtyQueue.Entry(surroundingsSince: store.sequence + 1)
         }

@@ -21,7 +21,7 @@ extension RowRenderer {
     /// - Parameter other: A tile of the board.
     func future(
         ofStack id: String, on board: Board, _ other: BoardTile, _ view: BoardView, _ store: borrowing EntityStore
-    ) -> Turns<Stack.Sight> {
+    ) -> Turns<Stack.ViewState> {
         let viewing = StackViewing(
             board: other.board, stack: id, surface: view.surface, terms: view.terms, account: view.account,
             traits: view.session.traits.widgets)
@@ -83,19 +83,19 @@ extension RowRenderer {
     // MARK: The watch
 
     /// The position of a tile in the watch's Smart Stack; `nil` = it has no room, now or later.
-    func smartSight(of drawn: BoardTile, _ view: BoardView, _ store: borrowing EntityStore) -> TileSight? {
+    func smartViewState(of drawn: BoardTile, _ view: BoardView, _ store: borrowing EntityStore) -> TileViewState? {
         let (key, tile) = (drawn.key, drawn.tile)
         let future = smartStack(ofBoardWith: drawn, view, store)
         func order(_ keys: [Key]) -> Int { (keys.firstIndex(of: key) ?? -1) + 1 }
-        var sight = TileSight(widget: tile.widget, order: order(future.look))
-        var last = sight.order
+        var viewState = TileViewState(widget: tile.widget, order: order(future.look))
+        var last = viewState.order
         for turn in future.turns where order(turn.look) != last {
             last = order(turn.look)
-            sight.orders.append(.init(date: turn.date, order: last))
+            viewState.orders.append(.init(date: turn.date, order: last))
         }
-        sight.turnsContinueAt = future.continuesAt
-        if tile.isVisit { sight.suggestedTimes = future.shownTimes(of: key) }
-        return sight.order == 0 && sight.orders.isEmpty ? nil : sight
+        viewState.turnsContinueAt = future.continuesAt
+        if tile.isRelevantWidget { viewState.suggestedTimes = future.shownTimes(of: key) }
+        return viewState.order == 0 && viewState.orders.isEmpty ? nil : viewState
     }
 
     /// - Parameter other: A tile of the board.
@@ -117,7 +117,7 @@ extension RowRenderer {
             let relevance = relevance(of: tile, kind, view, store, &moreKnownAt)
             members.append(SmartStack.Member(key, relevance, pin: tile.pinned))
         }
-        members += visitors(onBoard: other.board, view, store, &moreKnownAt)
+        members += relevantWidgets(onBoard: other.board, view, store, &moreKnownAt)
         var future = SmartStack(members).future(at: time)
         if let moreKnownAt { future.continuesAt = min(future.continuesAt ?? .distantFuture, moreKnownAt) }
         widgetForms.keep(future, of: viewing)
@@ -167,22 +167,22 @@ extension RowRenderer {
     /// The relevant widgets on a watch's board, with their relevance, in the order in which they began.
     ///
     /// - Parameter moreKnownAt: When more of their future is known.
-    private func visitors(
+    private func relevantWidgets(
         onBoard number: Int32, _ view: BoardView, _ store: borrowing EntityStore, _ moreKnownAt: inout Timestamp?
     ) -> [SmartStack.Member] {
-        store.visits(onBoard: number).compactMap { visit in
-            let (key, kind) = (visit.tile.widget, visit.definition)
+        store.relevantTiles(onBoard: number).compactMap { relevantTile in
+            let (key, kind) = (relevantTile.tile.widget, relevantTile.definition)
             guard let entity = store.index(of: key), let widget = store.widget(at: entity),
                 store.isVisible(entity, to: view.account),
                 // The scene also determines whether the device is in one of the situations.
-                scene(of: visit.tile, kind, view) != nil
+                scene(of: relevantTile.tile, kind, view) != nil
             else { return nil }
             let future = widgetForms.future(of: widget, at: entity, kind, time, for: view.account, store)
             if let date = future.continuesAt { moreKnownAt = min(moreKnownAt ?? .distantFuture, date) }
             let relevance = widget.relevance(
                 key: key, kind: kind, future: future, isInSituation: kind.relevance?.situations.isEmpty == false,
                 needsContent: true)
-            return SmartStack.Member(visit.key, relevance, isPlaced: false)
+            return SmartStack.Member(relevantTile.key, relevance, isPlaced: false)
         }
     }
 
@@ -205,7 +205,7 @@ extension RowRenderer {
     }
 
     /// The same of a relevant widget that nobody placed; `nil` if more of its future may be known now than at the last call.
-    func commonRelevance(ofVisitor entity: EntityIndex, _ store: borrowing EntityStore) -> [Relevance]? {
+    func commonRelevance(ofRelevantWidget entity: EntityIndex, _ store: borrowing EntityStore) -> [Relevance]? {
         guard let key = store[entity].key, let widget = store.widget(at: entity), !store.isGone(entity),
             let kind = store.widgetKind(at: entity), kind.isVisiting
         else { return Self.neverRelevant }
@@ -246,7 +246,7 @@ extension RowRenderer {
     }
 }
 
-extension Turns<Stack.Sight> {
+extension Turns<Stack.ViewState> {
     /// Whether a tile is on top now or later.
     func shows(_ key: Key) -> Bool { look.top == key || turns.contains { $0.look.top == key } }
 

@@ -42,11 +42,11 @@ extension RowRenderer {
     ) -> WidgetForm? {
         let session = view.session
         guard let scene = scene(of: tile.tile, tile.definition, view),
-            let sight = sight(of: tile, scene, view, store)
+            let viewState = viewState(of: tile, scene, view, store)
         else { return nil }
         let subject = subject(
-            of: tile.tile, isUnavailable: sight.isUnavailable, tile.definition, view.account, store)
-        let future = sight.suggestedTimes.map { subject.future.kept(during: $0, at: time) } ?? subject.future
+            of: tile.tile, isUnavailable: viewState.isUnavailable, tile.definition, view.account, store)
+        let future = viewState.suggestedTimes.map { subject.future.kept(during: $0, at: time) } ?? subject.future
         let moments = future.moments
         let count = min(moments.count, Int(view.terms.ahead) + 1)
         let connection: ConnectionNumber? =
@@ -56,7 +56,7 @@ extension RowRenderer {
             scene: widgetForms.box(scene), moments: Array(moments.prefix(count)),
             next: count < moments.count ? moments[count].date : nil,
             continuesAt: count < moments.count ? nil : future.continuesAt, device: session.device,
-            viewer: tile.definition.showsControls ? viewer : nil, tile: sight)
+            viewer: tile.definition.showsControls ? viewer : nil, tile: viewState)
     }
 
     /// The scene of a tile; `nil` if the view lacks its place, or the place lacks its family.
@@ -66,16 +66,16 @@ extension RowRenderer {
         let terms = view.terms
         guard !terms.isElsewhere, terms.family == nil || terms.family == tile.family else { return nil }
         // A tile that names a place is shown only there.
-        if let own = tile.look.placement, let wanted = terms.place, own != wanted { return nil }
+        if let own = tile.style.placement, let wanted = terms.place, own != wanted { return nil }
         guard
-            let place = terms.place ?? tile.look.placement
+            let place = terms.place ?? tile.style.placement
                 ?? WidgetScene.firstPlace(of: kind, tile.family, on: view.surface),
             tile.stack == nil || place != .lockScreen
         else { return nil }
         return WidgetScene(
             kind, surface: view.surface, place: place, family: tile.family, mode: terms.mode,
             traits: view.session.traits, hasAccount: hasAccount ?? (view.account != nil), settings: settings,
-            tile: tile.look)
+            tile: tile.style)
     }
 
     // MARK: Where the tiles of a board, and of its stacks, become rows
@@ -84,21 +84,21 @@ extension RowRenderer {
     /// two places (W56).
     ///
     /// Everything that a row says about other tiles is decided here.
-    private func sight(
+    private func viewState(
         of drawn: BoardTile, _ scene: WidgetScene, _ view: BoardView, _ store: borrowing EntityStore
-    ) -> TileSight? {
+    ) -> TileViewState? {
         let (key, tile) = (drawn.key, drawn.tile)
         let id = String(key.id)
-        var sight: TileSight
+        var viewState: TileViewState
         if scene.place == .smartStack {
             // A watch has no stacks.
-            guard !tile.isSuggested || tile.isVisit, let smart = smartSight(of: drawn, view, store) else {
+            guard !tile.isSuggested || tile.isRelevantWidget, let smart = smartViewState(of: drawn, view, store) else {
                 return nil
             }
-            sight = smart
+            viewState = smart
         } else if tile.stack == nil, scene.place != .standby {
             // Nothing else on the board matters.
-            sight = TileSight(widget: tile.widget, order: tile.position)
+            viewState = TileViewState(widget: tile.widget, order: tile.position)
         } else {
             let board = widgetForms.board(drawn.board, time, store)
             var order = board.place(of: tile.isSuggested ? tile.stack ?? id : id)
@@ -110,22 +110,28 @@ extension RowRenderer {
                 else { return nil }
                 order = number
             }
-            sight = TileSight(widget: tile.widget, order: order)
+            viewState = TileViewState(widget: tile.widget, order: order)
             if let future {
-                (sight.stack, sight.position, sight.isTop) = (tile.stack, tile.position, future.look.top == key)
-                sight.turns = future.turns.compactMap { turn in turn.look.top.map { .init(date: turn.date, key: $0) } }
-                sight.turnsContinueAt = future.continuesAt
+                (viewState.stack, viewState.position, viewState.isTop) = (
+                    tile.stack, tile.position, future.look.top == key
+                )
+                viewState.turns = future.turns.compactMap { turn in
+                    turn.look.top.map { .init(date: turn.date, key: $0) }
+                }
+                viewState.turnsContinueAt = future.continuesAt
                 if tile.isSuggested {
                     let times = future.suggestedTimes(of: key)
                     guard !times.isEmpty else { return nil }
-                    (sight.suggestedTimes, sight.position) = (times, board.tiles(ofStack: tile.stack ?? "").count + 1)
-                    if scene.place == .standby { sight.leavesAt = future.lastTurn(from: key) }
+                    (viewState.suggestedTimes, viewState.position) = (
+                        times, board.tiles(ofStack: tile.stack ?? "").count + 1
+                    )
+                    if scene.place == .standby { viewState.leavesAt = future.lastTurn(from: key) }
                 }
             }
         }
-        sight.pinned = tile.pinned
-        sight.isUnavailable = isUnavailable(tile, store)
-        return sight
+        viewState.pinned = tile.pinned
+        viewState.isUnavailable = isUnavailable(tile, store)
+        return viewState
     }
 
     /// Its number, 1 or 2, among the places that StandBy shows side by side; `nil` = it is not among them.

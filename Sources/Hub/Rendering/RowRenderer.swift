@@ -57,7 +57,7 @@ struct RowRenderer: ~Copyable {
     }
 
     /// The number of moments in the row of a widget.
-    func toldCount(of entity: EntityIndex, _ number: Int32) -> Int {
+    func sentCount(of entity: EntityIndex, _ number: Int32) -> Int {
         let count = widgetForms[number].moments.count
         guard !cutRows.isEmpty else { return count }
         return cutRows[entity.rawValue]?.first { $0.form == number }?.count ?? count
@@ -141,7 +141,7 @@ struct RowRenderer: ~Copyable {
 
     // MARK: Rows that several subscriptions are sent
 
-    /// Rows of ``RowCache/Run`` and of ``Output/sharedRange``.
+    /// Rows of ``RowCache/Run`` and of ``SessionOutput/sharedRange``.
     var sharedRows: [UInt8] { rows.shared }
 
     @inline(__always)

@@ -18,7 +18,7 @@ final class WidgetForm: Hashable, Sendable {
     let device: Int16
     let viewer: ControlViewer?
     /// For a tile: its position.
-    let tile: TileSight?
+    let tile: TileViewState?
 
     /// A scene shared by many forms.
     final class SceneBox: Sendable {
@@ -29,7 +29,7 @@ final class WidgetForm: Hashable, Sendable {
 
     init(
         scene: SceneBox, moments: [WidgetMoment], next: Timestamp?, continuesAt: Timestamp?, device: Int16,
-        viewer: ControlViewer?, tile: TileSight? = nil
+        viewer: ControlViewer?, tile: TileViewState? = nil
     ) {
         self.sceneBox = scene
         self.moments = moments
@@ -110,7 +110,7 @@ final class WidgetForms {
         var account: String?
     }
     /// The view states of stacks from now on, at the same moment.
-    private var stacks: [StackViewing: Turns<Stack.Sight>] = [:]
+    private var stacks: [StackViewing: Turns<Stack.ViewState>] = [:]
     private var orders: [StackViewing: Turns<[Key]>] = [:]
     /// The forms of tiles at the same moment: thousands of devices that show one board are in few situations.
     private var tiles: [TileViewing: RowForm?] = [:]
@@ -172,12 +172,12 @@ final class WidgetForms {
     }
 
     /// The view states of a stack from `time` on, if they were computed for others who see the same.
-    func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<Stack.Sight>? {
+    func known(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<Stack.ViewState>? {
         setMoment(sequence, time)
         return stacks[viewing]
     }
 
-    func keep(_ future: Turns<Stack.Sight>, of viewing: StackViewing) { stacks[viewing] = future }
+    func keep(_ future: Turns<Stack.ViewState>, of viewing: StackViewing) { stacks[viewing] = future }
 
     /// Like ``known(_:_:_:)`` for a watch's Smart Stack.
     func knownOrder(_ viewing: StackViewing, _ sequence: Int64, _ time: Timestamp) -> Turns<[Key]>? {

@@ -4,9 +4,9 @@ internal import TelltaleWire
 // Access: the step between a request and its decision, on a server with tokens and on a standby.
 extension Hub {
     /// This server's role in its cluster, set by the performer; `nil` for a single server.
-    public var standing: ClusterStanding? {
-        get { access.standing }
-        set { access.standing = newValue }
+    public var status: ClusterStatus? {
+        get { access.status }
+        set { access.status = newValue }
     }
 
     /// Replaces the principals. Before the first call, no connection needs a token.
@@ -37,7 +37,7 @@ extension Hub {
 
     /// Whether a request may be decided. If not, its refusal is staged.
     mutating func isAllowed(_ request: WaitingRequest, from session: Session, at now: HubTime) -> Bool {
-        if let error = access.standing?.refusal(of: request) {
+        if let error = access.status?.refusal(of: request) {
             stageRefusal(error, request.id, of: session)
             return false
         }

@@ -12,7 +12,7 @@ public enum Disposition: Hashable, Sendable {
 }
 
 /// The result of ``Hub/output(for:at:to:)``.
-public struct Output: Sendable {
+public struct SessionOutput: Sendable {
     public let disposition: Disposition
     /// The position of the session's bytes in ``Hub/sharedRows``, if nothing was appended; empty if the bytes were appended or
     /// there are none.
@@ -53,8 +53,8 @@ extension Hub {
         session.inputEnded = true
         // The client cannot send any more, so only a failed write shows that it is gone.
         session.heartbeat = min(session.heartbeat, Self.halfClosedHeartbeat)
-        session.owesLife = false
-        session.owesMark = true
+        session.hasLifePending = false
+        session.hasMarkPending = true
         sessions.watch(session, at: session.lastSent + session.heartbeat)
         retireProvider(session)
         sessions.makeReady(session)
@@ -152,7 +152,7 @@ extension Hub {
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
-        subscriptions.oweUsedUp(at: max(store.time, now.time), store, to: &sessions)
+        subscriptions.markUsedUp(at: max(store.time, now.time), store, to: &sessions)
         endForbiddenSessions(at: now)
     }
 
@@ -167,7 +167,7 @@ extension Hub {
         // A batch that could not be written is not retried at once.
         guard now.monotonic >= commit.retryTime else { return false }
         return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired
-            || subscriptions.presence.walk.isUnderWay || store.isDeadlineDue(at: now)
+            || subscriptions.presence.scan.isUnderWay || store.isDeadlineDue(at: now)
     }
 
     /// After a full disk: until this moment of the monotonic clock, only a request makes the hub retry. Otherwise it would spin.
@@ -241,7 +241,7 @@ extension Hub {
     /// The most sessions that are ready; some may be blocked by now.
     public var readySessionCount: Int { commit.isIdle ? sessions.readyCount : 0 }
 
-    /// Rows for several sessions: the bytes of every ``Output/sharedRange`` of this turn. Release it before the hub renders
+    /// Rows for several sessions: the bytes of every ``SessionOutput/sharedRange`` of this turn. Release it before the hub renders
     /// again, or the hub must copy it.
     public var sharedRows: [UInt8] { renderer.sharedRows }
 

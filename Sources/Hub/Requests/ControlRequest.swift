@@ -157,11 +157,11 @@ extension Hub {
     /// Continues notifying the controls and widgets of kinds which connection acts for them, while the batch has room. A key that
     /// has yet to be notified is notified before anything else is decided about it.
     mutating func goOnAligning() {
-        while commit.mayAlignMore, var walk = providers.takeUnaligned() {
-            let number = store.kindNumber(of: walk.kind)
+        while commit.mayAlignMore, var scan = providers.takeUnaligned() {
+            let number = store.kindNumber(of: scan.kind)
             let end = number == nil ? 0 : store.indexCount
-            while commit.mayAlignMore, let position = walk.keys.next(end: end) {
-                commit.changeAlignShare { $0.takeLook() }
+            while commit.mayAlignMore, let position = scan.keys.next(end: end) {
+                commit.changeAlignShare { $0.spend() }
                 let entity = EntityIndex(Int32(position))
                 guard store[entity].kindName == number, store.isServed(entity), let key = store[entity].key else {
                     continue
@@ -169,7 +169,7 @@ extension Hub {
                 commit.changeAlignShare { $0.takeKey() }
                 align(key)
             }
-            if !walk.keys.isOver(end: end) { providers.putBack(walk) }
+            if !scan.keys.isOver(end: end) { providers.putBack(scan) }
         }
     }
 
@@ -238,18 +238,18 @@ extension Hub {
     }
 
     /// Sends a request to a provider.
-    mutating func ask(_ call: ProviderCall, key: Key) {
+    mutating func callProvider(_ call: ProviderCall, key: Key) {
         guard let id = providers.session(of: call.provider), let session = sessions[id] else { return }
         var writer = LineWriter()
         switch call {
         case .perform(let performance):
             writer.action(
                 operation: performance.operation.description, key: key, value: performance.tap.value,
-                deadline: performance.deadline, term: standing?.term)
+                deadline: performance.deadline, term: status?.term)
         case .timeline(let ask):
-            writer.ask(
+            writer.refresh(
                 operation: ask.operation.description, key: key, reason: ask.reason.rawValue, deadline: ask.deadline,
-                term: standing?.term)
+                term: status?.term)
         }
         session.send(writer.bytes)
         sessions.makeReady(session)

@@ -176,7 +176,7 @@ extension Hub {
         var result = try Decisions.apply(posted, from: source, &store)
         append(&result, about: posted.command.key.text) { $0.write(posted, from: source) }
         if result.controls != .none { follow(result, posted.command.key) }
-        if result.beginsAsking { align(posted.command.key) }
+        if result.beginsRefresh { align(posted.command.key) }
         return result
     }
 

@@ -16,12 +16,12 @@ extension Hub {
     public mutating func takeHandover() -> Handover? { access.handover.take() }
 
     mutating func handOver(to successor: String?, _ request: Request, to writer: inout LineWriter) {
-        guard let standing else {
+        guard let status else {
             return writer.error(
                 WireError(.unknownVerb, "HANDOVER: this server is by itself; it is for the leader of a cluster"),
                 id: request.id)
         }
-        let ready = standing.peers.filter { standing.keepsUp($0) }.map(\.node)
+        let ready = status.peers.filter { status.keepsUp($0) }.map(\.node)
         let listed = ready.isEmpty ? "no standby keeps up" : "those that keep up: \(ready.joined(separator: ", "))"
         if let successor, !ready.contains(successor) {
             return writer.error(
@@ -36,7 +36,7 @@ extension Hub {
     }
 }
 
-extension ClusterStanding {
+extension ClusterStatus {
     /// A standby this many messages behind would not be able to lead at once.
     private static let lagLimit: Int64 = 1_000
 

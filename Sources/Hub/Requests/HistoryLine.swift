@@ -82,7 +82,7 @@ struct HistoryLine {
             type = "placed"
             entry.writeHistory(to: &tail)
         case .reloaded: type = "reload"
-        case .asked(_, let due):
+        case .refreshStarted(_, let due):
             type = "asked"
             happenedAt = due
             tail.member("op", OperationID(record.sequence).description)

@@ -60,12 +60,12 @@ extension Hub {
             if isRenderedLater(request.command, for: session) {
                 session.outbox.append(.read(request))
             } else {
-                look(request, from: session, to: &writer)
+                show(request, from: session, to: &writer)
             }
-        case .list(let pattern, let view, let look): list(pattern, view, look, request, from: session, to: &writer)
+        case .list(let pattern, let view, let style): list(pattern, view, style, request, from: session, to: &writer)
         case .gallery(let view, let placement): beginGallery(view, placement, request, from: session, to: &writer)
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
-        case .stats: tellStatistics(request, at: now, to: &writer)
+        case .stats: writeStatistics(request, at: now, to: &writer)
         case .handover(let node): handOver(to: node, request, to: &writer)
         case .refused(let error):
             refuse(request.id, error, to: &writer)
@@ -84,9 +84,9 @@ extension Hub {
     ///
     /// - Returns: Whether all of them were written.
     mutating func writeReplies(of session: Session, limit: Int, to writer: inout LineWriter) -> Bool {
-        var looksLeft = configuration.limits.keysPerLook
+        var checksLeft = configuration.limits.keysPerCheck
         while let item = session.outbox.first {
-            guard writer.count < limit, looksLeft > 0 else { return false }
+            guard writer.count < limit, checksLeft > 0 else { return false }
             switch item {
             case .history(let cursor):
                 guard !cursor.isAwaited else { return true }
@@ -96,8 +96,8 @@ extension Hub {
                 session.outbox.removeFirst()
             case .read(let request):
                 session.outbox.removeFirst()
-                looksLeft -= keyCount(of: request.command, from: session)
-                look(request, from: session, to: &writer)
+                checksLeft -= keyCount(of: request.command, from: session)
+                show(request, from: session, to: &writer)
             case .gallery(let cursor):
                 session.outbox.removeFirst()
                 guard let next = writeGallery(cursor, for: session, limit: limit, to: &writer) else { continue }
@@ -107,8 +107,8 @@ extension Hub {
                 session.outbox.removeFirst()
                 let list = writeList(
                     for: session, pattern: pattern, view: view, widgets: widgets, next: next, count: count,
-                    limit: limit, looks: looksLeft, to: &writer)
-                looksLeft -= list.lookCount
+                    limit: limit, looks: checksLeft, to: &writer)
+                checksLeft -= list.lookCount
                 if let next = list.next {
                     session.outbox.prepend(
                         .list(request, pattern, widgets, view, next: next, count: list.count, since: since))
@@ -149,7 +149,9 @@ extension Hub {
         }
         for board in boards(of: pattern, for: session) where position >= 0 || board >= -1 - position {
             guard writer.count < limit, lookCount < looks else { return (-1 - board, count, lookCount) }
-            for tile in store.unplacedTiles(onBoard: board, withVisits: pattern != .all && view == .surface(.watch)) {
+            for tile in store.unplacedTiles(
+                onBoard: board, withRelevantTiles: pattern != .all && view == .surface(.watch))
+            {
                 lookCount += 1
                 guard pattern.matches(tile.key), tile.isVisible(to: session.account),
                     let body = renderer.loneBody(of: tile, view: view, widgets: widgets, for: session, store)
@@ -173,25 +175,25 @@ extension Hub {
         return store.kindNumber(of: name).map { store.isBoard($0) ? [$0] : [] } ?? []
     }
 
-    private mutating func look(_ request: Request, from session: Session, to writer: inout LineWriter) {
+    private mutating func show(_ request: Request, from session: Session, to writer: inout LineWriter) {
         switch request.command {
-        case .get(let key, let view, let look):
-            get(key, view: view ?? session.defaultView, look, request, from: session, to: &writer)
+        case .get(let key, let view, let style):
+            get(key, view: view ?? session.defaultView, style, request, from: session, to: &writer)
         case .open(let key, let part): open(key, part: part, request, from: session, to: &writer)
         case .help(let verb): help(verb, request, to: &writer)
         case .kinds: listKinds(request, to: &writer)
-        case .kind(let name): tellKind(name, request, to: &writer)
+        case .kind(let name): writeKind(name, request, to: &writer)
         case _: break
         }
     }
 
     private mutating func list(
-        _ pattern: Pattern, _ view: ViewName?, _ look: WidgetLook, _ request: Request, from session: Session,
+        _ pattern: Pattern, _ view: ViewName?, _ style: WidgetStyle, _ request: Request, from session: Session,
         to writer: inout LineWriter
     ) {
         do throws(WireError) {
-            if let place = look.placement { try checkPlace(place) }
-            let widgets = try WidgetTerms(look, placement: look.placement, of: pattern, account: session.account)
+            if let place = style.placement { try checkPlace(place) }
+            let widgets = try WidgetTerms(style, placement: style.placement, of: pattern, account: session.account)
             session.outbox.append(
                 .list(
                     request, pattern, widgets, view ?? session.defaultView, next: 0, count: 0,
@@ -202,13 +204,13 @@ extension Hub {
     }
 
     private mutating func get(
-        _ key: Key, view: ViewName, _ look: WidgetLook, _ request: Request, from session: Session,
+        _ key: Key, view: ViewName, _ style: WidgetStyle, _ request: Request, from session: Session,
         to writer: inout LineWriter
     ) {
         let widgets: WidgetTerms
         do throws(WireError) {
-            if let place = look.placement { try checkPlace(place) }
-            widgets = try WidgetTerms(look, placement: look.placement)
+            if let place = style.placement { try checkPlace(place) }
+            widgets = try WidgetTerms(style, placement: style.placement)
         } catch {
             return refuse(request.id, error, to: &writer)
         }
@@ -305,7 +307,7 @@ extension Hub {
         writer.end()
     }
 
-    private func tellKind(_ name: String, _ request: Request, to writer: inout LineWriter) {
+    private func writeKind(_ name: String, _ request: Request, to writer: inout LineWriter) {
         guard let kind = store.kind(named: name) else {
             return writer.error(
                 WireError(.unknownKind, "there is no kind \(name); KINDS lists them"), id: request.id)
@@ -359,7 +361,7 @@ extension Hub {
             writer.error(WireError(.internal, "the history cannot be read: \(error)"), id: cursor.requestID)
             session.outbox.prepend(.bytes(writer.bytes))
         case .success(let records):
-            let (lines, isOver) = cursor.take(records)
+            let (lines, isOver) = cursor.readPiece(records)
             if !isOver { session.outbox.prepend(.history(cursor)) }
             if !lines.isEmpty { session.outbox.prepend(.bytes(lines)) }
         }

@@ -5,7 +5,7 @@ internal import TelltaleModel
 internal import TelltaleWire
 
 /// A `RELOAD` of many keys, in progress. Each batch processes some keys of the table, and the next one continues.
-struct ReloadWalk: Sendable {
+struct ReloadScan: Sendable {
     let request: Request
     let pattern: Pattern
     /// The next position, and the end of the table when it began: a widget created later loads from its provider anyway.
@@ -41,7 +41,7 @@ extension Hub {
                 guard case .widget = kind.body else { throw .noWidget("\(name)/*") }
             case .all: break
             }
-            goOn(ReloadWalk(request, of: pattern, end: store.indexCount), from: session)
+            goOn(ReloadScan(request, of: pattern, end: store.indexCount), from: session)
         } catch {
             stageCommitted(request.id, for: session) { hub, writer in hub.refuse(request.id, error, to: &writer) }
         }
@@ -65,28 +65,28 @@ extension Hub {
     }
 
     /// Continues a `RELOAD` of many keys while the batch has room. The session's later requests wait for its end.
-    mutating func goOn(_ walk: ReloadWalk, from session: Session) {
-        var walk = walk
-        while walk.next < walk.end {
+    mutating func goOn(_ scan: ReloadScan, from session: Session) {
+        var scan = scan
+        while scan.next < scan.end {
             guard commit.mayReloadMore else {
-                session.putBack(walk)
+                session.putBack(scan)
                 commit.hold(session.id)
                 commit.recordUndo(.reloads(session.id))
                 return stage(for: session) { _ in }
             }
-            commit.changeReloadShare { $0.takeLook() }
-            let entity = EntityIndex(Int32(walk.next))
-            walk.next += 1
-            guard let key = store[entity].key, walk.pattern.matches(key), let widget = store.widget(at: entity),
+            commit.changeReloadShare { $0.spend() }
+            let entity = EntityIndex(Int32(scan.next))
+            scan.next += 1
+            guard let key = store[entity].key, scan.pattern.matches(key), let widget = store.widget(at: entity),
                 mayReload(entity, from: session)
             else { continue }
             commit.changeReloadShare { $0.takeKey() }
             // The widget's due timer comes first.
             if !commit.hasRoomForDeadlines { fireDeadlines(of: key) }
-            if let result = try? reload(widget, at: entity, key, from: session) { walk.count(result.verdict) }
+            if let result = try? reload(widget, at: entity, key, from: session) { scan.count(result.verdict) }
         }
-        let reached = walk
-        stageCommitted(walk.request.id, for: session) { _, writer in
+        let reached = scan
+        stageCommitted(scan.request.id, for: session) { _, writer in
             writer.beginOK(id: reached.request.id)
             writer.attribute("count", reached.applied + reached.deferred + reached.noop)
             writer.attribute("applied", reached.applied)
@@ -105,7 +105,7 @@ extension Hub {
         _ widget: Widget, at entity: EntityIndex, _ key: Key, from session: Session
     ) throws(WireError) -> (verdict: Verdict, rev: Int64) {
         // A posted or computed widget has no provider, so there is nothing to record.
-        guard widget.isAsked else {
+        guard widget.isRefreshed else {
             statistics.count(.noop)
             return (.noop, store[entity].rev)
         }

@@ -13,9 +13,9 @@ extension Hub {
         greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
         if access.isEnforced { greeting.authentication = "token" }
-        if let standing {
-            greeting.node = standing.wire
-            if let epoch = standing.epoch { (greeting.epoch, greeting.sequence) = (epoch, standing.sequence) }
+        if let status {
+            greeting.node = status.wire
+            if let epoch = status.epoch { (greeting.epoch, greeting.sequence) = (epoch, status.sequence) }
         }
         var writer = LineWriter()
         writer.greeting(greeting)
@@ -43,7 +43,7 @@ extension Hub {
         if let heartbeat = hello.heartbeat {
             session.heartbeat = min(
                 max(Milliseconds(Int64(heartbeat)), Self.heartbeats.lowerBound), Self.heartbeats.upperBound)
-            session.owesLife = true
+            session.hasLifePending = true
             sessions.watch(session, at: now.monotonic + session.heartbeat)
         }
         var writer = LineWriter()
@@ -127,7 +127,7 @@ extension Hub {
         return footprint
     }
 
-    mutating func tellStatistics(_ request: Request, at now: HubTime, to writer: inout LineWriter) {
+    mutating func writeStatistics(_ request: Request, at now: HubTime, to writer: inout LineWriter) {
         var body = JSONWriter()
         body.beginObject()
         body.member("connections", sessions.openCount)
@@ -136,10 +136,10 @@ extension Hub {
         body.member("subscriptions", subscriptions.count)
         body.member("entities", store.keyCount)
         body.member("kinds", store.kindCount)
-        body.member("seq", standing?.epoch == nil ? commit.durableSequence : standing?.sequence ?? 0)
+        body.member("seq", status?.epoch == nil ? commit.durableSequence : status?.sequence ?? 0)
         // A standby's hub of connections has no history.
-        let isLobby = standing?.role == .standby
-        if let rules = isLobby ? standing?.rules : store.rules.number { body.member("rules", rules) }
+        let isStandbyServer = status?.role == .standby
+        if let rules = isStandbyServer ? status?.rules : store.rules.number { body.member("rules", rules) }
         body.member("requests", sessions.requestCount)
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)
@@ -197,7 +197,7 @@ extension Hub {
         }
         body.endArray()
         body.endObject()
-        standing?.write(to: &body)
+        status?.write(to: &body)
         body.endObject()
         writer.beginOK(id: request.id)
         writer.ignored(request.ignored)

@@ -13,12 +13,12 @@ struct TileReading {
     /// The key's tile as a suggestion, if some device may show it now.
     var suggestion: Tile?
     /// The key is a relevant widget that nobody placed.
-    var isVisit = false
+    var isRelevantWidget = false
 
     private var id: String { String(command.key.id) }
 
     func input() throws(WireError) -> TileInput {
-        if isVisit, command.action != .add {
+        if isRelevantWidget, command.action != .add {
             throw notOffered("\(command.key) comes and goes by itself on a watch, and is neither kept nor arranged")
         }
         if suggestion != nil, command.action != .keep, command.action != .add {
@@ -80,8 +80,8 @@ struct TileReading {
         var addition = TileInput.Addition(widget: widget, configuration: configuration, family: family)
         addition.stack = command.stack == "none" ? nil : command.stack
         addition.position = command.position
-        addition.look = try look(from: TileLook(), kind)
-        try check(addition.look, family, kind, name)
+        addition.style = try style(from: TileStyle(), kind)
+        try check(addition.style, family, kind, name)
         return addition
     }
 
@@ -120,12 +120,12 @@ struct TileReading {
             change.configuration = whole
         }
         if command.placement != nil || command.mounting != nil || command.scale != nil || command.theme != nil {
-            let look = try look(from: tile.look, kind)
-            try check(look, tile.family, kind, name)
-            if look.placement != tile.look.placement, tile.stack != nil {
+            let style = try style(from: tile.style, kind)
+            try check(style, tile.family, kind, name)
+            if style.placement != tile.style.placement, tile.stack != nil {
                 throw notOffered("the tile stands where its stack does")
             }
-            change.look = look
+            change.style = style
         }
         guard change != TileInput.Change() else { throw missing("configuration") }
         return change
@@ -191,44 +191,45 @@ struct TileReading {
         return kind.families.first { WidgetScene.isOffered(kind, $0, at: place) } ?? wanted
     }
 
-    private func look(from former: TileLook, _ kind: WidgetKind) throws(WireError) -> TileLook {
-        var look = former
-        if let place = try placement() { look.placement = place }
+    private func style(from former: TileStyle, _ kind: WidgetKind) throws(WireError) -> TileStyle {
+        var style = former
+        if let place = try placement() { style.placement = place }
         if let word = command.mounting {
             guard let mounting = WidgetMounting(rawValue: word) else {
                 throw unknown("mounting", word, WidgetMounting.allCases.map(\.rawValue))
             }
-            look.mounting = mounting
+            style.mounting = mounting
         }
         // The kind supports no other mounting.
-        if look.placement == .vertical, look.mounting == nil, kind.mountings == [.recessed] {
-            look.mounting = .recessed
+        if style.placement == .vertical, style.mounting == nil, kind.mountings == [.recessed] {
+            style.mounting = .recessed
         }
-        if let scale = command.scale { look.scale = scale }
-        if let theme = command.theme { look.theme = theme == "none" ? nil : theme }
-        return look
+        if let scale = command.scale { style.scale = scale }
+        if let theme = command.theme { style.theme = theme == "none" ? nil : theme }
+        return style
     }
 
     /// W1, W49, W60, W64, W65, W70.
-    private func check(_ look: TileLook, _ family: WidgetFamily, _ kind: WidgetKind, _ name: String) throws(WireError) {
-        let place = look.placement.map { " at \($0.rawValue)" } ?? ""
+    private func check(_ style: TileStyle, _ family: WidgetFamily, _ kind: WidgetKind, _ name: String) throws(WireError)
+    {
+        let place = style.placement.map { " at \($0.rawValue)" } ?? ""
         guard kind.families.contains(family) else {
             let families = kind.families.map(\.rawValue).joined(separator: ", ")
             throw notOffered("\(name) has no \(family.rawValue); it has \(families)")
         }
-        guard WidgetScene.isOffered(kind, family, at: look.placement) else {
+        guard WidgetScene.isOffered(kind, family, at: style.placement) else {
             throw notOffered("\(family.rawValue) of \(name) is not shown\(place)")
         }
-        let isSpatial = look.placement == nil || look.placement == .horizontal || look.placement == .vertical
-        guard isSpatial || (look.mounting == nil && look.scale == nil && look.theme == nil) else {
+        let isSpatial = style.placement == nil || style.placement == .horizontal || style.placement == .vertical
+        guard isSpatial || (style.mounting == nil && style.scale == nil && style.theme == nil) else {
             throw notOffered("mounting=, scale= and theme= are of visionOS: of placement=horizontal and vertical")
         }
         // Unless stated, it is elevated, if the kind supports that.
-        let spoken = look.mounting ?? (look.placement == .horizontal ? .elevated : nil)
+        let spoken = style.mounting ?? (style.placement == .horizontal ? .elevated : nil)
         if let mounting = spoken, !kind.mountings.contains(mounting) {
             throw notOffered("\(name) does not stand \(mounting.rawValue)")
         }
-        guard spoken != .recessed || look.placement == .vertical else {
+        guard spoken != .recessed || style.placement == .vertical else {
             throw notOffered("a recessed widget stands in a wall; say placement=vertical")
         }
     }

@@ -45,8 +45,8 @@ extension Hub {
         try checkRev(of: command, on: board)
         var reading = TileReading(command: command, board: board, kinds: store.kindsInForce)
         if let unplaced = store.unplacedTile(at: key) {
-            reading.isVisit = unplaced.tile.isVisit
-            if !reading.isVisit, renderer.maySuggest(unplaced, store) { reading.suggestion = unplaced.tile }
+            reading.isRelevantWidget = unplaced.tile.isRelevantWidget
+            if !reading.isRelevantWidget, renderer.maySuggest(unplaced, store) { reading.suggestion = unplaced.tile }
         }
         let input = try reading.input()
         try checkRight(to: input, of: session)

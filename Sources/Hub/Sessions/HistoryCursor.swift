@@ -27,13 +27,13 @@ struct HistoryCursor: Sendable {
     /// The newest record of each piece that is not sent yet, newest piece first; empty before the start.
     private(set) var ends: [Int64] = []
     /// The backward pass is complete.
-    private var isTelling = false
+    private var isSending = false
     /// Older records are not visible to this reader.
     private var firstSequence: Int64 = 0
     /// The number of records sent.
     private var count = 0
     /// The newest record sent; 0 = none.
-    private var lastTold: Int64 = 0
+    private var lastSent: Int64 = 0
     /// The journal is reading a piece.
     var isAwaited = false
 
@@ -54,17 +54,17 @@ struct HistoryCursor: Sendable {
     /// earlier piece was sent would leave a gap, so the history ends with a refusal.
     ///
     /// - Returns: What to send now; empty during the backward pass.
-    mutating func take(_ piece: [JournalRecord]) -> (lines: [UInt8], isOver: Bool) {
+    mutating func readPiece(_ piece: [JournalRecord]) -> (lines: [UInt8], isOver: Bool) {
         isAwaited = false
         let own = piece.prefix { $0.sequence >= firstSequence }
-        if !isTelling, own.count == Self.pieceLimit, let older = own.last?.previous, older >= max(1, firstSequence) {
+        if !isSending, own.count == Self.pieceLimit, let older = own.last?.previous, older >= max(1, firstSequence) {
             ends.append(older)
             return ([], false)
         }
-        isTelling = true
+        isSending = true
         ends.removeLast()
         var writer = LineWriter()
-        guard count == 0 || own.last?.previous == lastTold else {
+        guard count == 0 || own.last?.previous == lastSent else {
             writer.error(
                 WireError(.internal, "a part of \(key)'s history was pruned while it was told; ask again"),
                 id: requestID)
@@ -72,7 +72,7 @@ struct HistoryCursor: Sendable {
         }
         for record in own.reversed() { HistoryLine.write(record, key: key, to: &writer) }
         count += own.count
-        lastTold = own.first?.sequence ?? 0
+        lastSent = own.first?.sequence ?? 0
         if ends.isEmpty {
             writer.beginOK(id: requestID)
             writer.attribute("count", count)

@@ -75,9 +75,9 @@ final class Session {
     /// Its rows cannot be shared: the effect of a tap shows on its own session only, and a budget belongs to a device.
     private(set) var isApart = false
     /// The client asked for heartbeats, so it must send some itself.
-    var owesLife = false
+    var hasLifePending = false
     /// A `MARK` is due.
-    var owesMark = false
+    var hasMarkPending = false
     /// The phase of its end. One byte, because there are many idle sessions.
     enum Ending: UInt8 {
         case none
@@ -179,16 +179,16 @@ final class Session {
     }
 
     /// Returns a `RELOAD` to the front, before everything else of this session.
-    func putBack(_ walk: ReloadWalk) {
+    func putBack(_ scan: ReloadScan) {
         prefetchHints.prepend(PrefetchHint())
-        inbox.prepend(.reload(walk))
+        inbox.prepend(.reload(scan))
     }
 
     /// Refuses the `RELOAD` that was to continue.
     func refuseReload(_ error: WireError) {
-        guard case .reload(let walk)? = popRequest() else { return }
+        guard case .reload(let scan)? = popRequest() else { return }
         var writer = LineWriter()
-        writer.error(error, id: walk.request.id)
+        writer.error(error, id: scan.request.id)
         staged.append(writer.bytes)
     }
 
@@ -238,7 +238,7 @@ final class Session {
     var isListing: Bool { outbox.contains { if case .list = $0 { true } else { false } } }
 
     /// The next output is a rendered reply.
-    var owesAnswer: Bool { if case .bytes? = outbox.first { true } else { false } }
+    var hasAnswerPending: Bool { if case .bytes? = outbox.first { true } else { false } }
 
     /// Requests that have not been answered yet.
     var inFlightCount: Int {

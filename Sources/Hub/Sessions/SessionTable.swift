@@ -286,7 +286,7 @@ struct SessionTable: ~Copyable {
 
     /// Queues a session with output. Rendered replies are sent before rows, so that no request waits for ten thousand screens.
     mutating func makeReady(_ session: Session) {
-        ready.append(slot: session.id.slot, to: session.owesAnswer ? .answers : .rows)
+        ready.append(slot: session.id.slot, to: session.hasAnswerPending ? .answers : .rows)
     }
 
     /// Queues a session with rows, or the rest of a long reply; others come first.
@@ -357,7 +357,7 @@ struct SessionTable: ~Copyable {
             stuckReaderCount += 1
             return cut(session)
         }
-        if session.owesLife, now >= session.lastReceived + session.heartbeat + session.heartbeat {
+        if session.hasLifePending, now >= session.lastReceived + session.heartbeat + session.heartbeat {
             return dismiss(session, at: now)
         }
         // Now, and not when it is written, so that the rows still held back are those to watch.
@@ -367,7 +367,7 @@ struct SessionTable: ~Copyable {
             subscriptions.trim(session.subscriptions, at: now)
         }
         if session.blockedSince == nil, now >= session.lastSent + session.heartbeat, !session.isClosing {
-            session.owesMark = true
+            session.hasMarkPending = true
             makeReady(session)
         }
         // If a rate holds back several keys, they are released one at a time: the next one is scheduled here.
@@ -380,7 +380,7 @@ struct SessionTable: ~Copyable {
     private func nextInspection(of session: Session, now: MonotonicTime) -> MonotonicTime {
         var next = max(session.lastSent, now) + session.heartbeat
         if session.lastSent + session.heartbeat > now { next = session.lastSent + session.heartbeat }
-        if session.owesLife { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
+        if session.hasLifePending { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
         if let blockedSince = session.blockedSince { next = min(next, blockedSince + limits.stuckReader) }
         return max(next, now + Milliseconds(1))
     }

@@ -7,14 +7,14 @@ enum WaitingRequest: Sendable {
     case event(PostedEvent)
     indirect case other(Request)
     /// A `RELOAD` of many keys, partly decided by earlier batches.
-    indirect case reload(ReloadWalk)
+    indirect case reload(ReloadScan)
 
     /// `id=`, which its reply repeats.
     var id: String? {
         switch self {
         case .event(let event): event.requestID
         case .other(let request): request.id
-        case .reload(let walk): walk.request.id
+        case .reload(let scan): scan.request.id
         }
     }
 

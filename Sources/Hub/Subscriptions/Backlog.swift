@@ -28,7 +28,7 @@ final class Backlog {
     /// The charge for the last row of a widget, if it had a budget.
     var payments: [Int32: MonotonicTime] = [:]
     /// With `deliver=notice`: the pending notice, instead of rows.
-    var notice: NoticeDebt?
+    var notice: PendingNotice?
     /// Rows of widgets are held back by a budget.
     var isHeldForBudget = false
     /// Some of them may be free now, so they are examined again.

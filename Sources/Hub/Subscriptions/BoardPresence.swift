@@ -18,7 +18,7 @@ struct BoardPresence {
         /// The stack that suggests it; `nil` = a relevant widget on a watch.
         let stack: String?
 
-        var isVisit: Bool { stack == nil }
+        var isRelevantWidget: Bool { stack == nil }
     }
 
     private struct Place {
@@ -27,7 +27,7 @@ struct BoardPresence {
         /// The newest record when the board was last examined.
         var sequence: Int64 = -1
         /// A watch follows the board, so relevant widgets are members too.
-        var isVisited = false
+        var isFollowed = false
         /// While it is visited, the board's account.
         var account: String?
     }
@@ -43,7 +43,7 @@ struct BoardPresence {
     /// The generation of the kinds by which the boards were examined.
     private var generation = 0
     /// Boards that wait to be examined.
-    var walk = BoardWalk()
+    var scan = BoardScan()
 
     var isEmpty: Bool { boards.isEmpty }
     var boardNumbers: [Int32] { boards.keys.sorted() }
@@ -66,23 +66,23 @@ struct BoardPresence {
 
     /// Whether the walk has yet to examine a board.
     func isWaiting(_ number: Int32) -> Bool {
-        walk.isUnderWay && isVisited(number) && sequence(onBoard: number) < walk.newest
+        scan.isUnderWay && isVisited(number) && sequence(onBoard: number) < scan.newest
     }
 
     // MARK: Watches
 
-    func isVisited(_ number: Int32) -> Bool { boards[number]?.isVisited == true }
-    var hasVisits: Bool { !visited.isEmpty }
+    func isVisited(_ number: Int32) -> Bool { boards[number]?.isFollowed == true }
+    var hasRelevantTiles: Bool { !visited.isEmpty }
 
     /// Records that a watch follows a board.
-    mutating func visit(_ number: Int32) {
+    mutating func follow(_ number: Int32) {
         guard !isVisited(number) else { return }
-        boards[number, default: Place()].isVisited = true
+        boards[number, default: Place()].isFollowed = true
         visited[nil, default: []].insert(number)
     }
 
     private mutating func setAccount(_ account: String?, of place: inout Place, _ number: Int32) {
-        guard place.isVisited, place.account != account else { return }
+        guard place.isFollowed, place.account != account else { return }
         leave(number, of: place.account)
         visited[account, default: []].insert(number)
         place.account = account
@@ -108,12 +108,12 @@ struct BoardPresence {
     }
 
     /// The relevance of a widget when subscribers were last notified; `nil` = unknown, or no board has it.
-    func toldRelevance(of widget: Key) -> [Relevance]? { relevance[widget] }
-    mutating func setToldRelevance(_ told: [Relevance]?, of widget: Key) {
-        relevance[widget] = isHeld(widget) ? told : nil
+    func sentRelevance(of widget: Key) -> [Relevance]? { relevance[widget] }
+    mutating func setSentRelevance(_ reported: [Relevance]?, of widget: Key) {
+        relevance[widget] = isHeld(widget) ? reported : nil
     }
 
-    /// Forgets what subscribers were told of relevance, if other kinds took effect since.
+    /// Forgets what subscribers were sent about relevance, if other kinds took effect since.
     ///
     /// - Returns: Whether they did.
     mutating func renew(_ generation: Int) -> Bool {
@@ -130,8 +130,8 @@ struct BoardPresence {
     mutating func examine(_ number: Int32, _ store: inout EntityStore) -> (members: [Member], gone: [Member]) {
         var place = boards[number] ?? Place()
         let former = place.members
-        let tiles = store.unplacedTiles(onBoard: number, withVisits: place.isVisited)
-        guard !tiles.isEmpty || !former.isEmpty || place.isVisited else { return ([], []) }
+        let tiles = store.unplacedTiles(onBoard: number, withRelevantTiles: place.isFollowed)
+        guard !tiles.isEmpty || !former.isEmpty || place.isFollowed else { return ([], []) }
         let known = Set(former.map(\.entity))
         place.members = tiles.map { tile in
             let entity = store.intern(unplaced: tile.key, rev: store.rev(ofUnplaced: tile))
@@ -140,7 +140,7 @@ struct BoardPresence {
         }.sorted { $0.entity < $1.entity }
         place.sequence = store.sequence
         setAccount(store.name(ofBoard: number)?.account, of: &place, number)
-        boards[number] = place.members.isEmpty && !place.isVisited ? nil : place
+        boards[number] = place.members.isEmpty && !place.isFollowed ? nil : place
         let kept = Set(place.members.map(\.entity))
         noteWidgets(of: place.members, insteadOf: former, onBoard: number)
         let gone = former.filter { !kept.contains($0.entity) }
@@ -156,7 +156,7 @@ struct BoardPresence {
     /// - Returns: Its former members, to be released.
     mutating func giveUp(_ number: Int32) -> [Member] {
         guard let place = boards.removeValue(forKey: number) else { return [] }
-        if place.isVisited { leave(number, of: place.account) }
+        if place.isFollowed { leave(number, of: place.account) }
         noteWidgets(of: [], insteadOf: place.members, onBoard: number)
         return place.members
     }

@@ -33,7 +33,7 @@ extension DirtyQueue.Entry {
 }
 
 /// The result of marking a commit as pending for a subscription.
-enum Owing {
+enum MarkResult {
     case begun, folded
     /// Only a backlog can express it.
     case refused

@@ -56,7 +56,7 @@ final class SubscriptionTerms: Sendable {
 /// with its properties in this order. One that follows a single key and has only that row pending takes no more; only one with
 /// more pending has a ``Backlog``.
 struct Subscription {
-    private enum Debt {
+    private enum Pending {
         case nothing
         /// Commits of its only key; nothing but the row is pending.
         case change(PendingCommits)
@@ -78,8 +78,8 @@ struct Subscription {
 
     let terms: SubscriptionTerms
     /// The sequence of the last cursor sent.
-    var toldCursor: Int64 = 0
-    private var debt = Debt.nothing
+    var sentCursor: Int64 = 0
+    private var pending = Pending.nothing
     private var flags: Flags = []
     private let usualSelection: UInt16
     /// Its session's slot in the hub's table. A session removes its subscriptions when it ends.
@@ -165,23 +165,23 @@ struct Subscription {
     /// - Parameter durable: The newest commit.
     func cursorSequence(durable: Int64) -> Int64 {
         // Until the projection, it is unknown what left the view.
-        if needsProjection, competingAccount != nil { return toldCursor }
+        if needsProjection, competingAccount != nil { return sentCursor }
         let missing: Int64? =
-            switch debt {
+            switch pending {
             case .nothing: nil
             case .change(let commits): commits.first
             case .backlog(let backlog), .drained(let backlog): backlog.oldestMissingCommit
             }
-        guard let oldest = missing else { return max(durable, toldCursor) }
-        return max(min(durable, oldest - 1), toldCursor)
+        guard let oldest = missing else { return max(durable, sentCursor) }
+        return max(min(durable, oldest - 1), sentCursor)
     }
 
     // MARK: Pending rows
 
     /// Nothing is pending, and no projection is due.
-    var isOwedNothing: Bool {
+    var hasNothingPending: Bool {
         guard !needsProjection else { return false }
-        return switch debt {
+        return switch pending {
         case .nothing, .drained: true
         case .change, .backlog: false
         }
@@ -193,7 +193,7 @@ struct Subscription {
 
     /// The number of pending keys, held back ones included.
     var waitingCount: Int {
-        switch debt {
+        switch pending {
         case .nothing, .drained: 0
         case .change: 1
         case .backlog(let backlog): backlog.queue.count + (backlog.scan?.remainingCount ?? 0)
@@ -202,7 +202,7 @@ struct Subscription {
 
     /// Its pending change, if that is all and it may be sent at once.
     var pendingUpdate: PendingUpdate? {
-        guard case .change(let commits) = debt, case .key(let entity) = selector, !needsProjection,
+        guard case .change(let commits) = pending, case .key(let entity) = selector, !needsProjection,
             terms.rateInterval == nil
         else { return nil }
         return PendingUpdate(
@@ -212,14 +212,14 @@ struct Subscription {
 
     /// Its backlog, if it has one; an update that is pending without one is not in it.
     var backlog: Backlog? {
-        switch debt {
+        switch pending {
         case .nothing, .change: nil
         case .backlog(let backlog), .drained(let backlog): backlog
         }
     }
 
     func isWaiting(for entity: EntityIndex) -> Bool {
-        switch debt {
+        switch pending {
         case .nothing, .drained: false
         case .change: key == entity
         case .backlog(let backlog): backlog.queue.contains(entity)
@@ -230,62 +230,63 @@ struct Subscription {
     /// is pending.
     ///
     /// This is the common case.
-    mutating func owe(_ commit: Int64) -> Owing {
+    mutating func mark(_ commit: Int64) -> MarkResult {
         guard key != nil, terms.account == nil else { return .refused }
-        switch debt {
+        switch pending {
         case .nothing:
             guard let commits = PendingCommits(first: commit) else { return .refused }
-            debt = .change(commits)
+            pending = .change(commits)
             return .begun
         case .change(var commits):
             guard commits.fold() else { return .refused }
-            debt = .change(commits)
+            pending = .change(commits)
             return .folded
         case .backlog, .drained: return .refused
         }
     }
 
     /// ``pendingUpdate`` is sent now.
-    mutating func markSent() { debt = .nothing }
+    mutating func markSent() { pending = .nothing }
 
     /// ``pendingUpdate`` was sent with a cursor.
     mutating func markSent(showing placement: Placement?, at commit: Int64) {
-        debt = .nothing
+        pending = .nothing
         shownOfKey = placement
-        toldCursor = commit
+        sentCursor = commit
     }
 
     /// Its backlog, ready to take pending rows; created if it has none.
     mutating func needBacklog() -> Backlog {
         if let backlog = openBacklog() { return backlog }
         let new = Backlog()
-        debt = .backlog(new)
+        pending = .backlog(new)
         return new
     }
 
     /// Its backlog; `nil` if nothing is pending in it and it has none.
     mutating func openBacklog() -> Backlog? {
-        switch debt {
+        switch pending {
         case .nothing: return nil
         case .backlog(let backlog): return backlog
         case .drained(let backlog):
-            debt = .backlog(backlog)
+            pending = .backlog(backlog)
             return backlog
         case .change(let commits):
             let new = Backlog()
             if let key { new.queue.insert(key, DirtyQueue.Entry(commits)) }
-            debt = .backlog(new)
+            pending = .backlog(new)
             return new
         }
     }
 
     /// Everything pending has been sent, except what a rate holds back.
     mutating func noteDrained() {
-        guard case .backlog(let backlog) = debt, backlog.scan == nil, backlog.queue.isEmpty, backlog.queue.count == 0,
-            backlog.notice?.isOwed != true
+        guard case .backlog(let backlog) = pending, backlog.scan == nil, backlog.queue.isEmpty,
+            backlog.queue.count == 0,
+            backlog.notice?.isDue != true
         else { return }
         backlog.noteAllSent()
-        debt = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
+        pending = key != nil && backlog.isEmpty ? .nothing : .drained(backlog)
     }
 
     /// The snapshot or the resume becomes all that is pending.
@@ -303,7 +304,7 @@ struct Subscription {
     mutating func trim(at time: MonotonicTime) {
         guard let backlog else { return }
         backlog.trim(at: time, rateInterval: terms.rateInterval)
-        if backlog.isEmpty { debt = .nothing }
+        if backlog.isEmpty { pending = .nothing }
     }
 
     // MARK: What it shows

@@ -14,7 +14,7 @@ extension Subscription {
 extension SubscriptionRegistry {
     /// The cursor from which a subscription may resume. It also stays below the changes of boards that have yet to be examined.
     func cursor(of subscription: Subscription, epoch: UInt64, durable: Int64) -> Cursor {
-        guard let since = presence.walk.since, subscription.terms.view == .surface(.watch),
+        guard let since = presence.scan.since, subscription.terms.view == .surface(.watch),
             !subscription.followsEverything
         else { return subscription.cursor(epoch: epoch, durable: durable) }
         return subscription.cursor(epoch: epoch, durable: min(durable, since - 1))
@@ -24,8 +24,8 @@ extension SubscriptionRegistry {
     mutating func advanceCursor(of index: SubscriptionIndex, epoch: UInt64, durable: Int64) -> Cursor? {
         guard let subscription = self[index], subscription.isLive else { return nil }
         let cursor = cursor(of: subscription, epoch: epoch, durable: durable)
-        guard cursor.sequence > subscription.toldCursor else { return nil }
-        change(index) { $0.toldCursor = cursor.sequence }
+        guard cursor.sequence > subscription.sentCursor else { return nil }
+        change(index) { $0.sentCursor = cursor.sequence }
         return cursor
     }
 }

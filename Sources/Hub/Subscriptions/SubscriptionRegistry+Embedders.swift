@@ -18,12 +18,12 @@ extension SubscriptionRegistry {
             for index in followers {
                 guard let subscription = self[index], case .surface = subscription.terms.view else { continue }
                 if subscription.terms.isNotice {
-                    oweNotice(
+                    markNotice(
                         of: activity, commit: commit, through: store[entity].rev, to: index, store, &sessions)
                     continue
                 }
                 guard subscription.shown(activity) != nil else { continue }
-                oweSurroundings(of: activity, to: index, since: commit, store)
+                markSurroundings(of: activity, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)

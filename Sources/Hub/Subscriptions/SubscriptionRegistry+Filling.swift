@@ -14,7 +14,7 @@ extension SubscriptionRegistry {
         if isFilledByScan(subscription, store) {
             let (sequence, end) = (store.sequence, store.indexCount)
             change(index) { subscription in
-                if account != nil { subscription.toldCursor = sequence }
+                if account != nil { subscription.sentCursor = sequence }
                 subscription.begin(TableScan(.snapshot, end: end))
             }
             return
@@ -43,7 +43,7 @@ extension SubscriptionRegistry {
         {
             let end = store.indexCount
             change(index) { subscription in
-                subscription.toldCursor = sequence
+                subscription.sentCursor = sequence
                 subscription.begin(TableScan(.resume(after: sequence), end: end))
             }
             markResume(former, in: index, after: sequence, store)
@@ -67,7 +67,7 @@ extension SubscriptionRegistry {
         markResume(entities, in: index, after: sequence, store)
         assumeShown(by: index, of: session, store, &renderer)
         change(index) { subscription in
-            subscription.toldCursor = sequence
+            subscription.sentCursor = sequence
             subscription.finishFilling()
         }
     }
@@ -172,7 +172,7 @@ extension SubscriptionRegistry {
                 guard !subscription.terms.competes, !subscription.isSituated else { return }
                 // The first row that looks different has a cursor that says so.
                 subscription.isSituated = true
-                subscription.toldCursor = 0
+                subscription.sentCursor = 0
             }
         }
     }

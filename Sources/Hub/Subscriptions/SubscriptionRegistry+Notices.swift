@@ -12,20 +12,20 @@ extension SubscriptionRegistry {
         _ renderer: inout RowRenderer
     ) {
         guard let subscription = self[index] else { return }
-        let notice = NoticeDebt()
+        let notice = PendingNotice()
         if let sequence {
             note(changesAfter: sequence, in: notice, of: subscription, store)
             noteControls(of: subscription, store, &renderer)
         }
         change(index) { subscription in
             subscription.needBacklog().notice = notice
-            if let sequence { subscription.toldCursor = sequence }
+            if let sequence { subscription.sentCursor = sequence }
             subscription.finishFilling()
         }
     }
 
     private func note(
-        changesAfter sequence: Int64, in notice: NoticeDebt, of subscription: Subscription,
+        changesAfter sequence: Int64, in notice: PendingNotice, of subscription: Subscription,
         _ store: borrowing EntityStore
     ) {
         guard subscription.key != nil || !store.hasChanged(moreThan: limits.keysFilledAtOnce, after: sequence) else {
@@ -67,7 +67,7 @@ extension SubscriptionRegistry {
     /// - Parameters:
     ///   - commit: The commit that changed the key, or a control in its view.
     ///   - last: The last such commit of the same batch; `nil` = this one.
-    mutating func oweNotice(
+    mutating func markNotice(
         of entity: EntityIndex, commit: Int64, through last: Int64? = nil, to index: SubscriptionIndex,
         _ store: borrowing EntityStore,
         _ sessions: inout SessionTable
@@ -78,7 +78,7 @@ extension SubscriptionRegistry {
         let isNew = notice.mark(
             entity, first: commit, last: max(commit, last ?? commit), hasBudget: store.isWidget(entity))
         if isNew { store.retain(entity) }
-        guard notice.isOwed else { return }
+        guard notice.isDue else { return }
         _ = change(index) { $0.needBacklog() }
         sessions.makeReady(slot: subscription.session)
     }
@@ -90,7 +90,7 @@ extension SubscriptionRegistry {
         for index in session.subscriptions {
             guard let notice = self[index]?.backlog?.notice, notice.read(entity) else { continue }
             store.release(entity)
-            if notice.isOwed { _ = change(index) { $0.needBacklog() } }
+            if notice.isDue { _ = change(index) { $0.needBacklog() } }
         }
     }
 
@@ -107,7 +107,7 @@ extension SubscriptionRegistry {
                 isEverything: store.covers(pattern, withWidgets: session.showsWidgets, subscription.selector)
             ) { store.covers(pattern, withWidgets: session.showsWidgets, .key($0)) }
             for entity in read { store.release(entity) }
-            if notice.isOwed { _ = change(index) { $0.needBacklog() } }
+            if notice.isDue { _ = change(index) { $0.needBacklog() } }
         }
     }
 }

@@ -17,14 +17,15 @@ extension SubscriptionRegistry {
         guard case .surface = subscription.terms.view else { return [] }
         let (selector, account) = (subscription.selector, subscription.terms.account)
         let suggesting = store.boardsWithSuggestions(followedBy: selector, account: account)
-        let visited = subscription.terms.view == .surface(.watch) ? store.boardsWithVisits(followedBy: selector) : []
+        let visited =
+            subscription.terms.view == .surface(.watch) ? store.boardsWithRelevantTiles(followedBy: selector) : []
         for board in suggesting where presence.members(onBoard: board).isEmpty && !presence.isVisited(board) {
             // On other boards, the next change notifies the followers of what went.
             changePresence { _ = $0.examine(board, &store) }
         }
         for board in visited where !presence.isVisited(board) {
             changePresence { presence in
-                presence.visit(board)
+                presence.follow(board)
                 _ = presence.examine(board, &store)
             }
         }
@@ -32,7 +33,7 @@ extension SubscriptionRegistry {
         let suggestions = store.formerSuggestions(
             since: sequence, onBoards: Set(suggesting).union(visited).sorted(), followedBy: selector, by: account)
         let former = suggestions.merging(
-            store.formerVisits(since: sequence, onBoards: visited, for: account)
+            store.formerRelevantTiles(since: sequence, onBoards: visited, for: account)
         ) { max($0, $1) }
         return former.sorted { $0.key < $1.key }.compactMap { key, rev in
             if case .key(let own) = selector, store[own].key != key { return nil }
@@ -53,7 +54,7 @@ extension SubscriptionRegistry {
         let (selector, account) = (subscription.selector, subscription.terms.account)
         var boards = Set(store.boardsWithSuggestions(followedBy: selector, account: account))
         if subscription.terms.view == .surface(.watch) {
-            boards.formUnion(store.boardsWithVisits(followedBy: selector))
+            boards.formUnion(store.boardsWithRelevantTiles(followedBy: selector))
         }
         return boards.sorted().flatMap { presence.members(onBoard: $0) }.map(\.entity)
             .filter { isPresent($0, for: subscription, store) }
@@ -65,7 +66,8 @@ extension SubscriptionRegistry {
         guard store.isWidget(entity), !store.exists(entity), store.follows(subscription.selector, entity),
             let member = presence.member(at: entity, onBoard: number)
         else { return false }
-        return subscription.mayBeShown(unplacedOf: store.name(ofBoard: number)?.account, isVisit: member.isVisit)
+        return subscription.mayBeShown(
+            unplacedOf: store.name(ofBoard: number)?.account, isRelevantTile: member.isRelevantWidget)
     }
 
     // MARK: Changes of boards and kinds
@@ -82,7 +84,7 @@ extension SubscriptionRegistry {
         }
         let generation = store.kindsGeneration
         guard changePresence({ $0.renew(generation) }) else { return }
-        for board in boardsFollowedByWatches(store) { changePresence { $0.visit(board) } }
+        for board in boardsFollowedByWatches(store) { changePresence { $0.follow(board) } }
         var boards = Set(presence.boardNumbers)
         if store.suggestsWidgets { boards.formUnion(store.allBoardsWithSuggestions.filter { isFollowed(board: $0) }) }
         for board in boards.sorted() {
@@ -105,15 +107,15 @@ extension SubscriptionRegistry {
             // A change of the board affects an unplaced widget's row only by its order. A widget of everybody's may have
             // changed since the board was examined.
             let isChanged =
-                !member.isVisit
-                || store.index(of: member.widget).map { store.isVisitorOfEverybody($0) && store[$0].rev > former }
+                !member.isRelevantWidget
+                || store.index(of: member.widget).map { store.isRelevantForEverybody($0) && store[$0].rev > former }
                     == true
             owePresence(
                 member.entity, onBoard: number, isChanged: isChanged, commit: commit, store, renderer, to: &sessions)
         }
         for member in gone where !store.exists(member.entity) {
             renderer.invalidate(member.entity)
-            oweDeletion(of: member.entity, onBoard: number, commit: commit, store, to: &sessions)
+            markDeletion(of: member.entity, onBoard: number, commit: commit, store, to: &sessions)
         }
         presence.release(gone, store)
         // The suggestions also affect the turns of the placed tiles.
@@ -132,7 +134,7 @@ extension SubscriptionRegistry {
 
     /// Marks a tile that is no more pending for those who hold it, or may hold it: a resume that has not reached its place in the
     /// table would find nothing there.
-    private mutating func oweDeletion(
+    private mutating func markDeletion(
         of entity: EntityIndex, onBoard number: Int32, commit: Int64, _ store: borrowing EntityStore,
         to sessions: inout SessionTable
     ) {
@@ -140,7 +142,7 @@ extension SubscriptionRegistry {
         for index in followers {
             guard let subscription = self[index] else { continue }
             if subscription.knows(entity) || subscription.resumes(over: entity) {
-                oweSurroundings(of: entity, to: index, since: commit, store)
+                markSurroundings(of: entity, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             } else {
                 // Another key may get the index, so nothing may stay scheduled for this one.
@@ -173,11 +175,11 @@ extension SubscriptionRegistry {
                         renderer.nextLook(at: entity, for: subscription, of: session, store)
                             != subscription.backlog?.widgets[entity.rawValue]?.usedUpAt
                     } else {
-                        looksDifferent(form, entity, to: subscription, at: renderer.time, store)
+                        isDrawnDifferently(form, entity, to: subscription, at: renderer.time, store)
                     }
                 guard isDifferent else { continue }
             }
-            oweSurroundings(of: entity, to: index, since: commit, store)
+            markSurroundings(of: entity, to: index, since: commit, store)
             sessions.makeReady(slot: subscription.session)
         }
         giveBack(&followers)
@@ -201,8 +203,8 @@ extension SubscriptionRegistry {
         to sessions: inout SessionTable
     ) {
         let relevance = renderer.commonRelevance(ofSuggested: widget, key, store)
-        let isAlike = isAlike(relevance, presence.toldRelevance(of: key), at: renderer.time)
-        changePresence { $0.setToldRelevance(relevance, of: key) }
+        let isAlike = isAlike(relevance, presence.sentRelevance(of: key), at: renderer.time)
+        changePresence { $0.setSentRelevance(relevance, of: key) }
         for board in presence.boards(with: key) {
             guard isFollowed(board: board) else {
                 giveUp(board, store, &renderer)
@@ -232,26 +234,26 @@ extension SubscriptionRegistry {
     /// Boards that show a widget that is or was everybody's wait for their turn.
     ///
     /// - Complexity: O(the boards of its accounts that watches follow).
-    mutating func publishToVisits(
+    mutating func publishToRelevantTiles(
         of widget: EntityIndex, _ key: Key, commit: Int64, _ store: inout EntityStore, _ renderer: inout RowRenderer,
         to sessions: inout SessionTable
     ) {
-        if store.isVisitorOfEverybody(widget) {
-            let mayBeOnBoards = presence.isHeld(key) || store.isAmongNewestVisitors(widget)
+        if store.isRelevantForEverybody(widget) {
+            let mayBeOnBoards = presence.isHeld(key) || store.isAmongNewestRelevantWidgets(widget)
             changePresence { presence in
-                if mayBeOnBoards { presence.walk.demand(since: commit) }
+                if mayBeOnBoards { presence.scan.demand(since: commit) }
                 // Sent to all of them, whatever it was before.
-                presence.setToldRelevance(nil, of: key)
+                presence.setSentRelevance(nil, of: key)
             }
             return
         }
         // The boards that had it while it was for everybody.
         let limit = limits.boardsPerBatch
-        if presence.isHeld(key, byMoreThan: limit) { changePresence { $0.walk.demand(since: commit) } }
+        if presence.isHeld(key, byMoreThan: limit) { changePresence { $0.scan.demand(since: commit) } }
         let boards = presence.boards(with: key, of: store.widget(at: widget)?.accounts ?? [], limit: limit)
         guard !boards.isEmpty else { return }
         let relevance = renderer.commonRelevance(ofVisitor: widget, store)
-        let former = presence.toldRelevance(of: key)
+        let former = presence.sentRelevance(of: key)
         for board in boards {
             guard isFollowed(board: board) else {
                 giveUp(board, store, &renderer)
@@ -271,7 +273,7 @@ extension SubscriptionRegistry {
                     to: &sessions)
             }
         }
-        changePresence { $0.setToldRelevance(relevance, of: key) }
+        changePresence { $0.setSentRelevance(relevance, of: key) }
     }
 
     /// - Returns: `false` if either is unknown.
@@ -285,7 +287,7 @@ extension SubscriptionRegistry {
     ) -> Bool {
         guard store.widget(at: widget)?.isGone == false else { return false }
         let account = store.name(ofBoard: board)?.account
-        return store.visitorCount(for: account) < Visitors.limit
+        return store.relevantWidgetCount(for: account) < RelevantWidgets.limit
             && (!isKnown || store.isVisible(widget, to: account))
     }
 
@@ -295,10 +297,10 @@ extension SubscriptionRegistry {
     mutating func goOnLookingAtBoards(
         _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) {
-        var share = WalkShare(keys: limits.boardsPerBatch, looksPerKey: 64)
+        var share = ScanShare(keys: limits.boardsPerBatch, checksPerKey: 64)
         let end = store.kindNumberLimit
-        while !share.isUsedUp, let number = changePresence({ $0.walk.next(end: end) }) {
-            share.takeLook()
+        while !share.isUsedUp, let number = changePresence({ $0.scan.next(end: end) }) {
+            share.spend()
             if examineWaiting(board: number, &store, &renderer, to: &sessions) { share.takeKey() }
         }
     }
@@ -310,7 +312,7 @@ extension SubscriptionRegistry {
     mutating func examineWaiting(
         board number: Int32, _ store: inout EntityStore, _ renderer: inout RowRenderer, to sessions: inout SessionTable
     ) -> Bool {
-        guard let since = presence.walk.since, presence.isWaiting(number) else { return false }
+        guard let since = presence.scan.since, presence.isWaiting(number) else { return false }
         publishPresence(onBoard: number, commit: since, &store, &renderer, to: &sessions)
         return true
     }
@@ -357,8 +359,8 @@ extension Subscription {
     /// Whether its account may be shown a tile that nobody placed, on a board of `owner`; `nil` = everybody's.
     ///
     /// One to everything gets relevant widgets themselves, and without an account the suggestions of everybody's boards only.
-    func mayBeShown(unplacedOf owner: String?, isVisit: Bool) -> Bool {
-        if followsEverything { return !isVisit && (owner == nil || owner == terms.account) }
+    func mayBeShown(unplacedOf owner: String?, isRelevantTile: Bool) -> Bool {
+        if followsEverything { return !isRelevantTile && (owner == nil || owner == terms.account) }
         return owner == nil || terms.account == nil || owner == terms.account
     }
 }

@@ -17,7 +17,7 @@ extension SubscriptionRegistry {
             if store.hasVisitingKinds, !presence.isVisited(board),
                 isFollowedByWatch(entity, onBoard: board, store)
             {
-                changePresence { $0.visit(board) }
+                changePresence { $0.follow(board) }
             }
             let isSuggesting =
                 store.takesSuggestions(board) || presence.isVisited(board)
@@ -36,8 +36,8 @@ extension SubscriptionRegistry {
         if store.maySuggest(key) {
             publishToSuggestions(of: entity, key, commit: commit, store, &renderer, to: &sessions)
         }
-        if presence.hasVisits, store.isOfVisitingKind(entity) {
-            publishToVisits(of: entity, key, commit: commit, &store, &renderer, to: &sessions)
+        if presence.hasRelevantTiles, store.isOfVisitingKind(entity) {
+            publishToRelevantTiles(of: entity, key, commit: commit, &store, &renderer, to: &sessions)
         }
     }
 
@@ -63,13 +63,13 @@ extension SubscriptionRegistry {
             for index in followers {
                 guard let subscription = self[index] else { continue }
                 if subscription.terms.isNotice {
-                    oweNotice(of: tile, commit: commit, through: store[widget].rev, to: index, store, &sessions)
+                    markNotice(of: tile, commit: commit, through: store[widget].rev, to: index, store, &sessions)
                     continue
                 }
                 guard case .surface = subscription.terms.view,
                     subscription.shown(tile) != nil || isShownNow(tile, to: subscription, store, renderer, sessions)
                 else { continue }
-                oweSurroundings(of: tile, to: index, since: commit, store)
+                markSurroundings(of: tile, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)
@@ -119,10 +119,10 @@ extension SubscriptionRegistry {
                 else { continue }
                 let form = renderer.form(of: neighbour, for: subscription, of: session, store)
                 guard
-                    looksDifferent(
+                    isDrawnDifferently(
                         renderer.widgetForm(form), neighbour, to: subscription, at: renderer.time, store)
                 else { continue }
-                oweSurroundings(of: neighbour, to: index, since: commit, store)
+                markSurroundings(of: neighbour, to: index, since: commit, store)
                 sessions.makeReady(slot: subscription.session)
             }
             giveBack(&followers)

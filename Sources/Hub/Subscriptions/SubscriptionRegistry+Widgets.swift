@@ -14,7 +14,7 @@ extension SubscriptionRegistry {
 
     /// - Parameter scene: `nil` for a suggestion that the subscriber does not see now.
     mutating func noteSent(
-        scene: WidgetForm.SceneBox?, tile: TileSight?, of entity: EntityIndex, to index: SubscriptionIndex,
+        scene: WidgetForm.SceneBox?, tile: TileViewState?, of entity: EntityIndex, to index: SubscriptionIndex,
         usedUpAt: Timestamp?, digest: UInt32 = 0
     ) {
         guard let subscription = self[index] else { return }
@@ -53,7 +53,7 @@ extension SubscriptionRegistry {
     }
 
     /// Marks a row pending for each subscriber that has used up its entries at `time`. The row belongs to no commit.
-    mutating func oweUsedUp(at time: Timestamp, _ store: borrowing EntityStore, to sessions: inout SessionTable) {
+    mutating func markUsedUp(at time: Timestamp, _ store: borrowing EntityStore, to sessions: inout SessionTable) {
         while let moment = changeTimelines({ $0.pop(by: time) }) {
             guard let subscription = self[moment.subscription],
                 let sent = subscription.backlog?.widgets[moment.entity.rawValue], sent.watchedAt == moment.time
@@ -66,7 +66,7 @@ extension SubscriptionRegistry {
                 continue
             }
             guard store.isListed(moment.entity) || isPresent(moment.entity, for: subscription, store) else { continue }
-            oweSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, store)
+            markSurroundings(of: moment.entity, to: moment.subscription, since: store.sequence + 1, store)
             sessions.makeReady(slot: subscription.session)
         }
     }
@@ -76,7 +76,7 @@ extension SubscriptionRegistry {
     /// - Parameters:
     ///   - form: The form as it would be drawn now; `nil` = not at all.
     ///   - time: The kinds' clock: turns of a stack that the subscriber knows have happened by then.
-    func looksDifferent(
+    func isDrawnDifferently(
         _ form: WidgetForm?, _ entity: EntityIndex, to subscription: Subscription, at time: Timestamp,
         _ store: borrowing EntityStore
     ) -> Bool {

@@ -191,7 +191,7 @@ struct SubscriptionRegistry: ~Copyable {
     /// Marks the row dirty because something embedded in it changed.
     ///
     /// - Parameter commit: The commit that caused it, or the next one if no resume could miss the change.
-    mutating func oweSurroundings(
+    mutating func markSurroundings(
         of entity: EntityIndex, to index: SubscriptionIndex, since commit: Int64, _ store: borrowing EntityStore
     ) {
         switch table[index]?.backlog?.markSurroundingsAhead(entity, commit: commit) {
@@ -202,11 +202,11 @@ struct SubscriptionRegistry: ~Copyable {
 
     /// The pending change of the subscription at `index`, if that is all and it may be sent at once.
     @inline(__always)
-    func pendingUpdate(of index: SubscriptionIndex) -> PendingUpdate? { table.change(owedTo: index) }
+    func pendingUpdate(of index: SubscriptionIndex) -> PendingUpdate? { table.change(pendingFor: index) }
 
     /// Whether an iteration over a session's subscriptions may skip it.
     @inline(__always)
-    func isOwedNothing(_ index: SubscriptionIndex) -> Bool { table.isOwedNothing(index) }
+    func hasNothingPending(_ index: SubscriptionIndex) -> Bool { table.hasNothingPending(index) }
 
     /// Its ``pendingUpdate(of:)`` was sent with the cursor of `commit`.
     @inline(__always)
@@ -263,7 +263,7 @@ struct SubscriptionRegistry: ~Copyable {
             if !followers.isEmpty {
                 var change = changes[position]
                 change.isReordered = reach?.isReordered != false
-                for index in followers { owe(change, to: index, store, renderer, &sessions) }
+                for index in followers { mark(change, to: index, store, renderer, &sessions) }
             }
             giveBack(&followers)
             let isOnBoards = changes[position].isWidget && (store.hasBoards || !presence.isEmpty)
@@ -277,7 +277,7 @@ struct SubscriptionRegistry: ~Copyable {
                 publishToEmbedders(of: entity, commit: commit, store, &renderer, to: &sessions)
             }
         }
-        if presence.walk.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
+        if presence.scan.isUnderWay { goOnLookingAtBoards(&store, &renderer, to: &sessions) }
     }
 
     /// - Parameter reach: For a change of an activity: subscriptions outside it are left out.
@@ -302,33 +302,33 @@ struct SubscriptionRegistry: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func owe(
+    private mutating func mark(
         _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer,
         _ sessions: inout SessionTable
     ) {
         if !change.isAnnounced {
-            switch table.owe(change.commit, to: index) {
+            switch table.mark(change.commit, to: index) {
             case .begun: return sessions.makeReady(slot: table.session(of: index))
             // Its session has been ready since the first pending commit.
             case .folded: return
             case .refused: break
             }
         }
-        oweWithBacklog(change, to: index, store, renderer, &sessions)
+        markWithBacklog(change, to: index, store, renderer, &sessions)
     }
 
-    private mutating func oweWithBacklog(
+    private mutating func markWithBacklog(
         _ change: Change, to index: SubscriptionIndex, _ store: borrowing EntityStore,
         _ renderer: borrowing RowRenderer,
         _ sessions: inout SessionTable
     ) {
         guard let terms = table.terms(of: index) else { return }
         let entity = change.entity
-        if terms.isNotice { return oweNotice(of: entity, commit: change.commit, to: index, store, &sessions) }
+        if terms.isNotice { return markNotice(of: entity, commit: change.commit, to: index, store, &sessions) }
         // Judged by what this change did, and not the whole batch.
-        let sees = change.isAnnounced ? change.isTold(to: terms) : change.isVisible(to: terms)
-        let (owes, holds) =
+        let sees = change.isAnnounced ? change.reaches(to: terms) : change.isVisible(to: terms)
+        let (isPending, holds) =
             table.change(index) { subscription -> (Bool, Bool) in
                 if let holds = subscription.backlog?.markAhead(change, isSeen: sees) { return (true, holds) }
                 guard sees || subscription.knows(entity) else { return (false, false) }
@@ -342,7 +342,7 @@ struct SubscriptionRegistry: ~Copyable {
             if change.isReordered || !sees || table[index]?.shown(entity) == nil {
                 table.change(index) { $0.needsProjection = true }
             }
-        } else if !owes {
+        } else if !isPending {
             return
         }
         if change.isWidget, !sees || !store.isListed(entity) { table[index]?.backlog?.reconsidersHeld = true }

@@ -18,7 +18,9 @@ struct SubscriptionTable {
     func session(of index: SubscriptionIndex) -> Int32? { places[Int(index.rawValue)]?.session }
 
     /// Whether an iteration over a session's subscriptions may skip it.
-    func isOwedNothing(_ index: SubscriptionIndex) -> Bool { places[Int(index.rawValue)]?.isOwedNothing != false }
+    func hasNothingPending(_ index: SubscriptionIndex) -> Bool {
+        places[Int(index.rawValue)]?.hasNothingPending != false
+    }
 
     /// Changes the one at `index`, if there is one.
     ///
@@ -29,7 +31,7 @@ struct SubscriptionTable {
     }
 
     /// The pending change of the subscription at `index`, if that is all and it may be sent at once.
-    func change(owedTo index: SubscriptionIndex) -> PendingUpdate? { places[Int(index.rawValue)]?.pendingUpdate }
+    func change(pendingFor index: SubscriptionIndex) -> PendingUpdate? { places[Int(index.rawValue)]?.pendingUpdate }
 
     /// The pending change was sent: the subscription shows `placement` for its key, and has received the cursor of `commit`.
     mutating func markSent(_ index: SubscriptionIndex, showing placement: Placement?, at commit: Int64) {
@@ -38,9 +40,9 @@ struct SubscriptionTable {
     }
 
     /// Marks the row of a commit as pending for the subscription at `index`, if that needs no backlog.
-    mutating func owe(_ commit: Int64, to index: SubscriptionIndex) -> Owing {
+    mutating func mark(_ commit: Int64, to index: SubscriptionIndex) -> MarkResult {
         var places = places.mutableSpan
-        return places[Int(index.rawValue)]?.owe(commit) ?? .refused
+        return places[Int(index.rawValue)]?.mark(commit) ?? .refused
     }
 
     mutating func insert(_ subscription: Subscription) -> SubscriptionIndex {

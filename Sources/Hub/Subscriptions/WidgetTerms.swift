@@ -23,7 +23,7 @@ struct WidgetTerms: Hashable, Sendable {
     ///   - account: The account for which they are shown.
     /// - Throws: `bad_attr` for an unknown family or mode.
     init(
-        _ look: WidgetLook, placement: String?, of pattern: Pattern? = nil, account: String? = nil
+        _ look: WidgetStyle, placement: String?, of pattern: Pattern? = nil, account: String? = nil
     ) throws(WireError) {
         hidesOwnedSuggestions = pattern == .all && account == nil
         if let placement {
@@ -80,31 +80,31 @@ enum SentTile {
 
     /// A class, because few tiles move.
     final class MovingTile: Sendable {
-        let sight: TileSight
+        let viewState: TileViewState
 
-        init(_ sight: TileSight) { self.sight = sight }
+        init(_ viewState: TileViewState) { self.viewState = viewState }
     }
 
-    init(_ sight: TileSight?) {
-        guard let sight else {
+    init(_ viewState: TileViewState?) {
+        guard let viewState else {
             self = .none
             return
         }
-        let rests = sight.turns.isEmpty && sight.orders.isEmpty && sight.suggestedTimes == nil
-        self = rests ? .resting(sight.hashValue) : .moving(MovingTile(sight))
+        let rests = viewState.turns.isEmpty && viewState.orders.isEmpty && viewState.suggestedTimes == nil
+        self = rests ? .resting(viewState.hashValue) : .moving(MovingTile(viewState))
     }
 
     /// Whether a tile with this last row is at that position now.
     ///
     /// - Parameters:
-    ///   - sight: Its position now.
+    ///   - viewState: Its position now.
     ///   - time: The kinds' clock: turns that the subscriber knows have happened by then.
     ///   - key: The tile's key.
-    func isAt(_ sight: TileSight?, at time: Timestamp, _ key: Key?) -> Bool {
+    func isAt(_ viewState: TileViewState?, at time: Timestamp, _ key: Key?) -> Bool {
         switch self {
-        case .none: sight == nil
-        case .resting(let hash): sight?.hashValue == hash
-        case .moving(let tile): (key.map { tile.sight.turned(to: time, $0) } ?? tile.sight) == sight
+        case .none: viewState == nil
+        case .resting(let hash): viewState?.hashValue == hash
+        case .moving(let tile): (key.map { tile.viewState.turned(to: time, $0) } ?? tile.viewState) == viewState
         }
     }
 }

@@ -198,7 +198,7 @@ struct LayeredLayout {
         for round in 0..<14 {
             let isDown = round % 2 == 0
             for rank in isDown ? Array(layers.indices) : layers.indices.reversed() {
-                settle(layers[rank], isDown: isDown, isLast: round > 11)
+                placeLayer(layers[rank], isDown: isDown, isLast: round > 11)
             }
         }
         for vertex in vertices.indices where vertices[vertex].isFirst {
@@ -213,7 +213,7 @@ struct LayeredLayout {
     }
 
     /// Moves the vertices of a layer as close to their preferred positions as their order allows: pooled adjacent violators.
-    private mutating func settle(_ layer: [Int], isDown: Bool, isLast: Bool) {
+    private mutating func placeLayer(_ layer: [Int], isDown: Bool, isLast: Bool) {
         var blocks: [(wish: Double, weight: Double, count: Int)] = []
         var shift = 0.0
         var shifts: [Double] = []

@@ -142,7 +142,7 @@ extension KindReader {
                     advice: "write \"relevance\": a score, dates or a situation")
             }
         // Their timelines have scores.
-        case .pushed, .asked: break
+        case .pushed, .refreshed: break
         }
         if !parameters.isEmpty, recommended.isEmpty {
             warn(

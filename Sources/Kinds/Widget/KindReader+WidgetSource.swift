@@ -50,7 +50,7 @@ extension KindReader {
             if source["provider"] != true {
                 error("source.provider", "it says nothing", advice: "write true")
             }
-            return .asked
+            return .refreshed
         case "each": return each(source, hasParameters: !parameters.isEmpty)
         case "one": return one(source, parameters: parameters)
         default: return schedule(source).map { .schedule($0) }

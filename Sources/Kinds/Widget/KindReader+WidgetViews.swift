@@ -104,7 +104,7 @@ extension KindReader {
                 advice: "write another variant before this one")
         }
         // Faults of the family's own parts are reported for the family.
-        let (told, read) = (diagnostics.count, templates.count)
+        let (reported, read) = (diagnostics.count, templates.count)
         guard let merged = JSON.object(view).merging(set).object else { return nil }
         let layout = self.layout(merged, of: family, at: Self.join(path, "set"), neverPlaces: neverPlaces)
         let own = Set(patch.map(\.name))
@@ -113,8 +113,8 @@ extension KindReader {
             guard place.hasPrefix(prefix) else { return false }
             return !own.contains(String(place.dropFirst(prefix.count).prefix { $0 != "." && $0 != "[" }))
         }
-        let (faults, texts) = (diagnostics[told...], templates[read...])
-        diagnostics.replaceSubrange(told..., with: faults.filter { !isInherited($0.path) })
+        let (faults, texts) = (diagnostics[reported...], templates[read...])
+        diagnostics.replaceSubrange(reported..., with: faults.filter { !isInherited($0.path) })
         templates.replaceSubrange(read..., with: texts.filter { !isInherited($0.path) })
         return WidgetView.Variant(when: conditions, layout: layout, ownParts: own)
     }

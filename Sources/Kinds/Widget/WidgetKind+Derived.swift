@@ -8,7 +8,7 @@ extension WidgetKind {
         switch source {
         case .each(let kind, _), .one(let kind, _): kind
         case .over(let aggregate): aggregate.kind
-        case .pushed, .asked, .schedule: nil
+        case .pushed, .refreshed, .schedule: nil
         }
     }
 
@@ -16,7 +16,7 @@ extension WidgetKind {
     public var isDerived: Bool {
         switch source {
         case .each, .one: true
-        case .pushed, .asked, .schedule, .over: false
+        case .pushed, .refreshed, .schedule, .over: false
         }
     }
 
@@ -37,7 +37,7 @@ extension WidgetKind {
         case .each: id
         case .one(_, let fixed?): fixed == id ? WidgetParameter.mainID : nil
         case .one(_, nil): activityID(ofWidget: id) == id ? id : nil
-        case .pushed, .asked, .schedule, .over: nil
+        case .pushed, .refreshed, .schedule, .over: nil
         }
     }
 
@@ -49,7 +49,7 @@ extension WidgetKind {
         case .one(_, nil):
             guard let name = parameters.first?.name else { return nil }
             return configuration(ofID: id)?[name]?.string
-        case .pushed, .asked, .schedule, .over: return nil
+        case .pushed, .refreshed, .schedule, .over: return nil
         }
     }
 }

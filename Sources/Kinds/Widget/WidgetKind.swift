@@ -8,7 +8,7 @@ public final class WidgetKind: Sendable {
         /// Producers post timelines (`EVT … type=timeline`).
         case pushed
         /// A provider is asked for them (`SERVE`, `DO … action=timeline`); producers may post them too.
-        case asked
+        case refreshed
         /// The content is a function of the time of day.
         case schedule(WidgetSchedule)
         /// One widget for each activity of a kind for which `condition` holds.
@@ -22,7 +22,7 @@ public final class WidgetKind: Sendable {
         public var name: String {
             switch self {
             case .pushed: "pushed"
-            case .asked: "asked"
+            case .refreshed: "asked"
             case .schedule: "schedule"
             case .each: "each"
             case .one: "one"
@@ -131,13 +131,13 @@ public final class WidgetKind: Sendable {
     /// Whether a timeline may be posted for it.
     public var isPushed: Bool {
         switch source {
-        case .pushed, .asked: true
+        case .pushed, .refreshed: true
         case .schedule, .each, .one, .over: false
         }
     }
 
     /// Whether a provider loads its timelines.
-    public var isAsked: Bool { if case .asked = source { true } else { false } }
+    public var isRefreshed: Bool { if case .refreshed = source { true } else { false } }
 
     /// Whether its content is computed, so that it is current while a connection exists (`live`).
     public var isLive: Bool { !isPushed }

@@ -73,7 +73,7 @@ extension Activity {
     /// Applies a domain event.
     ///
     /// - Parameter outcome: `ignored` on entry. It stays so if the event has no effect.
-    mutating func takeDomainEvent(
+    mutating func applyDomainEvent(
         _ name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
         _ outcome: inout ActivityOutcome
     ) throws(ActivityRejection) {
@@ -93,7 +93,7 @@ extension Activity {
         } catch {
             throw .machine(error)
         }
-        outcome.take(step)
+        outcome.adopt(step)
         guard step.verdict != .ignored else { return }
         remember(event, at: now)
         // The content of a deferred event is merged when the machine takes the event.
@@ -105,7 +105,7 @@ extension Activity {
 
     /// Applies a domain event to an ended activity: a `reopen` transition of its final state may take it.
     ///
-    /// - Parameter outcome: As for ``takeDomainEvent(_:_:settings:at:_:)``.
+    /// - Parameter outcome: As for ``applyDomainEvent(_:_:settings:at:_:)``.
     private mutating func reopen(
         by name: String, _ event: ActivityEvent, settings: ActivitySettings, at now: Timestamp,
         _ outcome: inout ActivityOutcome
@@ -124,7 +124,7 @@ extension Activity {
             throw .machine(error)
         }
         (endedAt, removeAt, lifecycle) = (nil, nil, .active)
-        outcome.take(step)
+        outcome.adopt(step)
         remember(event, at: now)
         let change = adopt(step, values.content, event, at: now, &outcome)
         guard change.isChanged || !step.isDone else {

@@ -216,7 +216,7 @@ extension Activity {
         case .happened(let name):
             guard !isOld else { return ActivityOutcome(.stale) }
             var outcome = ActivityOutcome(.ignored)
-            try takeDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now, &outcome)
+            try applyDomainEvent(kind.accept[name] ?? name, event, settings: settings, at: now, &outcome)
             return outcome
         case .updated where lifecycle != .ended:
             guard !isOld else { return ActivityOutcome(.stale) }

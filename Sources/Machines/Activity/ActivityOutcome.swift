@@ -38,7 +38,7 @@ public struct ActivityOutcome: Hashable, Sendable {
     }
 
     /// Takes over the result of a machine's step, before the activity applies it.
-    mutating func take(_ step: StepResult) {
+    mutating func adopt(_ step: StepResult) {
         verdict = step.verdict
         guardErrors = step.guardErrors
     }

@@ -35,11 +35,11 @@ struct Dismissers: Sendable {
         combined &+= hash.finalize()
     }
 
-    static func digest(of account: String) -> UInt64 { SHA256.firstWord(of: Array(account.utf8)) }
+    static func digest(of account: String) -> UInt64 { PortableSHA256.firstWord(of: Array(account.utf8)) }
 }
 
 /// SHA-256 (FIPS 180-4), for modules without C.
-enum SHA256 {
+enum PortableSHA256 {
     /// The first eight bytes of the digest, as a big-endian number.
     static func firstWord(of message: [UInt8]) -> UInt64 {
         var padded = message

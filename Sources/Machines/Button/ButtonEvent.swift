@@ -8,7 +8,7 @@ public enum ButtonEvent: Hashable, Sendable {
     ///
     /// `asksAgain` is the rule of releases that did not yet limit a press to one attempt: the operation in progress is sent to
     /// the new provider, whatever its kind says. Only a replay of their records sets it.
-    case providerChanged(to: ConnectionNumber?, asksAgain: Bool = false)
+    case providerChanged(to: ConnectionNumber?, refreshesAgain: Bool = false)
     /// A provider announced itself (`REPORT` without a value).
     case reported
     /// `DONE op=`.

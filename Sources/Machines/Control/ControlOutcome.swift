@@ -61,7 +61,7 @@ public struct ControlPerformance: Hashable, Sendable {
 public enum ProviderCall: Hashable, Sendable {
     case perform(ControlPerformance)
     /// A widget requests a timeline.
-    case timeline(TimelineAsk)
+    case timeline(TimelineRefresh)
 
     /// The connection that the line is sent to.
     public var provider: ConnectionNumber {

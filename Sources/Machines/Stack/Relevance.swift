@@ -6,7 +6,7 @@ public import TelltaleModel
 /// A list of steps, each valid from its date until the next one.
 public struct Relevance: Hashable, Sendable {
     /// How relevant it is, and why.
-    public struct Standing: Hashable, Sendable {
+    public struct Score: Hashable, Sendable {
         /// Above 0, up to 1: the score divided by the highest score of its timeline.
         public var weight: Double
         /// A watch shows scheduled content before usual content, and that before informative content.
@@ -19,7 +19,7 @@ public struct Relevance: Hashable, Sendable {
         }
 
         /// Whether a watch shows it before another one: by weight, by urgency, then by the earlier start.
-        public func precedes(_ other: Standing) -> Bool {
+        public func precedes(_ other: Score) -> Bool {
             if weight != other.weight { return weight > other.weight }
             if urgency != other.urgency { return urgency < other.urgency }
             return since < other.since
@@ -32,7 +32,7 @@ public struct Relevance: Hashable, Sendable {
     public struct Step: Hashable, Sendable {
         public var date: Timestamp
         /// `nil`: not relevant.
-        public var standing: Standing?
+        public var score: Score?
     }
 
     /// In ascending order of dates, each different from the previous one. Before the first step the widget is not relevant.
@@ -44,18 +44,18 @@ public struct Relevance: Hashable, Sendable {
     /// A half-open range of time in which a widget is relevant.
     struct Span {
         var dates: Range<Timestamp>
-        var standing: Standing
+        var score: Score
     }
 
     /// - Complexity: O(n²) for n spans, at most 64.
     init(_ spans: [Span]) {
         let dates = Set(spans.flatMap { [$0.dates.lowerBound, $0.dates.upperBound] })
         for date in dates.sorted() where date != .distantFuture {
-            var best: Standing?
+            var best: Score?
             for span in spans where span.dates.contains(date) {
-                if best.map({ span.standing.precedes($0) }) ?? true { best = span.standing }
+                if best.map({ span.score.precedes($0) }) ?? true { best = span.score }
             }
-            if best != steps.last?.standing { steps.append(Step(date: date, standing: best)) }
+            if best != steps.last?.score { steps.append(Step(date: date, score: best)) }
         }
     }
 
@@ -77,7 +77,7 @@ public struct Relevance: Hashable, Sendable {
             let next = entries.indices.first { $0 > index && (!lasts || scores[$0] != nil) }
             let end = min(next.map { entries[$0].date } ?? .distantFuture, lasts ? entry.date + span : .distantFuture)
             guard entry.date < end else { continue }
-            spans.append(Span(dates: entry.date..<end, standing: Standing(weight: score / highest, since: entry.date)))
+            spans.append(Span(dates: entry.date..<end, score: Score(weight: score / highest, since: entry.date)))
         }
         return spans
     }
@@ -88,22 +88,22 @@ public struct Relevance: Hashable, Sendable {
             contexts.map { context in
                 Span(
                     dates: context.range,
-                    standing: Standing(weight: 1, urgency: context.urgency, since: context.range.lowerBound))
+                    score: Score(weight: 1, urgency: context.urgency, since: context.range.lowerBound))
             })
     }
 
     /// `nil`: not relevant at that moment.
-    public func standing(at now: Timestamp) -> Standing? {
+    public func score(at now: Timestamp) -> Score? {
         // The number of steps that have begun.
         var (low, high) = (0, steps.count)
         while low < high {
             let middle = (low + high) / 2
             if steps[middle].date <= now { low = middle + 1 } else { high = middle }
         }
-        return low > 0 ? steps[low - 1].standing : nil
+        return low > 0 ? steps[low - 1].score : nil
     }
 
-    public func weight(at now: Timestamp) -> Double { standing(at: now)?.weight ?? 0 }
+    public func weight(at now: Timestamp) -> Double { score(at: now)?.weight ?? 0 }
 
     /// Whether its weight equals that of another one at every date from a moment on.
     public func isAlike(_ other: Relevance, from now: Timestamp) -> Bool {
@@ -114,7 +114,7 @@ public struct Relevance: Hashable, Sendable {
     private func weights(from now: Timestamp) -> [(date: Timestamp, weight: Double)] {
         var weights = [(date: now, weight: weight(at: now))]
         for step in steps where step.date > now {
-            let weight = step.standing?.weight ?? 0
+            let weight = step.score?.weight ?? 0
             if weight != weights.last?.weight { weights.append((step.date, weight)) }
         }
         return weights

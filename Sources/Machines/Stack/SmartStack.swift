@@ -33,18 +33,18 @@ public struct SmartStack: Sendable {
     /// moves to the end. If two pins have the same position, the second is ignored.
     public func keys(at now: Timestamp) -> [Key] {
         var pinned: [Int: Key] = [:]
-        var others: [(key: Key, standing: Relevance.Standing?)] = []
+        var others: [(key: Key, score: Relevance.Score?)] = []
         for member in members {
-            let standing = member.relevance.standing(at: now)
-            guard member.isPlaced || standing != nil else { continue }
+            let score = member.relevance.score(at: now)
+            guard member.isPlaced || score != nil else { continue }
             if let pin = member.pin, (1...Self.widgetLimit).contains(pin), pinned[pin] == nil {
                 pinned[pin] = member.key
             } else {
-                others.append((member.key, standing))
+                others.append((member.key, score))
             }
         }
         let ranked = others.enumerated().sorted { left, right in
-            switch (left.element.standing, right.element.standing) {
+            switch (left.element.score, right.element.score) {
             case (let one?, let other?):
                 if one.precedes(other) { return true }
                 return other.precedes(one) ? false : left.offset < right.offset

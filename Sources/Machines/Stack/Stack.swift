@@ -9,7 +9,7 @@ public struct Stack: Sendable {
     public static let tileLimit = 10
     /// How many turns are predicted, and how far ahead.
     public static let turnLimit = 16
-    public static let foresight = Milliseconds.hours(24)
+    public static let predictionSpan = Milliseconds.hours(24)
 
     public struct Tile: Hashable, Sendable {
         public var key: Key
@@ -44,7 +44,7 @@ public struct Stack: Sendable {
     }
 
     /// The view state of the stack at a moment.
-    public struct Sight: Hashable, Sendable {
+    public struct ViewState: Hashable, Sendable {
         /// `nil`: it is empty.
         public var top: Key?
         /// The top tile, if nobody placed it.
@@ -56,7 +56,7 @@ public struct Stack: Sendable {
     }
 
     /// - Complexity: O(n log m) for n tiles and m steps of their relevance.
-    public func sight(at now: Timestamp) -> Sight {
+    public func viewState(at now: Timestamp) -> ViewState {
         var suggestion: (key: Key, weight: Double)?
         if tiles.count < Self.tileLimit {
             for tile in candidates {
@@ -66,9 +66,9 @@ public struct Stack: Sendable {
         }
         let isHeld = !isSmart || now < choice?.until ?? .distantPast
         if isHeld, let choice, choice.key == suggestion?.key || tiles.contains(where: { $0.key == choice.key }) {
-            return Sight(top: choice.key, suggestion: suggestion?.key)
+            return ViewState(top: choice.key, suggestion: suggestion?.key)
         }
-        guard isSmart else { return Sight(top: tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key) }
+        guard isSmart else { return ViewState(top: tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key) }
         var best: (key: Key?, weight: Double) = (nil, 0)
         for tile in tiles {
             let weight = tile.relevance.weight(at: now)
@@ -76,15 +76,15 @@ public struct Stack: Sendable {
         }
         // The suggestion follows all tiles that people placed.
         if let suggestion, suggestion.weight > best.weight { best = (suggestion.key, suggestion.weight) }
-        return Sight(top: best.key ?? tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key)
+        return ViewState(top: best.key ?? tiles.first?.key ?? suggestion?.key, suggestion: suggestion?.key)
     }
 
     /// - Complexity: O(d · n log m), d = the number of its tiles' future dates.
-    public func future(at now: Timestamp) -> Turns<Sight> {
+    public func future(at now: Timestamp) -> Turns<ViewState> {
         var dates: Set<Timestamp> = []
         if isSmart, let choice { dates.insert(choice.until) }
         let counted = isSmart ? tiles + candidates : candidates
         for tile in counted { dates.formUnion(tile.relevance.steps.map(\.date)) }
-        return Turns(at: now, dates: dates, sight)
+        return Turns(at: now, dates: dates, viewState)
     }
 }

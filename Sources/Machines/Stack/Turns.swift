@@ -11,7 +11,7 @@ public struct Turns<Look: Hashable & Sendable>: Hashable, Sendable {
 
     public var look: Look
     /// In ascending order of dates after that moment, each different from the previous one; at most ``Stack/turnLimit``, and
-    /// within ``Stack/foresight``.
+    /// within ``Stack/predictionSpan``.
     public private(set) var turns: [Turn] = []
     /// When more turns are known; `nil` if these are all.
     public var continuesAt: Timestamp?
@@ -20,14 +20,14 @@ public struct Turns<Look: Hashable & Sendable>: Hashable, Sendable {
     ///   - dates: The dates at which the value may change, in any order.
     ///   - look: A pure function of the moment.
     /// - Complexity: O(d) calls of `look`, d = the number of future dates.
-    init(at now: Timestamp, dates: Set<Timestamp>, _ look: (Timestamp) -> Look) {
-        self.look = look(now)
+    init(at now: Timestamp, dates: Set<Timestamp>, _ style: (Timestamp) -> Look) {
+        self.look = style(now)
         var last = self.look
         for date in dates.filter({ now < $0 && $0 < .distantFuture }).sorted() {
-            let next = look(date)
+            let next = style(date)
             guard next != last else { continue }
-            guard date - now <= Stack.foresight else {
-                continuesAt = date + Milliseconds(0 - Stack.foresight.count)
+            guard date - now <= Stack.predictionSpan else {
+                continuesAt = date + Milliseconds(0 - Stack.predictionSpan.count)
                 break
             }
             guard turns.count < Stack.turnLimit else {

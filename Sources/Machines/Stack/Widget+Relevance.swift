@@ -14,9 +14,9 @@ extension Widget {
         guard !isGone else { return Relevance() }
         var spans = Relevance.spans(of: entries)
         guard let relevance = kind.relevance else { return Relevance(spans) }
-        let situation = Relevance.Standing(weight: 1, since: .distantPast)
+        let situation = Relevance.Score(weight: 1, since: .distantPast)
         if isInSituation, !needsContent {
-            spans.append(Relevance.Span(dates: .distantPast ..< .distantFuture, standing: situation))
+            spans.append(Relevance.Span(dates: .distantPast ..< .distantFuture, score: situation))
         }
         var scored: [WidgetEntry] = []
         let moments = future.moments
@@ -31,13 +31,13 @@ extension Widget {
             let begin = index == 0 ? Timestamp.distantPast : moment.date
             let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
             if isInSituation, needsContent, begin < end {
-                spans.append(Relevance.Span(dates: begin..<end, standing: situation))
+                spans.append(Relevance.Span(dates: begin..<end, score: situation))
             }
             for dates in relevance.contexts(in: context) {
                 let (from, to) = (max(begin, dates.range.lowerBound), min(end, dates.range.upperBound))
                 guard from < to else { continue }
-                let standing = Relevance.Standing(weight: 1, urgency: dates.urgency, since: dates.range.lowerBound)
-                spans.append(Relevance.Span(dates: from..<to, standing: standing))
+                let current = Relevance.Score(weight: 1, urgency: dates.urgency, since: dates.range.lowerBound)
+                spans.append(Relevance.Span(dates: from..<to, score: current))
             }
         }
         return Relevance(spans + Relevance.spans(of: scored))
@@ -48,7 +48,7 @@ extension WidgetMoment.Content {
     /// The values that templates read; `nil` if nothing is drawn.
     func context(key: Key, kind: WidgetKind, configuration: JSON) -> TemplateContext? {
         switch self {
-        case .activity(let sight): sight.context(key: key, configuration: configuration)
+        case .activity(let viewState): viewState.context(key: key, configuration: configuration)
         case .content(let json): kind.context(key: key, content: json, configuration: configuration)
         case .values(let values): kind.context(key: key, values: values, configuration: configuration)
         case .placeholder, .nothing: nil

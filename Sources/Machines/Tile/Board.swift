@@ -54,7 +54,7 @@ public struct Board: Sendable {
             var tile = try tile(id)
             if let widget = change.widget { tile.widget = widget }
             if let configuration = change.configuration { tile.configuration = configuration }
-            if let look = change.look { tile.look = look }
+            if let style = change.style { tile.style = style }
             put(tile, at: id)
         case .move(let destination, let position): try move(id, to: destination, position)
         case .pin(let position): try pin(id, at: position)
@@ -142,13 +142,13 @@ public struct Board: Sendable {
         guard items[id] == nil else { throw .exists(id) }
         var tile = Tile(
             widget: addition.widget, configuration: addition.configuration, family: addition.family,
-            look: addition.look, createdAt: now)
+            style: addition.style, createdAt: now)
         let owner = items.isEmpty ? account : self.account
         if let stack = addition.stack {
             guard stack != id else { throw .exists(id) }
             if items[stack] == nil {
                 var made = TileStack(family: tile.family)
-                made.placement = tile.look.placement
+                made.placement = tile.style.placement
                 items[stack] = BoardItem(content: .stack(made), account: owner)
                 insert(stack, into: nil, at: nil)
             }
@@ -162,13 +162,13 @@ public struct Board: Sendable {
     private mutating func checkRoom(for tile: inout Tile, in stack: String) throws(TileRejection) {
         guard let holder = items[stack] else { throw .unknown(stack) }
         guard let own = holder.stack else { throw .isTile(stack) }
-        if let place = tile.look.placement, let wanted = own.placement, place != wanted {
+        if let place = tile.style.placement, let wanted = own.placement, place != wanted {
             throw .otherPlace(stack: stack)
         }
-        guard tile.look.placement ?? own.placement != .lockScreen else { throw .lockScreen }
+        guard tile.style.placement ?? own.placement != .lockScreen else { throw .lockScreen }
         guard own.family == tile.family else { throw .otherFamily(stack: stack, has: own.family) }
         guard tiles(ofStack: stack).count < TileStack.limit else { throw .stackFull(stack) }
-        tile.look.placement = tile.look.placement ?? own.placement
+        tile.style.placement = tile.style.placement ?? own.placement
     }
 
     private mutating func move(_ id: String, to destination: TileInput.Destination, _ position: Int?)
@@ -200,7 +200,7 @@ public struct Board: Sendable {
 
     private mutating func pin(_ id: String, at position: Int?) throws(TileRejection) {
         var tile = try tile(id)
-        if tile.stack == nil, let place = tile.look.placement, place != .smartStack { throw .notPinnable(id) }
+        if tile.stack == nil, let place = tile.style.placement, place != .smartStack { throw .notPinnable(id) }
         let position = position ?? tile.position
         let taken = items.first {
             $0.key != id && $0.value.tile?.stack == tile.stack && $0.value.tile?.pinned == position

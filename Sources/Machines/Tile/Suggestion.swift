@@ -32,7 +32,7 @@ extension Board {
     /// widgets.
     ///
     /// A stack suggests widgets of its family that are not on the board. Relevance decides which of them is shown, and when
-    /// (``Stack/sight(at:)``).
+    /// (``Stack/viewState(at:)``).
     ///
     /// - Parameters:
     ///   - widgets: In the order of their keys.
@@ -50,10 +50,11 @@ extension Board {
             guard let stack = items[id]?.stack else { return [] }
             return widgets.compactMap { suggested in
                 guard suggested.families.contains(stack.family), !placed.contains(suggested.widget) else { return nil }
-                var look = TileLook()
-                look.placement = stack.placement
+                var style = TileStyle()
+                style.placement = stack.placement
                 var tile = Tile(
-                    widget: suggested.widget, configuration: suggested.configuration, family: stack.family, look: look,
+                    widget: suggested.widget, configuration: suggested.configuration, family: stack.family,
+                    style: style,
                     createdAt: Timestamp(milliseconds: 0))
                 tile.stack = id
                 tile.isSuggested = true
@@ -64,14 +65,14 @@ extension Board {
     }
 
     /// The id of the tile in which a board shows a relevant widget that nobody placed (W43).
-    public static func visitID(of widget: Key) -> String { suggestionID(of: widget, inStack: "") }
+    public static func relevantTileID(of widget: Key) -> String { suggestionID(of: widget, inStack: "") }
 
     /// The tile in which a board shows a relevant widget that nobody placed: in the watch's Smart Stack only.
-    public static func visit(of widget: Key, configuration: JSON, family: WidgetFamily) -> Tile {
-        var look = TileLook()
-        look.placement = .smartStack
+    public static func relevantTile(of widget: Key, configuration: JSON, family: WidgetFamily) -> Tile {
+        var style = TileStyle()
+        style.placement = .smartStack
         var tile = Tile(
-            widget: widget, configuration: configuration, family: family, look: look,
+            widget: widget, configuration: configuration, family: family, style: style,
             createdAt: Timestamp(milliseconds: 0))
         tile.isSuggested = true
         return tile
@@ -83,7 +84,7 @@ extension Board {
     public static func addition(keeping tile: Tile, at position: Int?) -> TileInput.Addition {
         var addition = TileInput.Addition(
             widget: tile.widget, configuration: tile.configuration, family: tile.family)
-        (addition.stack, addition.position, addition.look) = (tile.stack, position, tile.look)
+        (addition.stack, addition.position, addition.style) = (tile.stack, position, tile.style)
         return addition
     }
 }
@@ -95,7 +96,7 @@ extension BoardItem {
     }
 }
 
-extension Turns<Stack.Sight> {
+extension Turns<Stack.ViewState> {
     /// The half-open ranges of time in which a tile is the suggested one. A range that has begun starts in the distant past; one
     /// without a known end ends in the distant future.
     public func suggestedTimes(of key: Key) -> [Range<Timestamp>] { times { $0.suggestion == key } }

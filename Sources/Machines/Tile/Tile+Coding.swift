@@ -20,7 +20,7 @@ extension BoardItem {
             writer.write(tile.position)
             writer.write(tile.pinned) { $0.write($1) }
             writer.write(tile.chosenAt) { $0.write($1) }
-            tile.look.encode(to: &writer)
+            tile.style.encode(to: &writer)
             writer.write(tile.createdAt)
         case .stack(let stack):
             writer.write(UInt8(2))
@@ -41,13 +41,13 @@ extension BoardItem {
         case 1:
             var tile = Tile(
                 widget: try reader.readWidgetKey(), configuration: try reader.readJSON(),
-                family: try reader.readWord(WidgetFamily.self), look: TileLook(),
+                family: try reader.readWord(WidgetFamily.self), style: TileStyle(),
                 createdAt: Timestamp(milliseconds: 0))
             tile.stack = try reader.readText()
             tile.position = try reader.readInt()
             tile.pinned = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt() }
             tile.chosenAt = try reader.readOptional { (reader) throws(BinaryError) in try reader.readTimestamp() }
-            tile.look = try TileLook(from: &reader)
+            tile.style = try TileStyle(from: &reader)
             tile.createdAt = try reader.readTimestamp()
             content = .tile(tile)
         case 2:
@@ -64,7 +64,7 @@ extension BoardItem {
     }
 }
 
-extension TileLook {
+extension TileStyle {
     func encode(to writer: inout BinaryWriter) {
         writer.write(placement?.rawValue) { $0.write($1) }
         writer.write(mounting?.rawValue) { $0.write($1) }
@@ -95,7 +95,7 @@ extension TileInput {
             writer.write(UInt8(2))
             writer.write(change.widget?.text) { $0.write($1) }
             writer.write(change.configuration) { $0.write($1) }
-            writer.write(change.look) { $1.encode(to: &$0) }
+            writer.write(change.style) { $1.encode(to: &$0) }
         case .move(let destination, let position):
             writer.write(UInt8(3))
             switch destination {
@@ -135,7 +135,7 @@ extension TileInput {
             var change = Change()
             change.widget = try reader.readOptional { (reader) throws(BinaryError) in try reader.readWidgetKey() }
             change.configuration = try reader.readOptional { (reader) throws(BinaryError) in try reader.readJSON() }
-            change.look = try reader.readOptional { (reader) throws(BinaryError) in try TileLook(from: &reader) }
+            change.style = try reader.readOptional { (reader) throws(BinaryError) in try TileStyle(from: &reader) }
             self = .configure(change)
         case 3:
             let destination: Destination
@@ -176,7 +176,7 @@ extension TileInput.Addition {
         writer.write(family.rawValue)
         writer.write(stack) { $0.write($1) }
         writer.write(position) { $0.write($1) }
-        look.encode(to: &writer)
+        style.encode(to: &writer)
     }
 
     fileprivate init(from reader: inout BinaryReader) throws(BinaryError) {
@@ -185,7 +185,7 @@ extension TileInput.Addition {
             family: try reader.readWord(WidgetFamily.self))
         stack = try reader.readText()
         position = try reader.readPosition()
-        look = try TileLook(from: &reader)
+        style = try TileStyle(from: &reader)
     }
 }
 

@@ -18,20 +18,20 @@ public struct Tile: Hashable, Sendable {
     public internal(set) var pinned: Int?
     /// When a person turned its stack to it; `nil` = never.
     public internal(set) var chosenAt: Timestamp?
-    public internal(set) var look: TileLook
+    public internal(set) var style: TileStyle
     public internal(set) var createdAt: Timestamp
     /// Nobody placed it. A board never stores such a tile: it follows from the kinds and the stack
     /// (``Board/suggestions(from:)``).
     public internal(set) var isSuggested = false
 
-    /// It appears on a watch by relevance, and no stack suggests it (``Board/visit(of:configuration:family:)``).
-    public var isVisit: Bool { isSuggested && stack == nil }
+    /// It appears on a watch by relevance, and no stack suggests it (``Board/relevantTile(of:configuration:family:)``).
+    public var isRelevantWidget: Bool { isSuggested && stack == nil }
 
     public var phase: Phase { isSuggested ? .suggested : pinned == nil ? .placed : .pinned }
 }
 
 /// The style of a tile in its place.
-public struct TileLook: Hashable, Sendable {
+public struct TileStyle: Hashable, Sendable {
     /// The only place that shows it; `nil` = every place that has its family.
     public var placement: WidgetPlace?
     /// On visionOS only; `nil` = elevated.
@@ -108,10 +108,10 @@ public struct BoardItem: Hashable, Sendable {
             writer.member(tile.stack == nil ? "order" : "position", tile.position)
             if let pinned = tile.pinned { writer.member("pinned", pinned) }
             if let chosenAt = tile.chosenAt { writer.member("chosenAt", chosenAt.milliseconds) }
-            if let placement = tile.look.placement { writer.member("placement", placement.rawValue) }
-            if let mounting = tile.look.mounting { writer.member("mounting", mounting.rawValue) }
-            if let scale = tile.look.scale { writer.member("scale", scale) }
-            if let theme = tile.look.theme { writer.member("theme", theme) }
+            if let placement = tile.style.placement { writer.member("placement", placement.rawValue) }
+            if let mounting = tile.style.mounting { writer.member("mounting", mounting.rawValue) }
+            if let scale = tile.style.scale { writer.member("scale", scale) }
+            if let theme = tile.style.theme { writer.member("theme", theme) }
         case .stack(let stack):
             writer.member("family", stack.family.rawValue)
             writer.member("smart", stack.isSmart)

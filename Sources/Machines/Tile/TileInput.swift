@@ -12,7 +12,7 @@ public enum TileInput: Hashable, Sendable {
         public var stack: String?
         /// `nil` = at the end.
         public var position: Int?
-        public var look = TileLook()
+        public var style = TileStyle()
 
         public init(widget: Key, configuration: JSON, family: WidgetFamily) {
             (self.widget, self.configuration, self.family) = (widget, configuration, family)
@@ -23,7 +23,7 @@ public enum TileInput: Hashable, Sendable {
     public struct Change: Hashable, Sendable {
         public var widget: Key?
         public var configuration: JSON?
-        public var look: TileLook?
+        public var style: TileStyle?
 
         public init() {}
     }

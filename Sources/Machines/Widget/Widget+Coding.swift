@@ -26,7 +26,7 @@ extension Widget {
         writer.write(newestAt)
         // Other widgets are encoded as before derived ones existed.
         if let keptCount { writer.write(keptCount) }
-        if let asking { asking.encode(to: &writer) }
+        if let refresh { refresh.encode(to: &writer) }
         if let tallies {
             writer.write(tallies) { writer, tally in
                 writer.write(tally.name)
@@ -39,10 +39,10 @@ extension Widget {
     /// The form of an encoded widget, known from its context.
     public enum Form: UInt8, Sendable {
         case plain = 6
-        case derived, aggregate, asked
+        case derived, aggregate, refreshed
     }
 
-    public var form: Form { isAggregate ? .aggregate : isDerived ? .derived : isAsked ? .asked : .plain }
+    public var form: Form { isAggregate ? .aggregate : isDerived ? .derived : isRefreshed ? .refreshed : .plain }
 
     /// Reads what ``encode(to:)`` wrote.
     public init(from reader: inout BinaryReader, _ form: Form = .plain) throws(BinaryError) {
@@ -68,7 +68,7 @@ extension Widget {
         newestVersion = try reader.readOptional { (reader) throws(BinaryError) in try reader.readInt64() }
         newestAt = try reader.readTimestamp()
         keptCount = form == .derived ? try reader.readByte() : nil
-        if form == .asked { asking = try Asking(from: &reader) }
+        if form == .refreshed { refresh = try Refresh(from: &reader) }
         if form == .aggregate {
             tallies = try reader.readArray { (reader) throws(BinaryError) in
                 WidgetTally(

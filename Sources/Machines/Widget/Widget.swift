@@ -36,7 +36,7 @@ public struct Widget: Sendable {
     /// For an aggregate widget: its tallies. `nil` for every other widget.
     public internal(set) var tallies: [WidgetTally]?
     /// The state of its refreshes; `nil` for a widget that no provider loads.
-    public internal(set) var asking: Asking?
+    public internal(set) var refresh: Refresh?
     var newestVersion: Int64?
     var newestAt = Timestamp.distantPast
 
@@ -49,9 +49,9 @@ public struct Widget: Sendable {
     }
 
     /// Makes a widget that a provider loads.
-    public init(asking key: Key, configuration: JSON, accounts: [String] = [], at now: Timestamp) {
+    public init(refresh key: Key, configuration: JSON, accounts: [String] = [], at now: Timestamp) {
         self.init(configuration: configuration, accounts: accounts, at: now)
-        asking = Asking(key: key, at: now)
+        refresh = Refresh(key: key, at: now)
     }
 
     /// Makes an aggregate widget, with tallies of these names.
@@ -99,7 +99,7 @@ public struct Widget: Sendable {
         switch event {
         case .reload:
             guard !isGone else { return Outcome(.ignored) }
-            return Outcome(asking?.reload(.asked, isFree: false, floor: floor, at: now) ?? .noop)
+            return Outcome(refresh?.reload(.asked, isFree: false, floor: floor, at: now) ?? .noop)
         case .kindChanged(let configuration):
             self.configuration = configuration
             committedPhase = phase(at: now, kind: kind)
@@ -107,8 +107,8 @@ public struct Widget: Sendable {
         case .timeline(let timeline):
             guard !isOlder(happenedAt ?? now, version) else { return Outcome(.stale) }
             remember(happenedAt ?? now, version)
-            let outcome = take(timeline, kind: kind, at: now)
-            asking?.took(timeline, floor: floor)
+            let outcome = replaceTimeline(timeline, kind: kind, at: now)
+            refresh?.took(timeline, floor: floor)
             return outcome
         case .ended:
             guard !isGone else { return Outcome(.ignored) }
@@ -116,12 +116,12 @@ public struct Widget: Sendable {
             remember(happenedAt ?? now, version)
             (isGone, entries, committedPhase) = (true, [], .gone)
             var outcome = Outcome(.applied, isChanged: true)
-            outcome.ended = asking?.end()
+            outcome.ended = refresh?.end()
             return outcome
         }
     }
 
-    mutating func take(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
+    mutating func replaceTimeline(_ timeline: WidgetTimeline, kind: WidgetKind, at now: Timestamp) -> Outcome {
         let known = isGone ? [] : entries.cut(at: now)
         var merged = timeline.entries.cut(at: now)
         // The current entry stays until the first new date (W9).
@@ -188,7 +188,7 @@ public struct WidgetMoment: Hashable, Sendable {
         case placeholder
         case content(JSON)
         /// A live activity, in its present or a future state.
-        case activity(ActivitySight)
+        case activity(ActivityViewState)
         /// The values of many activities: an object.
         case values(JSON)
         /// Nothing is drawn from then on.
@@ -228,7 +228,7 @@ extension Widget {
         case .over(let aggregate): return aggregateFuture(at: now, aggregate, values: JSONObject())
         case .schedule(let schedule):
             return WidgetFuture(moments: moments(at: now, kind: kind), continuesAt: schedule.moreKnown(after: now))
-        case .pushed, .asked: return WidgetFuture(moments: moments(at: now, kind: kind))
+        case .pushed, .refreshed: return WidgetFuture(moments: moments(at: now, kind: kind))
         }
     }
 
@@ -240,7 +240,7 @@ extension Widget {
         case .schedule(let schedule):
             let moments = schedule.entries(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return withPlaceholder(moments, at: now)
-        case .pushed, .asked:
+        case .pushed, .refreshed:
             let moments = entries.cut(at: now).map { WidgetMoment(date: $0.date, content: .content($0.content)) }
             return markingStale(withPlaceholder(moments, at: now), after: kind.stale).cut(at: now)
         }

@@ -10,12 +10,12 @@ extension WidgetFuture {
         guard relevance.hasDates else { return self }
         var kept: [WidgetMoment] = []
         for (index, moment) in moments.enumerated() {
-            guard case .activity(let sight) = moment.content else {
+            guard case .activity(let viewState) = moment.content else {
                 kept.append(moment)
                 continue
             }
             let end = index + 1 < moments.count ? moments[index + 1].date : .distantFuture
-            let dates = relevance.dates(in: sight.context(key: key, configuration: .null))
+            let dates = relevance.dates(in: viewState.context(key: key, configuration: .null))
             let turns = Set(dates.flatMap { [$0.lowerBound, $0.upperBound] }).filter { moment.date < $0 && $0 < end }
             for date in [moment.date] + turns.sorted() {
                 var next = moment

@@ -7,9 +7,9 @@ final class Asker {
     private var lines: [ClientLine] = []
     private var attempts = 0
     private var isOver = false
-    var link: Link?
+    var link: SimulatedLink?
     var begin: () -> Void = {}
-    var end: (Link) -> Void = { _ in }
+    var end: (SimulatedLink) -> Void = { _ in }
 
     private static let attemptLimit = 3
 
@@ -23,7 +23,7 @@ final class Asker {
         self.then = then
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link === self.link, !isOver else { return }
         lines += reader.readHeads(bytes).lines.filter { !skipsGreeting || $0["conn"] == nil }
         guard isDone(lines) else { return }
@@ -33,7 +33,7 @@ final class Asker {
     }
 
     /// Asks again. After some attempts, hands over the lines that there are.
-    func lost(_ link: Link) {
+    func lost(_ link: SimulatedLink) {
         guard link === self.link, !isOver else { return }
         attempts += 1
         guard attempts < Self.attemptLimit else {

@@ -34,7 +34,7 @@ final class ChurnClient: ConnectedClient {
     var isWaiting: Bool { link == nil || !asked.isEmpty || followings.values.contains { !$0.isLive } }
     var untilNextMove: Int64 { random.pick(1_000...20_000) }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         let numbers = followings.keys.sorted()
         if numbers.count < Self.limit, random.chance(700) || numbers.isEmpty {
             subscribe(on: link)
@@ -45,7 +45,7 @@ final class ChurnClient: ConnectedClient {
         }
     }
 
-    private func subscribe(on link: Link) {
+    private func subscribe(on link: SimulatedLink) {
         let cast = world.setting.cast
         let kinds = cast.parts.map(\.kind) + cast.controlKinds
         let pattern = random.chance(300) || kinds.isEmpty ? "*" : "\(random.pick(of: kinds))/*"
@@ -63,12 +63,12 @@ final class ChurnClient: ConnectedClient {
         subscribe(on: link)
     }
 
-    func ended(_ link: Link, wasLost: Bool) {
+    func ended(_ link: SimulatedLink, wasLost: Bool) {
         asked = []
         followings = [:]
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard let lines = seat.connection.readHeads(bytes, on: link)?.lines else { return }
         for line in lines { receive(line) }
     }
@@ -81,7 +81,7 @@ final class ChurnClient: ConnectedClient {
         }
         // The subscription is moved out and in again, so that its table is not copied.
         followings[number] = Following(pattern: "", view: "")
-        if let fault = take(line, &following) { broken("\(following.pattern), \(following.view): \(fault)") }
+        if let fault = handleLine(line, &following) { broken("\(following.pattern), \(following.view): \(fault)") }
         followings[number] = following
     }
 
@@ -101,7 +101,7 @@ final class ChurnClient: ConnectedClient {
     }
 
     /// - Returns: The fault of a subscription's line, if it has one.
-    private func take(_ line: ClientLine, _ following: inout Following) -> String? {
+    private func handleLine(_ line: ClientLine, _ following: inout Following) -> String? {
         if let cursor = line["cur"].flatMap({ Cursor($0) }) {
             if cursor.sequence < following.cursor { return "its cursor goes back" }
             if cursor.sequence > world.durableSequence { return "its cursor is ahead of the disk" }

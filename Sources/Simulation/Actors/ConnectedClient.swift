@@ -2,13 +2,13 @@ import TelltaleWire
 
 /// The connection of a simulated client: its link while there is one, and the lines that arrive on it.
 struct ClientConnection {
-    private(set) var link: Link?
+    private(set) var link: SimulatedLink?
     private var lines = ClientLines()
 
     /// Goes on with a new link. An unfinished line of the one before is dropped.
     ///
     /// - Returns: `link`.
-    mutating func open(_ link: Link) -> Link {
+    mutating func open(_ link: SimulatedLink) -> SimulatedLink {
         lines.begin()
         self.link = link
         return link
@@ -19,11 +19,11 @@ struct ClientConnection {
     /// Reads what arrived on `link`; `nil` for a link that the client has left.
     ///
     /// The tails of the lines are parsed. ``readHeads(_:on:)`` keeps them as bytes.
-    mutating func read(_ bytes: [UInt8], on link: Link) -> (lines: [ServerLine], fault: String?)? {
+    mutating func read(_ bytes: [UInt8], on link: SimulatedLink) -> (lines: [ServerLine], fault: String?)? {
         link === self.link ? lines.read(bytes) : nil
     }
 
-    mutating func readHeads(_ bytes: [UInt8], on link: Link) -> (lines: [ClientLine], fault: String?)? {
+    mutating func readHeads(_ bytes: [UInt8], on link: SimulatedLink) -> (lines: [ClientLine], fault: String?)? {
         link === self.link ? lines.readHeads(bytes) : nil
     }
 }
@@ -46,24 +46,24 @@ protocol ConnectedClient: SimulatedClient {
     /// Opens a connection with ``open()`` and sends the lines that a new connection begins with.
     func connect()
     /// Does something, while there is a connection and no calm.
-    func act(on link: Link)
+    func act(on link: SimulatedLink)
     /// The connection has ended; `wasLost` is false when the client itself reset it. Called once for each connection.
-    func ended(_ link: Link, wasLost: Bool)
+    func ended(_ link: SimulatedLink, wasLost: Bool)
 }
 
 extension ConnectedClient {
     var world: any Environment { seat.world }
     var index: Int { seat.index }
-    var link: Link? { seat.connection.link }
+    var link: SimulatedLink? { seat.connection.link }
     var random: SimulationRandom {
         get { seat.random }
         set { seat.random = newValue }
     }
     var restlessness: Int { 0 }
 
-    func act(on link: Link) {}
+    func act(on link: SimulatedLink) {}
 
-    func ended(_ link: Link, wasLost: Bool) {}
+    func ended(_ link: SimulatedLink, wasLost: Bool) {}
 
     func move() {
         guard let link else { return connect() }
@@ -72,7 +72,7 @@ extension ConnectedClient {
         act(on: link)
     }
 
-    func open() -> Link {
+    func open() -> SimulatedLink {
         let link = world.connect(self)
         return seat.connection.open(link)
     }
@@ -91,7 +91,7 @@ extension ConnectedClient {
         ended(link, wasLost: false)
     }
 
-    func lost(_ link: Link) {
+    func lost(_ link: SimulatedLink) {
         guard link === self.link else { return }
         seat.connection.close()
         ended(link, wasLost: true)

@@ -31,7 +31,7 @@ public final class Crowd: StagedWorld {
     /// Whether the scenario has ended and all checks have run.
     public private(set) var isOver = false
     private var calmSince: Int64?
-    /// A look at the screens when all inputs were posted, where no script is played.
+    /// A check of the screens when all inputs were posted, where no script is played.
     private(set) var moments: [StoryScene] = []
     /// Of all clients, at a daemon with principals: with every right, any account and any source.
     public var token: String?
@@ -197,7 +197,7 @@ public final class Crowd: StagedWorld {
     }
     /// At least two seconds of real time, because the daemon's time is real.
     func patience(_ span: Int64) -> Int64 { max(span, Int64(2_000 * speed)) }
-    func wasHungUp(_ link: Link) -> Bool { link.hasEnded }
+    func wasHungUp(_ link: SimulatedLink) -> Bool { link.hasEnded }
 
     func violated(_ promise: String, _ what: String) {
         if ledger.violations.count < 100 {
@@ -218,9 +218,9 @@ public final class Crowd: StagedWorld {
     /// The commands since the last call.
     public func takeCommands() -> [ConnectionCommand] { links.takeCommands() }
 
-    func connect(_ client: any SimulatedClient) -> Link { links.open(for: client.index) }
+    func connect(_ client: any SimulatedClient) -> SimulatedLink { links.open(for: client.index) }
 
-    func send(_ text: String, on link: Link) {
+    func send(_ text: String, on link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         trace?(now, link.client, "> " + text)
         let text = Self.introducing(text, token: token, name: &link.name)
@@ -234,16 +234,16 @@ public final class Crowd: StagedWorld {
         }
     }
 
-    func halfClose(_ link: Link) { later(on: link) { [self] in links.shutWrite(link) } }
+    func halfClose(_ link: SimulatedLink) { later(on: link) { [self] in links.shutWrite(link) } }
 
     /// Does it after the wire's delay, behind all that was on its way on the same link.
-    private func later(on link: Link, _ body: @escaping () -> Void) {
+    private func later(on link: SimulatedLink, _ body: @escaping () -> Void) {
         let delay = !isCalm && climate.slowestWire > 1 ? wires.pick(0...Int64(climate.slowestWire)) : 0
         let arrival = link.arrivalAtServer(now + delay)
         if arrival <= now { body() } else { queue.insert(body, at: arrival) }
     }
 
-    func reset(_ link: Link) { links.close(link) }
+    func reset(_ link: SimulatedLink) { links.close(link) }
 
     public func received(_ bytes: [UInt8], on number: Int, at instant: Int64) {
         arrive(at: instant)
@@ -253,10 +253,10 @@ public final class Crowd: StagedWorld {
         if !link.received.isEmpty { links.pauseReading(link) }
     }
 
-    func read(_ link: Link) {
+    func read(_ link: SimulatedLink) {
         guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
         let count = min(link.readingLimit ?? .max, link.received.count)
-        let bytes = link.received.take(count)
+        let bytes = link.received.dequeue(count)
         deliver(bytes, on: link)
         if link.received.isEmpty {
             links.resumeReading(link)
@@ -270,7 +270,7 @@ public final class Crowd: StagedWorld {
         }
     }
 
-    private func deliver(_ bytes: [UInt8], on link: Link) {
+    private func deliver(_ bytes: [UInt8], on link: SimulatedLink) {
         trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
         if let asker = askers[link.client] {
             asker.received(bytes, on: link)

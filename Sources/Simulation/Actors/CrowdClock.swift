@@ -48,7 +48,7 @@ struct CrowdClock {
     }
 }
 
-/// The clock of the daemon, as its greeting told it.
+/// The clock of the daemon, as its greeting reported it.
 struct DaemonClock {
     private let greetedAt: Int64
     private let timeAtGreeting: Int64

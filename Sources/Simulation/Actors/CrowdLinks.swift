@@ -13,11 +13,11 @@ extension Crowd {
 /// The open connections of a crowd, and the commands that their sockets have to carry out.
 struct CrowdLinks {
     private var commands: [Crowd.ConnectionCommand] = []
-    private var links: [Int: Link] = [:]
+    private var links: [Int: SimulatedLink] = [:]
     private var count = 0
 
     /// The link of this number, while it is open.
-    subscript(number: Int) -> Link? { links[number].flatMap { $0.isOpenAtClient ? $0 : nil } }
+    subscript(number: Int) -> SimulatedLink? { links[number].flatMap { $0.isOpenAtClient ? $0 : nil } }
 
     mutating func takeCommands() -> [Crowd.ConnectionCommand] {
         defer { commands = [] }
@@ -25,24 +25,26 @@ struct CrowdLinks {
     }
 
     /// - Parameter client: The index of the client, negative for an ``Asker``.
-    mutating func open(for client: Int) -> Link {
+    mutating func open(for client: Int) -> SimulatedLink {
         count += 1
-        let link = Link(client: client, capacity: 0, generation: 0)
+        let link = SimulatedLink(client: client, capacity: 0, generation: 0)
         link.number = count
         links[count] = link
         commands.append(.connect(count))
         return link
     }
 
-    mutating func write(_ bytes: [UInt8], on link: Link) {
+    mutating func write(_ bytes: [UInt8], on link: SimulatedLink) {
         if link.isOpenAtClient { commands.append(.write(link.number, bytes)) }
     }
 
-    mutating func shutWrite(_ link: Link) { if link.isOpenAtClient { commands.append(.shutWrite(link.number)) } }
-    mutating func pauseReading(_ link: Link) { commands.append(.pauseReading(link.number)) }
-    mutating func resumeReading(_ link: Link) { commands.append(.resumeReading(link.number)) }
+    mutating func shutWrite(_ link: SimulatedLink) {
+        if link.isOpenAtClient { commands.append(.shutWrite(link.number)) }
+    }
+    mutating func pauseReading(_ link: SimulatedLink) { commands.append(.pauseReading(link.number)) }
+    mutating func resumeReading(_ link: SimulatedLink) { commands.append(.resumeReading(link.number)) }
 
-    mutating func close(_ link: Link) {
+    mutating func close(_ link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         link.isOpenAtClient = false
         links[link.number] = nil
@@ -52,7 +54,7 @@ struct CrowdLinks {
     /// The socket has ended by itself.
     ///
     /// - Returns: The link, if it was open until now.
-    mutating func forget(_ number: Int) -> Link? {
+    mutating func forget(_ number: Int) -> SimulatedLink? {
         defer { links[number] = nil }
         return self[number]
     }

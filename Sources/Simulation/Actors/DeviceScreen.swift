@@ -19,17 +19,17 @@ protocol DeviceScreen: RowClient {
     var preparation: [String] { get }
     /// Whether a key is of the sort that the device shows.
     func isShown(_ key: String) -> Bool
-    /// A key of which the device may be told an older rev, because the daemon has forgotten it.
+    /// A key of which the device may be sent an older rev, because the daemon has forgotten it.
     func isForgotten(_ key: String) -> Bool
     func isRefusal(_ line: ClientLine) -> Bool
     /// The situation of the device changes, at times.
-    func changeSituation(on link: Link)
+    func changeSituation(on link: SimulatedLink)
     /// A connection begins.
     func begun()
     /// A snapshot or a resume is over.
     func becameLive(_ line: ClientLine)
     /// A row or a deletion came.
-    func take(_ line: ClientLine, key: String, rev: Int64)
+    func showRow(_ line: ClientLine, key: String, rev: Int64)
 }
 
 extension DeviceScreen {
@@ -41,13 +41,13 @@ extension DeviceScreen {
 
     func isForgotten(_ key: String) -> Bool { false }
     func isRefusal(_ line: ClientLine) -> Bool { true }
-    func changeSituation(on link: Link) {}
+    func changeSituation(on link: SimulatedLink) {}
     func begun() {}
     func becameLive(_ line: ClientLine) {}
 
     func follows(_ key: String) -> Bool { isShown(key) && pattern.includes(key: key) }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         changeSituation(on: link)
         if random.chance(world.climate.slowReaders) { changeReading(of: link, &random) }
     }
@@ -65,20 +65,20 @@ extension DeviceScreen {
         world.send(lines.map { $0 + "\n" }.joined(), on: link)
     }
 
-    func ended(_ link: Link, wasLost: Bool) { rows.end() }
+    func ended(_ link: SimulatedLink, wasLost: Bool) { rows.end() }
 
     func receive(_ line: ClientLine) {
-        rows.take(line)
+        rows.followLine(line)
         switch line.verb {
         case "LIVE": becameLive(line)
         case "ERR" where isRefusal(line): broken("is refused: \(line.whole)")
         case "SNAP", "UPD", "DEL":
-            if let key = line["key"], let rev = line.integer("rev"), isShown(key) { take(line, key: key, rev: rev) }
+            if let key = line["key"], let rev = line.integer("rev"), isShown(key) { showRow(line, key: key, rev: rev) }
         default: break
         }
     }
 
-    func take(_ line: ClientLine, key: String, rev: Int64) {
+    func showRow(_ line: ClientLine, key: String, rev: Int64) {
         if let fault = fault(of: key, rev: rev) { return broken(fault) }
         rows.set(line.verb == "DEL" ? nil : ShownRow(rev: rev, text: line.text), of: key)
     }
@@ -115,11 +115,11 @@ protocol PlacedScreen: DeviceScreen {
     /// The newest commit that its model knows.
     var knownSequence: Int64? { get }
     /// What it has to show now.
-    func look(in world: World) -> Look
+    func currentView(in world: World) -> Look
     /// The fault of a line that the daemon sends, if it has one.
     func fault(ofEmitted line: ClientLine, in world: World) -> String?
-    /// The fault of the table, if it has one: it draws what the look shows, and nothing else.
-    func fault(in look: Look) -> String?
+    /// The fault of the table, if it has one: it draws what the view shows, and nothing else.
+    func fault(in view: Look) -> String?
 }
 
 extension PlacedScreen {
@@ -132,13 +132,13 @@ extension PlacedScreen {
         (place.promise, place.isUnheard) = (nil, false)
     }
 
-    func changeSituation(on link: Link) {
+    func changeSituation(on link: SimulatedLink) {
         guard !place.isUnheard, rows.isLive, random.chance(100) else { return }
         (place.isOnWay, place.isUnheard) = (!place.isOnWay, true)
         world.send(place.trait + "\n", on: link)
     }
 
-    func emitted(_ bytes: [UInt8], on link: Link) {
+    func emitted(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link === self.link, let world = world as? World, !world.daemon.isInDoubt, let knownSequence else {
             return
         }
@@ -148,7 +148,7 @@ extension PlacedScreen {
             case "SNAP", "UPD", "DEL": if let fault = fault(ofEmitted: line, in: world) { broken(fault) }
             case "LIVE" where !place.isUnheard:
                 guard let cursor = line["cur"], Cursor(cursor)?.sequence == knownSequence else { break }
-                place.promise = (cursor, look(in: world))
+                place.promise = (cursor, currentView(in: world))
             case _: break
             }
         }

@@ -30,7 +30,7 @@ struct FollowedRows {
     mutating func end() { phase = .away }
 
     /// Takes the cursor of a line, and what the line says of the subscription as a whole.
-    mutating func take(_ line: ClientLine) {
+    mutating func followLine(_ line: ClientLine) {
         switch line.verb {
         case "OK" where line["id"] == "s": phase = cursor == nil ? .filling : .resuming
         case "RESET": phase = .filling
@@ -45,7 +45,7 @@ struct FollowedRows {
 
     /// Notes the rev of a row or a deletion.
     ///
-    /// - Returns: Its fault, if it is older than what was told of the key before.
+    /// - Returns: Its fault, if it is older than what was reported of the key before.
     mutating func fault(ofRev rev: Int64, key: String) -> String? {
         let known = revs.updateValue(rev, forKey: key) ?? 0
         return rev < known ? "sees \(key) go back from \(known) to \(rev)" : nil

@@ -21,12 +21,12 @@ final class GuestClient: ConnectedClient {
     var untilNextMove: Int64 { random.pick(200...4_000) }
 
     /// The daemon sends it something.
-    func emitted(_ bytes: [UInt8], on link: Link) { check.emitted(bytes, on: link) }
+    func emitted(_ bytes: [UInt8], on link: SimulatedLink) { check.emitted(bytes, on: link) }
     func checkPromise() { check.checkPromise(on: link) }
 
     var restlessness: Int { 30 }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         for _ in 0..<(random.chance(100) ? 12 : 1 + random.below(3)) { ask(on: link) }
     }
 
@@ -45,7 +45,7 @@ final class GuestClient: ConnectedClient {
         for pattern in cursors.keys.sorted() { follow(pattern, on: link) }
     }
 
-    private func follow(_ pattern: String, on link: Link) {
+    private func follow(_ pattern: String, on link: SimulatedLink) {
         count += 1
         let id = "g\(count)"
         patterns[id] = pattern
@@ -55,12 +55,12 @@ final class GuestClient: ConnectedClient {
         send(line, id, "read", pattern, on: link)
     }
 
-    private func send(_ line: String, _ id: String, _ verb: String, _ range: String, on link: Link) {
+    private func send(_ line: String, _ id: String, _ verb: String, _ range: String, on link: SimulatedLink) {
         check.asked(id, verb: verb, range: range, on: link)
         world.send(line + "\n", on: link)
     }
 
-    private func ask(on link: Link) {
+    private func ask(on link: SimulatedLink) {
         let kind = random.pick(of: ["order", "ride", "lamp", "bell", "tip"])
         let key = random.pick(of: [
             "order/shared-1", "order/shop-0-\(random.below(9))", "ride/shop-1-\(random.below(9))", "lamp/1", "bell/1",
@@ -82,7 +82,7 @@ final class GuestClient: ConnectedClient {
         send("\(line) id=\(id)", id, verb, range, on: link)
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard let (lines, _) = seat.connection.readHeads(bytes, on: link) else { return }
         for line in lines {
             if let id = line["id"], let pattern = patterns[id], let number = line["sub"] { patterns[number] = pattern }

@@ -16,7 +16,7 @@ final class LampProvider: ProvidingClient {
         name = seat.world.setting.tagged("house-\(seat.number)")
     }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         let toggles = world.setting.cast.toggles
         if random.chance(300), !toggles.isEmpty {
             let key = toggles[random.below(toggles.count)]

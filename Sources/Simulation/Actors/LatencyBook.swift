@@ -12,7 +12,7 @@ final class LatencyBook {
     /// By the scenario's time.
     var timeline = Timeline()
 
-    /// How many rows may wait for the reply that tells their due time. Rows beyond that belong to no event of this run.
+    /// How many rows may wait for the reply that reports their due time. Rows beyond that belong to no event of this run.
     private static let earlyLimit = 200_000
 
     /// The reply of an event that was applied.

@@ -1,6 +1,6 @@
 import TelltaleWire
 
-/// A program that is told of changes and no rows (`deliver=notice`), and reads when it is told.
+/// A program that is notified of changes and no rows (`deliver=notice`), and reads when it is reported.
 final class NoticeReader: RowClient {
     private enum Phase {
         case away, subscribing, live
@@ -14,15 +14,15 @@ final class NoticeReader: RowClient {
     /// The keys, and the rev with which each was read last.
     private(set) var table: [String: Int64] = [:]
     private var listed: [String: Int64] = [:]
-    /// It was told of a change, and has asked for nothing that covers everything since.
+    /// It was notified of a change, and has asked for nothing that covers everything since.
     private var isBehind = false
     /// A `LIST` is under way.
     private var isListing = false
     /// The keys of the GETs that are under way.
     private var asked: [String] = []
-    /// A change was told on this connection, and nothing has been read since.
-    private var isTold = false
-    private var newestTold: Int64 = 0
+    /// A change was reported on this connection, and nothing has been read since.
+    private var isNotified = false
+    private var newestNoticed: Int64 = 0
 
     init(_ seat: Seat) {
         self.seat = seat
@@ -37,11 +37,11 @@ final class NoticeReader: RowClient {
 
     // MARK: Moves
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         guard phase == .live, !isListing else { return }
         if isBehind, random.chance(700) { return list() }
         // Where every reload is counted, others send them.
-        if world.chronicle?.visits == nil, random.chance(150) {
+        if world.chronicle?.relevantTiles == nil, random.chance(150) {
             world.send("RELOAD \(random.pick(of: SimulatedWidgets.towns)) id=r\n", on: link)
         }
         // One key alone: what else has changed is still to be read.
@@ -64,14 +64,14 @@ final class NoticeReader: RowClient {
 
     func connect() {
         phase = .subscribing
-        (isListing, isTold, asked, newestTold) = (false, false, [], 0)
-        // A change that was told before, and not read, is told again, or the cursor went too far.
+        (isListing, isNotified, asked, newestNoticed) = (false, false, [], 0)
+        // A change that was reported before, and not read, is reported again, or the cursor went too far.
         let from = cursor.map { " from=\($0)" } ?? ""
         isBehind = cursor == nil
         open(with: introduction + ["SUB \(pattern) deliver=notice id=s" + from])
     }
 
-    func ended(_ link: Link, wasLost: Bool) { phase = .away }
+    func ended(_ link: SimulatedLink, wasLost: Bool) { phase = .away }
 
     // MARK: Lines
 
@@ -85,11 +85,11 @@ final class NoticeReader: RowClient {
         case "SNAP" where line["sub"] == "0":
             if let key = line["key"], let rev = line.integer("rev") { listed[key] = rev }
         case "OK" where line["id"] == "l":
-            (table, isListing, isTold, isBehind) = (listed, false, false, false)
+            (table, isListing, isNotified, isBehind) = (listed, false, false, false)
         case "OK" where line["id"] == "g", "ERR" where line["id"] == "g":
             guard let key = asked.popLast() else { return broken("is answered what it did not ask") }
             table[key] = line.verb == "OK" ? line.integer("rev") : nil
-            isTold = false
+            isNotified = false
         // It changes something, and so may be refused by the disk.
         case "ERR" where line["id"] == "r" && (line["retry"] == "later" || world.climate.startsFull): break
         case "ERR": broken("is refused: \(line.whole)")
@@ -100,12 +100,12 @@ final class NoticeReader: RowClient {
     }
 
     private func changed(_ line: ClientLine) {
-        if isTold { return broken("is told of changes twice, and has read nothing in between") }
-        guard let rev = line.integer("rev"), rev >= newestTold else {
+        if isNotified { return broken("is told of changes twice, and has read nothing in between") }
+        guard let rev = line.integer("rev"), rev >= newestNoticed else {
             return broken("is told of rev \(line["rev"] ?? "-")")
         }
         if let count = line.integer("count"), count < 1 { return broken("is told that \(count) keys changed") }
-        (isTold, isBehind, newestTold) = (true, true, rev)
+        (isNotified, isBehind, newestNoticed) = (true, true, rev)
         if world.isCalm, phase == .live, !isListing { list() }
     }
 

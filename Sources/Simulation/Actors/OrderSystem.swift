@@ -10,7 +10,7 @@ final class OrderSystem: RequestingClient, Poster {
     private var posts: [OrderPost] = []
     /// By their places in `posts`.
     var requests = RequestQueue(letter: "r")
-    /// Whether it has shut its sending side. The daemon still owes it the replies to its requests.
+    /// Whether it has shut its sending side. The daemon still still has to send it the replies to its requests.
     private var hasHalfClosed = false
 
     init(_ seat: Seat) {
@@ -24,7 +24,7 @@ final class OrderSystem: RequestingClient, Poster {
     var maySend: Bool { !hasHalfClosed }
     var untilNextMove: Int64 { random.chance(100) ? random.pick(5_000...40_000) : random.pick(100...4_000) }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         if random.chance(world.climate.halfCloses), !hasHalfClosed, requests.isGreeted, !requests.hasWaiting {
             post(1 + random.below(5))
             hasHalfClosed = true
@@ -39,7 +39,7 @@ final class OrderSystem: RequestingClient, Poster {
     /// An arrival of an open model: it is due now, whether or not there is a connection.
     func arrive(_ count: Int) { post(count) }
 
-    func ended(_ link: Link, wasLost: Bool) {
+    func ended(_ link: SimulatedLink, wasLost: Bool) {
         if wasLost, hasHalfClosed, requests.unansweredCount > 0, world.wasHungUp(link) {
             world.violated("protocol", "a half-close cost \(source) \(requests.unansweredCount) replies")
         }

@@ -68,7 +68,7 @@ struct PostComposer {
         if random.chance(climate.disorder) {
             type = random.pick(of: road + others + ["update", "end", "nonsense"])
         } else {
-            // The number of posts about an order tells how far it is along its road.
+            // The number of posts about an order says how far it is along its road.
             let spoken = posts.suffix(200).count { $0.key == key }
             type = road[min(spoken, road.count - 1)]
         }

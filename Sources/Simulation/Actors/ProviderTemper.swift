@@ -68,7 +68,7 @@ public struct SimulatedProvider: Sendable {
         return (delay, .done(value: isStubborn ? !value : value))
     }
 
-    /// The delay is over. From now on the device is in the state that the answer tells.
+    /// The delay is over. From now on the device is in the state that the answer reports.
     public mutating func finish(_ answer: Answer, on key: Key) {
         if case .done(let value?) = answer { values[key] = value }
     }

@@ -57,7 +57,7 @@ extension ProvidingClient {
         say(line)
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard let lines = seat.connection.read(bytes, on: link)?.lines else { return }
         for line in lines {
             switch line.verb {

@@ -34,8 +34,8 @@ struct RequestQueue {
     var hasWaiting: Bool { !waiting.isEmpty }
     var unansweredCount: Int { unanswered.count }
     var isIdle: Bool { waiting.isEmpty && unanswered.isEmpty }
-    /// Whether the daemon owes a reply, or a request was not sent yet.
-    var isOwed: Bool { !isIdle || !isGreeted }
+    /// Whether the daemon has a reply pending, or a request was not sent yet.
+    var hasPending: Bool { !isIdle || !isGreeted }
 
     func id(of number: Int) -> String { "\(letter)\(number)" }
 
@@ -60,7 +60,7 @@ struct RequestQueue {
     }
 
     /// Takes an `OK` or an `ERR`.
-    mutating func take(_ line: ServerLine) -> Reply {
+    mutating func matchReply(_ line: ServerLine) -> Reply {
         guard isGreeted else {
             isGreeted = true
             return line["id"] == "hello" ? .greeting : .unexpected(expected: "hello")

@@ -24,7 +24,7 @@ protocol RequestingClient: ConnectedClient {
 }
 
 extension RequestingClient {
-    var isWaiting: Bool { requests.isOwed }
+    var isWaiting: Bool { requests.hasPending }
     var maySend: Bool { true }
     var bundles: Bool { true }
 
@@ -55,7 +55,7 @@ extension RequestingClient {
         if !text.isEmpty { world.send(text, on: link) }
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard let (lines, fault) = seat.connection.read(bytes, on: link) else { return }
         if let fault { world.violated("protocol", "\(title) is sent what is no line: \(fault)") }
         for line in lines {
@@ -63,7 +63,7 @@ extension RequestingClient {
                 received(other: line)
                 continue
             }
-            switch requests.take(line) {
+            switch requests.matchReply(line) {
             case .greeting: break
             case .answer(let number): answered(number, line)
             case .unexpected(let expected):

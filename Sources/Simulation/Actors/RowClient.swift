@@ -6,14 +6,14 @@ protocol RowClient: ConnectedClient {
 }
 
 extension RowClient {
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard let (lines, fault) = seat.connection.readHeads(bytes, on: link) else { return }
         if let fault { broken("is sent what is no line: \(fault)") }
         for line in lines { receive(line) }
     }
 
     /// Begins to read slowly, or leaves that off.
-    func changeReading(of link: Link, _ random: inout SimulationRandom) {
+    func changeReading(of link: SimulatedLink, _ random: inout SimulationRandom) {
         let isSlow = link.readingLimit == nil
         link.readingLimit = isSlow ? 200 + random.below(2_000) : nil
         link.pause = random.pick(50...2_000)
@@ -21,7 +21,7 @@ extension RowClient {
     }
 
     /// Reads at full speed.
-    func wake(_ link: Link) {
+    func wake(_ link: SimulatedLink) {
         link.readingLimit = nil
         link.isReadScheduled = false
         world.read(link)

@@ -138,7 +138,7 @@ final class Screen: RowClient {
         if let link { world.send(line.withID("p\(performedCount - 1)") + "\n", on: link) } else { connect() }
     }
 
-    /// Its connection is lost, until it is told to come back.
+    /// Its connection is lost, until it is asked to come back.
     func stay(away isAway: Bool) {
         isToStayAway = isAway
         if isAway { vanish() } else if link == nil { connect() }
@@ -167,13 +167,13 @@ final class Screen: RowClient {
         let isAnew = !isOnStage && random.chance(50)
         let cursor = feed.connect(isAnew: isAnew) { !isOnStage && random.chance(30) }
         if let cursor { text += " from=\(cursor)" }
-        for (place, deed) in performed.enumerated() {
-            text += "\n" + deed.line.withID("p\(performedCount - performed.count + place)")
+        for (place, action) in performed.enumerated() {
+            text += "\n" + action.line.withID("p\(performedCount - performed.count + place)")
         }
         world.send(text + "\n", on: link)
     }
 
-    func ended(_ link: Link, wasLost: Bool) {
+    func ended(_ link: SimulatedLink, wasLost: Bool) {
         feed.disconnect()
         readsSlowly = false
         asked = []

@@ -154,7 +154,7 @@ struct ScreenFeed {
             }
             return deletion(line)
         case "LIVE": return live(line)
-        case "MARK": take(line["cur"])
+        case "MARK": feed(line["cur"])
         case "MILE":
             if let place = announced(line), !milestones.insert(place).inserted {
                 world.violated("P3", "\(name) is told the milestone of \(place.key) at \(place.rev) twice")
@@ -201,12 +201,12 @@ struct ScreenFeed {
             return false
         }
         phase = .live
-        take(line["cur"])
+        feed(line["cur"])
         liveSince = cursorSequence
         return true
     }
 
-    private mutating func take(_ text: String?) {
+    private mutating func feed(_ text: String?) {
         guard let text else { return }
         guard let parsed = Cursor(text) else { return broken("is given the cursor \(text)") }
         if parsed.sequence < cursorSequence { broken("its cursor goes back from \(cursorSequence) to \(text)") }
@@ -224,7 +224,7 @@ struct ScreenFeed {
             return false
         }
         guard world.isOwn(key) else {
-            take(line["cur"])
+            feed(line["cur"])
             return false
         }
         world.ledger.rows += 1
@@ -252,7 +252,7 @@ struct ScreenFeed {
         }
         if phase == .filling { snapshot[key] = row } else { table[key] = row }
         seenKeys.insert(key)
-        take(line["cur"])
+        feed(line["cur"])
         return true
     }
 
@@ -262,14 +262,14 @@ struct ScreenFeed {
             return false
         }
         guard world.isOwn(key) else {
-            take(line["cur"])
+            feed(line["cur"])
             return false
         }
         checkRev(rev, of: key)
         if line.integer("skip") != nil { foldedDeletions.insert(key) }
         advance(key, rev, isNew: false)
         table[key] = nil
-        take(line["cur"])
+        feed(line["cur"])
         return true
     }
 
@@ -334,7 +334,7 @@ struct ScreenFeed {
         world.violated("P2", "\(name) is told that \(fault)")
     }
 
-    /// Notes how an operation ended, as the row tells it.
+    /// Notes how an operation ended, as the row reports it.
     private func countOperation(_ body: JSONObject) {
         guard let last = body["last"]?.object, let op = last["op"]?.string, let result = last["result"]?.string else {
             return

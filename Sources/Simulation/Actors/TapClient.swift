@@ -23,7 +23,7 @@ final class TapClient: RequestingClient {
     var bundles: Bool { false }
     var untilNextMove: Int64 { random.pick(200...6_000) }
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         world.countInput()
         let number = taps.count
         guard let tap = nextTap(number) else { return }

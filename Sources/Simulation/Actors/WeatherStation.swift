@@ -1,18 +1,18 @@
 import TelltaleWire
 
 /// The provider of the kind `weather` of ``SimulatedWidgets``. It answers most asks soon and correctly, some late, wrongly or
-/// never, and leaves at times. What it answers says to which ask.
+/// never, and leaves at times. What it answers says to which refresh.
 final class WeatherStation: ProvidingClient {
     private static let serving = "SERVE weather"
 
     var seat: Seat
     let name: String
     var unanswered: [String] = []
-    /// Its `SERVE` was taken: before, an answer to an ask of another connection is `forbidden`.
+    /// Its `SERVE` was taken: before, an answer to a refresh of another connection is `forbidden`.
     private var serves = false
     var plans: [String] = []
     var isServing = false
-    /// The asks that it was sent.
+    /// The refreshes that it was sent.
     private(set) var heard: Set<String> = []
     private var lastAnswer: String?
 
@@ -21,8 +21,8 @@ final class WeatherStation: ProvidingClient {
         name = "station-\(seat.number)"
     }
 
-    func act(on link: Link) {
-        // A second answer to an ask that is over changes nothing.
+    func act(on link: SimulatedLink) {
+        // A second answer to a refresh that is over changes nothing.
         if random.chance(world.climate.lies), let lastAnswer { say(lastAnswer) }
     }
 
@@ -73,7 +73,7 @@ final class WeatherStation: ProvidingClient {
         }
     }
 
-    /// Some entries around now, each of which names the ask.
+    /// Some entries around now, each of which names the refresh.
     private func answer(to operation: String) -> String {
         var date = world.daemonTime / 1_000 + random.pick(-5...5)
         let entries = (0...random.below(4)).map { number in

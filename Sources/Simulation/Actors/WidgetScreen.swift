@@ -3,7 +3,7 @@ import TelltaleModel
 /// A screen with widgets: it follows them in one family, place and mode, keeps one row a key, and draws from it.
 final class WidgetScreen: DeviceScreen {
     /// How it looks at widgets.
-    private struct Look {
+    private struct View {
         var view: String
         var words = ""
         var family: String
@@ -12,7 +12,7 @@ final class WidgetScreen: DeviceScreen {
     var seat: Seat
     let name: String
     let pattern: String
-    private let look: Look
+    private let view: View
     private let ahead: Int?
     private let isLocked: Bool
     /// The device that it is; two screens may be one.
@@ -23,20 +23,20 @@ final class WidgetScreen: DeviceScreen {
     init(_ seat: Seat) {
         name = "widgets-\(seat.number)"
         var random = seat.random
-        look = random.pick(of: [
-            Look(view: "phone", family: "systemSmall"), Look(view: "pad", family: "systemSmall"),
-            Look(view: "phone", words: " placement=lockScreen", family: "accessoryRectangular"),
-            Look(view: "phone", words: " placement=lockScreen family=accessoryCircular", family: "accessoryCircular"),
-            Look(view: "watch", family: "accessoryRectangular"), Look(view: "standby", family: "systemSmall"),
-            Look(view: "watch", words: " family=accessoryCircular", family: "accessoryCircular"),
-            Look(view: "carplay", family: "systemSmall"),
-            Look(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
+        view = random.pick(of: [
+            View(view: "phone", family: "systemSmall"), View(view: "pad", family: "systemSmall"),
+            View(view: "phone", words: " placement=lockScreen", family: "accessoryRectangular"),
+            View(view: "phone", words: " placement=lockScreen family=accessoryCircular", family: "accessoryCircular"),
+            View(view: "watch", family: "accessoryRectangular"), View(view: "standby", family: "systemSmall"),
+            View(view: "watch", words: " family=accessoryCircular", family: "accessoryCircular"),
+            View(view: "carplay", family: "systemSmall"),
+            View(view: "desktop", words: " mode=vibrant", family: "systemSmall"),
         ])
         pattern = random.pick(of: [
             "*", "sales/*", "sales/*", "card/*", "card/*", "weather/*", "queue/*", "hours/*", "sales/Hoegi",
         ])
         ahead = random.pick(of: [nil, nil, 0, 1, 2, 12])
-        isLocked = look.view == "phone" && random.chance(400)
+        isLocked = view.view == "phone" && random.chance(400)
         unit = random.chance(600) ? "unit-\(seat.number / 2)" : nil
         isOff = unit != nil && random.chance(600)
         self.seat = seat
@@ -51,14 +51,14 @@ final class WidgetScreen: DeviceScreen {
     private var screenTrait: String { isOff ? "TRAIT screen=off id=off" : "TRAIT screen=on id=on" }
 
     var subscription: String {
-        "SUB \(pattern) view=\(look.view)\(look.words)" + (ahead.map { " ahead=\($0)" } ?? "") + " id=s"
+        "SUB \(pattern) view=\(view.view)\(view.words)" + (ahead.map { " ahead=\($0)" } ?? "") + " id=s"
     }
 
     func isShown(_ key: String) -> Bool { SimulatedWidgets.isWidget(key) }
 
     // MARK: Moves
 
-    func changeSituation(on link: Link) { if unit != nil, random.chance(150) { turn(off: !isOff) } }
+    func changeSituation(on link: SimulatedLink) { if unit != nil, random.chance(150) { turn(off: !isOff) } }
 
     private func turn(off: Bool) {
         guard off != isOff, let link else { return }
@@ -76,13 +76,13 @@ final class WidgetScreen: DeviceScreen {
     /// Whose budget it is: the same word of another principal is another one.
     var budgetName: String? { unit.map { world.needsHello ? "\(name) \($0)" : $0 } }
 
-    func emitted(_ bytes: [UInt8], on link: Link) {
+    func emitted(_ bytes: [UInt8], on link: SimulatedLink) {
         if let budgetName { (world as? World)?.checkBudget(bytes, of: budgetName, name, on: link) }
     }
 
     // MARK: Lines
 
-    func take(_ line: ClientLine, key: String, rev: Int64) {
+    func showRow(_ line: ClientLine, key: String, rev: Int64) {
         if let fault = fault(of: key, rev: rev) ?? rows.repetition(in: line, rev: rev, key: key) {
             return broken(fault)
         }
@@ -105,7 +105,7 @@ final class WidgetScreen: DeviceScreen {
         guard let row = WidgetRowCheck(line.text) else {
             return "has no entries: \(String(decoding: line.text, as: UTF8.self))"
         }
-        if row.body["presentation"]?.string != look.family { return "is not drawn as \(look.family)" }
+        if row.body["presentation"]?.string != view.family { return "is not drawn as \(view.family)" }
         if isLocked, row.entries.contains(where: { $0.view["subtitle"] != nil }) {
             return "shows a locked device what is private"
         }

@@ -11,7 +11,7 @@ final class BoardHistory {
     }
 
     /// Every request that was ever sent, by its event id.
-    private var deeds: [String: TileDeed] = [:]
+    private var actions: [String: TileAction] = [:]
     /// The verdicts and the revs of the requests that were taken.
     private(set) var effects: [String: Effect] = [:]
     private var versions: [String: [Version]] = [:]
@@ -36,14 +36,14 @@ final class BoardHistory {
     /// Tiles that were forgotten: a suggestion of such a key knows nothing of the tile's rev.
     private(set) var forgotten: Set<String> = []
     /// How much each of those widgets mattered, by the commit that changed it.
-    private var standings: [String: [Standing]] = [:]
+    private var relevanceSpans: [String: [RelevanceSpan]] = [:]
 
-    private struct Standing {
+    private struct RelevanceSpan {
         var sequence: Int64
         var relevance: ReferenceRelevance
     }
 
-    func willSend(_ deed: TileDeed) { deeds[deed.eid] = deed }
+    func willSend(_ action: TileAction) { actions[action.eid] = action }
 
     func board(_ name: String) -> ReferenceBoard { versions[name]?.last?.board ?? ReferenceBoard() }
     var names: [String] { versions.keys.sorted() }
@@ -61,9 +61,9 @@ final class BoardHistory {
         suggestedWidgets = names.flatMap(SimulatedWidgets.suggested).sorted()
     }
 
-    /// - Parameter tail: What the record tells.
+    /// - Parameter tail: What the record reports.
     /// - Returns: The fault of the record, if it has one.
-    func take(
+    func recordRow(
         _ record: HistoryRecord, of key: String, tail: JSONObject, widgets: WidgetHistory
     ) -> (promise: String, what: String)? {
         guard SimulatedBoards.isTile(key) else {
@@ -78,60 +78,61 @@ final class BoardHistory {
             forgotten.insert(key)
             return nil
         }
-        guard record.type == "placed", let eid = tail["eid"]?.string, let deed = deeds[eid], deed.key == key else {
+        guard record.type == "placed", let eid = tail["eid"]?.string, let action = actions[eid], action.key == key
+        else {
             return ("P1", "\(key) has a record that nobody caused: \(record.type)")
         }
-        if effects[eid] != nil { return ("P6", "\(deed.line) is recorded twice") }
+        if effects[eid] != nil { return ("P6", "\(action.line) is recorded twice") }
         effects[eid] = Effect(verdict: record.verdict, rev: record.rev)
         // A tile that was kept before stays as it is.
-        let isKept = deed.action == .keep && record.verdict == "noop"
-        if let fault = isKept ? nil : Self.fault(of: tail, by: deed) { return ("boards", "\(deed.line) \(fault)") }
-        let (name, id) = (deed.board, deed.id)
+        let isKept = action.action == .keep && record.verdict == "noop"
+        if let fault = isKept ? nil : Self.fault(of: tail, by: action) { return ("boards", "\(action.line) \(fault)") }
+        let (name, id) = (action.board, action.id)
         var board = board(name)
-        let refusals = refusals(of: deed, on: board, kinds: kinds) { [standings] widget in
-            standings[widget]?.last?.relevance.standing(at: record.heard) != nil
+        let refusals = refusals(of: action, on: board, kinds: kinds) { [relevanceSpans] widget in
+            relevanceSpans[widget]?.last?.relevance.currentScore(at: record.heard) != nil
         }
         if let code = refusals.sorted().first {
-            return ("boards", "\(deed.line) is taken, and is to be refused: \(code)")
+            return ("boards", "\(action.line) is taken, and is to be refused: \(code)")
         }
         let kept = board.tiles.keys.filter(SuggestionNames.isID)
         formerStacks.formUnion(board.stacks.keys.map { "\(name)/\($0)" })
-        let changed = board.apply(deed, at: record.heard, sequence: record.sequence)
+        let changed = board.apply(action, at: record.heard, sequence: record.sequence)
         for id in kept where !board.isThere(id) { removedKept.insert("\(name)/\(id)") }
         versions[name, default: []].append(Version(sequence: record.sequence, board: board))
         let verdict = changed.isEmpty ? "noop" : "applied"
-        if record.verdict != verdict { return ("boards", "\(deed.line) is \(record.verdict), and not \(verdict)") }
+        if record.verdict != verdict { return ("boards", "\(action.line) is \(record.verdict), and not \(verdict)") }
         if record.state != board.state(of: id) {
-            return ("boards", "\(key) is \(record.state) after \(deed.line), and not \(board.state(of: id))")
+            return ("boards", "\(key) is \(record.state) after \(action.line), and not \(board.state(of: id))")
         }
         return nil
     }
 
-    /// A record tells the words of its request.
-    private static func fault(of tail: JSONObject, by deed: TileDeed) -> String? {
+    /// A record reports the words of its request.
+    private static func fault(of tail: JSONObject, by action: TileAction) -> String? {
         func differs(_ name: String, _ wanted: String?) -> Bool { tail[name]?.string != wanted }
-        if differs("do", deed.action.rawValue) { return "is recorded as \(tail["do"]?.string ?? "nothing")" }
-        switch deed.action {
+        if differs("do", action.action.rawValue) { return "is recorded as \(tail["do"]?.string ?? "nothing")" }
+        switch action.action {
         case .add, .configure:
-            let isNone = deed.stack == "none" || deed.stack == nil
+            let isNone = action.stack == "none" || action.stack == nil
             // A widget without parameters stays what it is.
-            let isNamed = deed.action == .add || deed.parameter != nil
-            if isNamed, differs("widget", deed.widget) { return "is recorded with another widget" }
-            if differs("stack", isNone ? nil : deed.stack) { return "is recorded with another stack" }
-        case .move: if differs("stack", deed.stack) { return "is recorded with another stack" }
+            let isNamed = action.action == .add || action.parameter != nil
+            if isNamed, differs("widget", action.widget) { return "is recorded with another widget" }
+            if differs("stack", isNone ? nil : action.stack) { return "is recorded with another stack" }
+        case .move: if differs("stack", action.stack) { return "is recorded with another stack" }
         case .stack:
-            if tail["smart"]?.bool != deed.isSmart { return "is recorded with another smart=" }
-            return tail["suggest"]?.bool == deed.suggests ? nil : "is recorded with another suggest="
+            if tail["smart"]?.bool != action.isSmart { return "is recorded with another smart=" }
+            return tail["suggest"]?.bool == action.suggests ? nil : "is recorded with another suggest="
         case .keep:
-            if let widget = tail["widget"]?.string, widget != deed.origin?.widget {
+            if let widget = tail["widget"]?.string, widget != action.origin?.widget {
                 return "is recorded with another widget"
             }
         case .pin, .unpin, .show, .remove: break
         }
-        return tail["pos"]?.integer == deed.position.map { Int64($0) } ? nil : "is recorded with another pos="
+        return tail["pos"]?.integer == action.position.map { Int64($0) } ? nil : "is recorded with another pos="
     }
 
-    /// Whether a key was that of a stack, and is or was that of a tile later: a device that was away is not told that what
+    /// Whether a key was that of a stack, and is or was that of a tile later: a device that was away is not notified that what
     /// the stack suggested is gone.
     func isReused(_ stack: String, on name: String) -> Bool {
         formerStacks.contains("\(name)/\(stack)") && (versions[name] ?? []).contains { $0.board.tiles[stack] != nil }
@@ -140,13 +141,13 @@ final class BoardHistory {
     // MARK: Answers
 
     /// The fault of an `OK`, if it has one.
-    func fault(ofAnswer deed: TileDeed, verdict: String, rev: Int64) -> (promise: String, what: String)? {
-        guard let effect = effects[deed.eid] else {
-            return ("P1", "\(deed.line) is acknowledged, and is not on the disk")
+    func fault(ofAnswer action: TileAction, verdict: String, rev: Int64) -> (promise: String, what: String)? {
+        guard let effect = effects[action.eid] else {
+            return ("P1", "\(action.line) is acknowledged, and is not on the disk")
         }
-        if effect.rev != rev { return ("P6", "\(deed.line) is acknowledged with rev \(rev), and was \(effect.rev)") }
+        if effect.rev != rev { return ("P6", "\(action.line) is acknowledged with rev \(rev), and was \(effect.rev)") }
         guard verdict != "duplicate", verdict != effect.verdict else { return nil }
-        return ("P1", "\(deed.line) is acknowledged as \(verdict), and was written as \(effect.verdict)")
+        return ("P1", "\(action.line) is acknowledged as \(verdict), and was written as \(effect.verdict)")
     }
 
     /// The fault of a refusal, if it has one: it is to be right by some state of the board since the request was sent.
@@ -155,42 +156,42 @@ final class BoardHistory {
     ///   - moments: From when it was sent to when it was refused, in milliseconds.
     ///   - isRepeated: It was sent again behind that: then the other one may have been taken.
     func fault(
-        ofRefusal deed: TileDeed, code: String, sentAt: Int64, moments: ClosedRange<Int64>, isRepeated: Bool
+        ofRefusal action: TileAction, code: String, sentAt: Int64, moments: ClosedRange<Int64>, isRepeated: Bool
     ) -> (promise: String, what: String)? {
-        if effects[deed.eid] != nil, !isRepeated {
-            return ("P6", "\(deed.line) was taken, and is refused later: \(code)")
+        if effects[action.eid] != nil, !isRepeated {
+            return ("P6", "\(action.line) was taken, and is refused later: \(code)")
         }
         // A row that kinds gave a rev may be seen as newer than the tile.
-        if code == "stale_rev", let seen = deed.seen, seen < upheaval { return nil }
+        if code == "stale_rev", let seen = action.seen, seen < upheaval { return nil }
         if code == "unknown_kind", kindsChangedAt > sentAt || kindsChangedAt == 0 { return nil }
-        let all = versions[deed.board] ?? []
+        let all = versions[action.board] ?? []
         let first = (all.lastIndex { $0.sequence <= sentAt }).map { all[$0].board } ?? ReferenceBoard()
         let candidates = [first] + all.filter { $0.sequence > sentAt }.map(\.board)
-        if isAboutSuggestion(deed), kindsChangedAt > sentAt { return nil }
+        if isAboutSuggestion(action), kindsChangedAt > sentAt { return nil }
         // The kinds may have been others when it was decided, and the widgets too.
         let isRight = [kinds, kinds.union(["hours", "trip"])].contains { kinds in
             candidates.contains { board in
                 [true, false].contains { wanted in
-                    refusals(of: deed, on: board, kinds: kinds) { widget in
+                    refusals(of: action, on: board, kinds: kinds) { widget in
                         mayHaveMattered(widget, wanted, since: sentAt, in: moments) ? wanted : !wanted
                     }.contains(code)
                 }
             }
         }
-        return isRight ? nil : ("boards", "\(deed.line) is refused, and may be taken: \(code)")
+        return isRight ? nil : ("boards", "\(action.line) is refused, and may be taken: \(code)")
     }
 
     // MARK: Rows
 
-    /// The look of a board in a view from now on.
-    func look(_ name: String, view: String, device: BoardDevice, widgets: WidgetHistory) -> BoardLook {
+    /// The view state of a board in a view from now on.
+    func boardView(_ name: String, view: String, device: BoardDevice, widgets: WidgetHistory) -> ReferenceBoardView {
         let board = board(name)
         let relevance = board.tiles.compactMapValues { tile in
             self.relevance(ofPlaced: tile.widget, on: device, widgets)
         }
-        var look = BoardLook(name, board, view: view, relevance: relevance, names: suggestions)
-        if device.seesSuggestions, view != "watch" { look.candidates = candidates(in: look, on: device) }
-        return look
+        var boardView = ReferenceBoardView(name, board, view: view, relevance: relevance, names: suggestions)
+        if device.seesSuggestions, view != "watch" { boardView.candidates = candidates(in: boardView, on: device) }
+        return boardView
     }
 
     /// The fault of the rev of a tile's row, if it has one: it is the newer one of the tile's and its widget's.
@@ -221,10 +222,10 @@ final class BoardHistory {
     private func note(_ widget: String, _ widgets: WidgetHistory) {
         guard SimulatedWidgets.isPosted(widget), let relevance = suggestedRelevance(of: widget, isOnWay: true, widgets)
         else { return }
-        var known = standings[widget] ?? []
+        var known = relevanceSpans[widget] ?? []
         if known.count > 40 { known.removeFirst(20) }
-        known.append(Standing(sequence: sequence, relevance: relevance))
-        standings[widget] = known
+        known.append(RelevanceSpan(sequence: sequence, relevance: relevance))
+        relevanceSpans[widget] = known
     }
 
     /// Whether a person may see a board; `nil` = a device that sees every account's.
@@ -235,7 +236,7 @@ final class BoardHistory {
 
     // MARK: Suggestions of stacks
 
-    private func isAboutSuggestion(_ deed: TileDeed) -> Bool { SuggestionNames.isID(deed.id) }
+    private func isAboutSuggestion(_ action: TileAction) -> Bool { SuggestionNames.isID(action.id) }
 
     /// How much a placed widget matters on a device.
     func relevance(
@@ -256,16 +257,18 @@ final class BoardHistory {
     }
 
     /// Of each stack that suggests: the widgets that it may suggest to a device.
-    func candidates(in look: BoardLook, on device: BoardDevice) -> [String: [BoardLook.Candidate]] {
-        var candidates: [String: [BoardLook.Candidate]] = [:]
-        for (id, stack) in look.board.stacks where look.suggests(id) {
+    func candidates(in boardView: ReferenceBoardView, on device: BoardDevice) -> [String: [ReferenceBoardView
+        .Candidate]]
+    {
+        var candidates: [String: [ReferenceBoardView.Candidate]] = [:]
+        for (id, stack) in boardView.board.stacks where boardView.suggests(id) {
             let tile = ReferenceBoard.Tile(widget: "", family: stack.family, placement: stack.placement)
-            guard BoardLook.shows(tile, isStacked: true, look.view) else { continue }
-            let widgets = suggestedWidgets.filter { maySuggest($0, in: id, look.board, look.name) }
+            guard ReferenceBoardView.shows(tile, isStacked: true, boardView.view) else { continue }
+            let widgets = suggestedWidgets.filter { maySuggest($0, in: id, boardView.board, boardView.name) }
             candidates[id] = widgets.compactMap { widget in
-                guard var relevance = standings[widget]?.last?.relevance else { return nil }
+                guard var relevance = relevanceSpans[widget]?.last?.relevance else { return nil }
                 if !device.isOnWay { relevance.situation = nil }
-                return BoardLook.Candidate(widget: widget, relevance: relevance)
+                return ReferenceBoardView.Candidate(widget: widget, relevance: relevance)
             }
         }
         return candidates
@@ -285,19 +288,21 @@ final class BoardHistory {
     ///
     /// - Parameter matters: Whether a widget matters, on some device.
     func refusals(
-        of deed: TileDeed, on board: ReferenceBoard, kinds: Set<String>, matters: (String) -> Bool
+        of action: TileAction, on board: ReferenceBoard, kinds: Set<String>, matters: (String) -> Bool
     ) -> Set<String> {
         // Ids of this form are the server's.
-        if isAboutSuggestion(deed), deed.action == .add {
-            return board.refusals(of: deed, kinds: kinds).union(["bad_key"])
+        if isAboutSuggestion(action), action.action == .add {
+            return board.refusals(of: action, kinds: kinds).union(["bad_key"])
         }
-        guard isAboutSuggestion(deed), !board.isThere(deed.id) else { return board.refusals(of: deed, kinds: kinds) }
+        guard isAboutSuggestion(action), !board.isThere(action.id) else {
+            return board.refusals(of: action, kinds: kinds)
+        }
         var codes: Set<String> = []
-        if let account = board.account, account != deed.account { codes.insert("unknown_key") }
-        guard let origin = deed.origin, maySuggest(origin.widget, in: origin.stack, board, deed.board),
+        if let account = board.account, account != action.account { codes.insert("unknown_key") }
+        guard let origin = action.origin, maySuggest(origin.widget, in: origin.stack, board, action.board),
             matters(origin.widget)
-        else { return codes.union([deed.action == .stack ? "bad_key" : "unknown_key"]) }
-        guard deed.action == .keep else { return codes.union(["not_offered"]) }
+        else { return codes.union([action.action == .stack ? "bad_key" : "unknown_key"]) }
+        guard action.action == .keep else { return codes.union(["not_offered"]) }
         let isFull = board.stacks[origin.stack]?.members.count ?? 0 >= SimulatedBoards.stackLimit
         if isFull || board.count >= SimulatedBoards.limit { codes.insert("limit_tiles") }
         return codes
@@ -309,14 +314,14 @@ final class BoardHistory {
     )
         -> Bool
     {
-        let all = standings[widget] ?? []
+        let all = relevanceSpans[widget] ?? []
         let first = all.lastIndex { $0.sequence <= sequence }
         // Before its first content it did not.
         if first == nil, !wanted { return true }
-        return all[(first ?? 0)...].contains { standing in
-            let relevance = standing.relevance
+        return all[(first ?? 0)...].contains { score in
+            let relevance = score.relevance
             let times = [moments.lowerBound, moments.upperBound] + relevance.moments.filter(moments.contains)
-            return times.contains { (relevance.standing(at: $0) != nil) == wanted }
+            return times.contains { (relevance.currentScore(at: $0) != nil) == wanted }
         }
     }
 }

@@ -8,7 +8,7 @@ final class BoardScreen: PlacedScreen {
     let view: String
     let pattern: String
     let account: String?
-    var place: DevicePlace<(time: Int64, boards: [BoardLook])>
+    var place: DevicePlace<(time: Int64, boards: [ReferenceBoardView])>
     var rows = FollowedRows()
 
     init(_ seat: Seat) {
@@ -47,36 +47,39 @@ final class BoardScreen: PlacedScreen {
         guard let key = line["key"], let rev = line.integer("rev"), SimulatedBoards.isTile(key) else { return nil }
         let (board, id) = SimulatedBoards.parts(of: key)
         if !boards.isVisible(board, to: account) { return "is another account's, and is shown \(key)" }
-        guard let told = ToldTile(line.text) else {
+        guard let reported = ReceivedTile(line.text) else {
             return "is sent \(key) without entries: \(String(decoding: line.text, as: UTF8.self))"
         }
-        let tile = told.isSuggested ? told.stack ?? "" : id
-        if let fault = boards.fault(ofRev: rev, tile: tile, on: board, suggested: told.isSuggested ? told.widget : nil)
+        let tile = reported.isSuggested ? reported.stack ?? "" : id
+        if let fault = boards.fault(
+            ofRev: rev, tile: tile, on: board, suggested: reported.isSuggested ? reported.widget : nil)
         {
             return "is sent \(key), which \(fault)"
         }
-        let look = boards.look(board, view: view, device: device, widgets: world.records.widgets)
-        if let fault = told.fault(of: key, in: look, at: world.drawnMoment, isTelling: true) {
+        let boardView = boards.boardView(board, view: view, device: device, widgets: world.records.widgets)
+        if let fault = reported.fault(of: key, in: boardView, at: world.drawnMoment, isSending: true) {
             return "is sent \(key) at \(rev), which \(fault)"
         }
-        if told.isSuggested {
-            return world.records.widgets.current[told.widget]
-                .map { told.fault(ofContent: $0, at: world.drawnMoment) ?? nil }?.map { "is sent \(key), which \($0)" }
+        if reported.isSuggested {
+            return world.records.widgets.current[reported.widget]
+                .map { reported.fault(ofContent: $0, at: world.drawnMoment) ?? nil }?.map {
+                    "is sent \(key), which \($0)"
+                }
         }
-        if let order = SimulatedWidgets.order(ofStatus: told.widget) {
-            let isBlank = told.content.entries.allSatisfy { $0.drawn.number == nil }
-            return isBlank || mayBeTold(of: order, in: world)
+        if let order = SimulatedWidgets.order(ofStatus: reported.widget) {
+            let isBlank = reported.content.entries.allSatisfy { $0.drawn.number == nil }
+            return isBlank || mayBeSent(of: order, in: world)
                 ? nil : "is sent \(key) with \(order), which is not its own"
         }
-        let isUnavailable = boards.isUnavailable(told.widget, widgets: world.records.widgets)
-        if told.isUnavailable != isUnavailable {
-            return "is sent \(key), and \(told.widget) is \(isUnavailable ? "not " : "")there"
+        let isUnavailable = boards.isUnavailable(reported.widget, widgets: world.records.widgets)
+        if reported.isUnavailable != isUnavailable {
+            return "is sent \(key), and \(reported.widget) is \(isUnavailable ? "not " : "")there"
         }
         if isUnavailable {
-            return told.content.entries.allSatisfy { $0.drawn.number == nil }
-                ? nil : "is sent \(key) with content, and \(told.widget) is not there"
+            return reported.content.entries.allSatisfy { $0.drawn.number == nil }
+                ? nil : "is sent \(key) with content, and \(reported.widget) is not there"
         }
-        return world.records.widgets.fault(ofTile: told.content, on: told.widget, ahead: 4)
+        return world.records.widgets.fault(ofTile: reported.content, on: reported.widget, ahead: 4)
             .map { "is sent \(key), which \($0)" }
     }
 
@@ -90,52 +93,54 @@ final class BoardScreen: PlacedScreen {
         if line["why"] == "removed", !boards.removedKept.contains(key) {
             return "is told that \(key) was removed, which nobody placed"
         }
-        let look = boards.look(board, view: view, device: device, widgets: world.records.widgets)
-        return look.draws(suggesting: origin.widget, in: origin.stack, at: world.drawnMoment)
+        let boardView = boards.boardView(board, view: view, device: device, widgets: world.records.widgets)
+        return boardView.draws(suggesting: origin.widget, in: origin.stack, at: world.drawnMoment)
             ? "is told that \(key) is gone, and \(origin.widget) is suggested" : nil
     }
 
     /// Whether an order is there, and is its account's or everybody's.
-    private func mayBeTold(of order: String, in world: World) -> Bool {
+    private func mayBeSent(of order: String, in world: World) -> Bool {
         guard let story = world.records.stories[order] else { return false }
         guard let account, let audience = story.audience else { return true }
         return audience.isEmpty || audience.contains(account)
     }
 
-    func look(in world: World) -> (time: Int64, boards: [BoardLook]) {
+    func currentView(in world: World) -> (time: Int64, boards: [ReferenceBoardView]) {
         guard let boards = world.records.boards else { return (world.drawnMoment, []) }
         let visible = boards.names.filter { boards.isVisible($0, to: account) }
         return (
             world.drawnMoment,
-            visible.map { boards.look($0, view: view, device: device, widgets: world.records.widgets) }
+            visible.map { boards.boardView($0, view: view, device: device, widgets: world.records.widgets) }
         )
     }
 
     // MARK: The table
 
-    func fault(in look: (time: Int64, boards: [BoardLook])) -> String? {
-        fault(in: look.boards, at: look.time, isAtRest: false)
+    func fault(in boardView: (time: Int64, boards: [ReferenceBoardView])) -> String? {
+        fault(in: boardView.boards, at: boardView.time, isAtRest: false)
     }
 
     /// The fault of the table at a moment, if it has one: it draws what the boards show, and nothing else.
     ///
-    /// - Parameter isAtRest: A suggestion that has just come or gone has been told.
-    func fault(in looks: [BoardLook], at now: Int64, isAtRest: Bool) -> String? {
+    /// - Parameter isAtRest: A suggestion that has just come or gone has been reported.
+    func fault(in views: [ReferenceBoardView], at now: Int64, isAtRest: Bool) -> String? {
         var seen: Set<String> = []
-        for look in looks {
-            if let fault = fault(inSuggestions: look, at: now, isAtRest: isAtRest, &seen) { return fault }
-            for id in look.shown {
-                let key = "\(look.name)/\(id)"
+        for boardView in views {
+            if let fault = fault(inSuggestions: boardView, at: now, isAtRest: isAtRest, &seen) { return fault }
+            for id in boardView.shown {
+                let key = "\(boardView.name)/\(id)"
                 guard follows(key) else { continue }
                 guard let row = table[key] else {
-                    if look.hasRow(id, at: now) { return "has no row of \(key)" }
+                    if boardView.hasRow(id, at: now) { return "has no row of \(key)" }
                     continue
                 }
                 seen.insert(key)
-                guard let told = ToldTile(row.text) else { return "has no entries of \(key)" }
+                guard let reported = ReceivedTile(row.text) else { return "has no entries of \(key)" }
                 // A row that was drawn out is let lie.
-                if !look.draws(id, at: now), !told.draws(key, at: now) { continue }
-                if let fault = told.fault(of: key, in: look, at: now, isTelling: false) { return "\(key) \(fault)" }
+                if !boardView.draws(id, at: now), !reported.draws(key, at: now) { continue }
+                if let fault = reported.fault(of: key, in: boardView, at: now, isSending: false) {
+                    return "\(key) \(fault)"
+                }
             }
         }
         let left = Set(table.keys).subtracting(seen).sorted().first { key in
@@ -150,25 +155,27 @@ final class BoardScreen: PlacedScreen {
     }
 
     private func fault(
-        inSuggestions look: BoardLook, at now: Int64, isAtRest: Bool, _ seen: inout Set<String>
+        inSuggestions boardView: ReferenceBoardView, at now: Int64, isAtRest: Bool, _ seen: inout Set<String>
     ) -> String? {
-        for (stack, candidates) in look.candidates.sorted(by: { $0.key < $1.key }) {
+        for (stack, candidates) in boardView.candidates.sorted(by: { $0.key < $1.key }) {
             for widget in candidates.map(\.widget) {
-                let id = look.names.id(of: widget, in: stack) ?? ""
-                let key = "\(look.name)/\(id)"
+                let id = boardView.names.id(of: widget, in: stack) ?? ""
+                let key = "\(boardView.name)/\(id)"
                 guard follows(key) else { continue }
-                let rows = [now, now - Self.latitude].map { look.hasRow(suggesting: widget, in: stack, at: $0) }
+                let rows = [now, now - Self.latitude].map { boardView.hasRow(suggesting: widget, in: stack, at: $0) }
                 guard let row = table[key] else {
                     if rows == [true, true] { return "has no row of \(widget), which \(stack) suggests" }
                     continue
                 }
-                guard let told = ToldTile(row.text) else { return "has no entries of \(key)" }
-                let isDrawn = (look.draws(suggesting: widget, in: stack, at: now), told.draws(key, at: now))
+                guard let reported = ReceivedTile(row.text) else { return "has no entries of \(key)" }
+                let isDrawn = (boardView.draws(suggesting: widget, in: stack, at: now), reported.draws(key, at: now))
                 // A row that is over goes with the next one.
                 if rows == [false, false], isAtRest || isDrawn.1 { continue }
                 seen.insert(key)
                 if isDrawn == (false, false) { continue }
-                if let fault = told.fault(of: key, in: look, at: now, isTelling: false) { return "\(key) \(fault)" }
+                if let fault = reported.fault(of: key, in: boardView, at: now, isSending: false) {
+                    return "\(key) \(fault)"
+                }
             }
         }
         return nil

@@ -6,7 +6,7 @@ import TelltaleWire
 /// A request without an answer is sent again with its event id, whatever has happened to the connection or to the daemon.
 final class BoardWriter: RequestingClient {
     private struct Sent {
-        var deed: TileDeed
+        var action: TileAction
         /// The newest commit when it was sent last.
         var sentAt: Int64 = 0
         /// The daemon's moment then, in milliseconds.
@@ -37,24 +37,24 @@ final class BoardWriter: RequestingClient {
 
     var introduction: String { "HELLO client=\(source) account=\(account)" }
 
-    /// The requests that were taken, with the rev that was told.
+    /// The requests that were taken, with the rev that was reported.
     var acknowledged: [Acknowledgement] {
-        sent.compactMap { each in each.answer.map { Acknowledgement(line: each.deed.line, rev: $0.rev) } }
+        sent.compactMap { each in each.answer.map { Acknowledgement(line: each.action.line, rev: $0.rev) } }
     }
 
     // MARK: Moves
 
-    func act(on link: Link) {
+    func act(on link: SimulatedLink) {
         guard let boards = world.chronicle?.boards else { return }
         for _ in 0...random.below(3) {
             world.countInput()
-            let deed = composer.next(on: boards)
-            boards.willSend(deed)
-            sent.append(Sent(deed: deed))
+            let action = composer.next(on: boards)
+            boards.willSend(action)
+            sent.append(Sent(action: action))
             requests.append(sent.count - 1)
             // A reply may be lost on the way: the same request comes again.
             if random.chance(world.climate.duplicates) {
-                sent.append(Sent(deed: deed))
+                sent.append(Sent(action: action))
                 requests.append(sent.count - 1)
             }
         }
@@ -66,14 +66,14 @@ final class BoardWriter: RequestingClient {
     func request(_ number: Int) -> String {
         sent[number].sentAt = world.chronicle?.boards?.sequence ?? 0
         sent[number].moment = moment
-        return sent[number].deed.line
+        return sent[number].action.line
     }
 
     // MARK: Replies
 
     func answered(_ number: Int, _ line: ServerLine) {
         guard let boards = world.chronicle?.boards else { return }
-        let deed = sent[number].deed
+        let action = sent[number].action
         let code = line["code"] ?? ""
         if postpones(number, line, butFor: "limit_tiles") { return }
         let fault: (promise: String, what: String)?
@@ -81,13 +81,13 @@ final class BoardWriter: RequestingClient {
             let (verdict, rev) = (line["verdict"] ?? "", line.integer("rev") ?? -1)
             world.ledger.verdicts[verdict, default: 0] += 1
             sent[number].answer = (verdict, rev)
-            fault = boards.fault(ofAnswer: deed, verdict: verdict, rev: rev)
+            fault = boards.fault(ofAnswer: action, verdict: verdict, rev: rev)
         } else {
             world.ledger.errors[code, default: 0] += 1
             let moments = sent[number].moment...max(sent[number].moment, moment)
             fault = boards.fault(
-                ofRefusal: deed, code: code, sentAt: sent[number].sentAt, moments: moments,
-                isRepeated: sent[(number + 1)...].contains { $0.deed.eid == deed.eid })
+                ofRefusal: action, code: code, sentAt: sent[number].sentAt, moments: moments,
+                isRepeated: sent[(number + 1)...].contains { $0.action.eid == action.eid })
         }
         if let fault { world.violated(fault.promise, "\(source): \(fault.what)") }
     }

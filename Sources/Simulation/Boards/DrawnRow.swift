@@ -1,6 +1,6 @@
 import TelltaleModel
 
-// The row of a widget or of a tile as a device draws it at a moment, by what it tells of later ones.
+// The row of a widget or of a tile as a device draws it at a moment, by what it reports of later ones.
 extension JSONObject {
     /// With the `view` of that moment in the place of the entries, and with the turns that have come; other rows as they are.
     ///

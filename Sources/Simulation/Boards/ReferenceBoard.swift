@@ -42,7 +42,7 @@ struct ReferenceBoard: Hashable {
     /// The number of an id among the places, from 1.
     func order(of id: String) -> Int { (places.firstIndex(of: stack(of: id) ?? id) ?? -1) + 1 }
 
-    /// As replies and records tell it.
+    /// As replies and records report it.
     func state(of id: String) -> String {
         guard let tile = tiles[id] else { return stacks[id] == nil ? "gone" : "stack" }
         return tile.pinned == nil ? "placed" : "pinned"
@@ -53,48 +53,51 @@ struct ReferenceBoard: Hashable {
     /// The codes with which a request may be refused; empty = it is to be taken.
     ///
     /// - Parameter kinds: Of widgets, in force.
-    func refusals(of deed: TileDeed, kinds: Set<String>) -> Set<String> {
+    func refusals(of action: TileAction, kinds: Set<String>) -> Set<String> {
         var codes: Set<String> = []
-        if let account, account != deed.account { codes.insert("unknown_key") }
-        if let seen = deed.seen, let rev = revs[deed.id], isThere(deed.id), seen < rev { codes.insert("stale_rev") }
-        switch deed.action {
-        case .add: codes.formUnion(refusals(ofAdding: deed, kinds: kinds))
-        case .stack: codes.formUnion(refusals(ofStacking: deed))
-        case .move: codes.formUnion(refusals(ofMoving: deed))
-        case .remove: if !isThere(deed.id) { codes.insert("unknown_key") }
-        case .configure, .pin, .unpin, .show, .keep: codes.formUnion(refusals(ofChanging: deed, kinds: kinds))
+        if let account, account != action.account { codes.insert("unknown_key") }
+        if let seen = action.seen, let rev = revs[action.id], isThere(action.id), seen < rev {
+            codes.insert("stale_rev")
+        }
+        switch action.action {
+        case .add: codes.formUnion(refusals(ofAdding: action, kinds: kinds))
+        case .stack: codes.formUnion(refusals(ofStacking: action))
+        case .move: codes.formUnion(refusals(ofMoving: action))
+        case .remove: if !isThere(action.id) { codes.insert("unknown_key") }
+        case .configure, .pin, .unpin, .show, .keep: codes.formUnion(refusals(ofChanging: action, kinds: kinds))
         }
         return codes
     }
 
-    private func refusals(ofAdding deed: TileDeed, kinds: Set<String>) -> Set<String> {
-        var codes = Self.refusals(ofWidget: deed, kinds: kinds)
-        if isThere(deed.id) || deed.stack == deed.id { codes.insert("bad_action") }
-        let family = family(of: deed)
+    private func refusals(ofAdding action: TileAction, kinds: Set<String>) -> Set<String> {
+        var codes = Self.refusals(ofWidget: action, kinds: kinds)
+        if isThere(action.id) || action.stack == action.id { codes.insert("bad_action") }
+        let family = family(of: action)
         if !SimulatedBoards.families.contains(family) { codes.insert("not_offered") }
-        if let place = deed.placement, !SimulatedBoards.offers(family, at: place) { codes.insert("not_offered") }
+        if let place = action.placement, !SimulatedBoards.offers(family, at: place) { codes.insert("not_offered") }
         // The first tile of a stack makes it.
-        let makesStack = deed.stack.map { $0 != "none" && !isThere($0) } ?? false
+        let makesStack = action.stack.map { $0 != "none" && !isThere($0) } ?? false
         if count + (makesStack ? 2 : 1) > SimulatedBoards.limit { codes.insert("limit_tiles") }
-        if let stack = deed.stack, stack != "none" {
-            codes.formUnion(refusals(ofRoomIn: stack, family, deed.placement, isMade: makesStack))
+        if let stack = action.stack, stack != "none" {
+            codes.formUnion(refusals(ofRoomIn: stack, family, action.placement, isMade: makesStack))
         }
         return codes
     }
 
-    private static func refusals(ofWidget deed: TileDeed, kinds: Set<String>) -> Set<String> {
-        guard let widget = deed.widget else { return [] }
+    private static func refusals(ofWidget action: TileAction, kinds: Set<String>) -> Set<String> {
+        guard let widget = action.widget else { return [] }
         let kind = String(widget.prefix { $0 != "/" })
         if !kinds.contains(kind) { return ["unknown_kind"] }
         if kind == "card" { return ["not_offered"] }
-        return deed.flaw == nil ? [] : ["bad_attr"]
+        return action.flaw == nil ? [] : ["bad_attr"]
     }
 
-    /// That of its stack, where nothing is said; else what the place shows without being told.
-    private func family(of deed: TileDeed) -> String {
-        if let family = deed.family { return family }
-        if let stack = deed.stack.flatMap({ stacks[$0] }) { return stack.family }
-        return deed.placement == "lockScreen" || deed.placement == "smartStack" ? "accessoryRectangular" : "systemSmall"
+    /// That of its stack, where nothing is said; else what the place shows without being reported.
+    private func family(of action: TileAction) -> String {
+        if let family = action.family { return family }
+        if let stack = action.stack.flatMap({ stacks[$0] }) { return stack.family }
+        return action.placement == "lockScreen" || action.placement == "smartStack"
+            ? "accessoryRectangular" : "systemSmall"
     }
 
     private func refusals(
@@ -112,43 +115,43 @@ struct ReferenceBoard: Hashable {
         return codes
     }
 
-    private func refusals(ofStacking deed: TileDeed) -> Set<String> {
+    private func refusals(ofStacking action: TileAction) -> Set<String> {
         var codes: Set<String> = []
-        if tiles[deed.id] != nil { codes.insert("bad_action") }
-        if deed.placement == "lockScreen" { codes.insert("not_offered") }
-        guard let stack = stacks[deed.id] else {
+        if tiles[action.id] != nil { codes.insert("bad_action") }
+        if action.placement == "lockScreen" { codes.insert("not_offered") }
+        guard let stack = stacks[action.id] else {
             if count >= SimulatedBoards.limit { codes.insert("limit_tiles") }
             return codes
         }
         guard !stack.members.isEmpty else { return codes }
-        if let family = deed.family, family != stack.family { codes.insert("not_offered") }
-        if let place = deed.placement, place != stack.placement { codes.insert("not_offered") }
+        if let family = action.family, family != stack.family { codes.insert("not_offered") }
+        if let place = action.placement, place != stack.placement { codes.insert("not_offered") }
         return codes
     }
 
-    private func refusals(ofMoving deed: TileDeed) -> Set<String> {
-        guard isThere(deed.id) else { return ["unknown_key"] }
-        guard let tile = tiles[deed.id] else { return deed.stack == nil ? [] : ["bad_action"] }
-        guard let stack = deed.stack, stack != "none", stack != self.stack(of: deed.id) else { return [] }
+    private func refusals(ofMoving action: TileAction) -> Set<String> {
+        guard isThere(action.id) else { return ["unknown_key"] }
+        guard let tile = tiles[action.id] else { return action.stack == nil ? [] : ["bad_action"] }
+        guard let stack = action.stack, stack != "none", stack != self.stack(of: action.id) else { return [] }
         return refusals(ofRoomIn: stack, tile.family, tile.placement)
     }
 
-    private func refusals(ofChanging deed: TileDeed, kinds: Set<String>) -> Set<String> {
-        guard let tile = tiles[deed.id] else { return isThere(deed.id) ? ["bad_action"] : ["unknown_key"] }
-        switch deed.action {
+    private func refusals(ofChanging action: TileAction, kinds: Set<String>) -> Set<String> {
+        guard let tile = tiles[action.id] else { return isThere(action.id) ? ["bad_action"] : ["unknown_key"] }
+        switch action.action {
         case .configure:
             let kind = tile.widget.prefix { $0 != "/" }
             if !kinds.contains(String(kind)) { return ["unknown_kind"] }
             // Parameters of another kind are unknown ones.
-            let isOwn = deed.parameter == SimulatedBoards.parameter(of: tile.widget)
-            return isOwn && deed.flaw != .unknownParameter ? [] : ["bad_attr"]
-        case .show: return stack(of: deed.id) == nil ? ["not_offered"] : []
+            let isOwn = action.parameter == SimulatedBoards.parameter(of: tile.widget)
+            return isOwn && action.flaw != .unknownParameter ? [] : ["bad_attr"]
+        case .show: return stack(of: action.id) == nil ? ["not_offered"] : []
         case .pin:
-            let own = stack(of: deed.id)
+            let own = stack(of: action.id)
             if own == nil, let place = tile.placement, place != "smartStack" { return ["not_offered"] }
-            let position = deed.position ?? position(of: deed.id)
+            let position = action.position ?? position(of: action.id)
             let others = own.map { stacks[$0]?.members ?? [] } ?? places
-            let isTaken = others.contains { $0 != deed.id && tiles[$0]?.pinned == position }
+            let isTaken = others.contains { $0 != action.id && tiles[$0]?.pinned == position }
             return isTaken ? ["not_offered"] : []
         case _: return []
         }
@@ -167,35 +170,35 @@ extension ReferenceBoard {
     /// Does what is asked for.
     ///
     /// - Returns: The ids that the commit arranges; empty = nothing is different.
-    mutating func apply(_ deed: TileDeed, at now: Int64, sequence: Int64) -> Set<String> {
+    mutating func apply(_ action: TileAction, at now: Int64, sequence: Int64) -> Set<String> {
         let before = self
-        step(deed, at: now)
+        step(action, at: now)
         if count == 0 { account = nil }
         let changed = arranged(since: before)
         for id in changed { revs[id] = sequence }
         return changed
     }
 
-    private mutating func step(_ deed: TileDeed, at now: Int64) {
-        let id = deed.id
-        switch deed.action {
+    private mutating func step(_ action: TileAction, at now: Int64) {
+        let id = action.id
+        switch action.action {
         case .add:
-            tiles[id] = Tile(widget: deed.widget ?? "", family: family(of: deed), placement: deed.placement)
-            if count == 1 { account = deed.account }
-            if let stack = deed.stack, stack != "none" {
+            tiles[id] = Tile(widget: action.widget ?? "", family: family(of: action), placement: action.placement)
+            if count == 1 { account = action.account }
+            if let stack = action.stack, stack != "none" {
                 if stacks[stack] == nil {
-                    stacks[stack] = Stack(family: family(of: deed), placement: deed.placement)
+                    stacks[stack] = Stack(family: family(of: action), placement: action.placement)
                     places.append(stack)
                 }
-                settle(id, in: stack, at: deed.position)
+                settle(id, in: stack, at: action.position)
             } else {
-                Self.insert(id, into: &places, at: deed.position)
+                Self.insert(id, into: &places, at: action.position)
             }
         case .configure:
-            if let widget = deed.widget, deed.parameter != nil { tiles[id]?.widget = widget }
-        case .move: move(id, deed)
+            if let widget = action.widget, action.parameter != nil { tiles[id]?.widget = widget }
+        case .move: move(id, action)
         case .pin:
-            let position = deed.position ?? position(of: id)
+            let position = action.position ?? position(of: id)
             tiles[id]?.pinned = position
         case .unpin: tiles[id]?.pinned = nil
         case .show:
@@ -204,21 +207,21 @@ extension ReferenceBoard {
             stacks[stack]?.choices.removeAll { $0.date >= now || $0.tile == id }
             stacks[stack]?.choices.append(Choice(tile: id, date: now))
         case .keep:
-            guard tiles[id] == nil, let origin = deed.origin, let stack = stacks[origin.stack] else { break }
+            guard tiles[id] == nil, let origin = action.origin, let stack = stacks[origin.stack] else { break }
             tiles[id] = Tile(widget: origin.widget, family: stack.family, placement: stack.placement)
-            settle(id, in: origin.stack, at: deed.position)
+            settle(id, in: origin.stack, at: action.position)
         case .stack:
             if stacks[id] == nil {
-                stacks[id] = Stack(family: deed.family ?? "systemSmall")
-                if count == 1 { account = deed.account }
-                Self.insert(id, into: &places, at: deed.position)
-            } else if deed.position != nil {
-                Self.insert(id, into: &places, at: deed.position)
+                stacks[id] = Stack(family: action.family ?? "systemSmall")
+                if count == 1 { account = action.account }
+                Self.insert(id, into: &places, at: action.position)
+            } else if action.position != nil {
+                Self.insert(id, into: &places, at: action.position)
             }
-            if let family = deed.family { stacks[id]?.family = family }
-            if let isSmart = deed.isSmart { stacks[id]?.isSmart = isSmart }
-            if let suggests = deed.suggests { stacks[id]?.suggests = suggests }
-            if let placement = deed.placement { stacks[id]?.placement = placement }
+            if let family = action.family { stacks[id]?.family = family }
+            if let isSmart = action.isSmart { stacks[id]?.isSmart = isSmart }
+            if let suggests = action.suggests { stacks[id]?.suggests = suggests }
+            if let placement = action.placement { stacks[id]?.placement = placement }
         case .remove:
             for member in stacks.removeValue(forKey: id)?.members ?? [] { tiles[member] = nil }
             leave(id)
@@ -227,13 +230,13 @@ extension ReferenceBoard {
         }
     }
 
-    private mutating func move(_ id: String, _ deed: TileDeed) {
+    private mutating func move(_ id: String, _ action: TileAction) {
         let own = stack(of: id)
-        guard tiles[id] != nil, let wanted = deed.stack, wanted != own ?? "none" else {
+        guard tiles[id] != nil, let wanted = action.stack, wanted != own ?? "none" else {
             if let own {
-                Self.insert(id, into: &stacks[own, default: Stack(family: "")].members, at: deed.position)
+                Self.insert(id, into: &stacks[own, default: Stack(family: "")].members, at: action.position)
             } else {
-                Self.insert(id, into: &places, at: deed.position)
+                Self.insert(id, into: &places, at: action.position)
             }
             return
         }
@@ -241,9 +244,9 @@ extension ReferenceBoard {
         places.removeAll { $0 == id }
         tiles[id]?.pinned = nil
         if wanted == "none" {
-            Self.insert(id, into: &places, at: deed.position)
+            Self.insert(id, into: &places, at: action.position)
         } else {
-            settle(id, in: wanted, at: deed.position)
+            settle(id, in: wanted, at: action.position)
         }
     }
 

@@ -15,7 +15,7 @@ struct ReferenceRelevance: Hashable {
     private var highest: Double { entries.reduce(0) { max($0, $1.score ?? 0) } }
 
     /// The weight, above 0 and up to 1, and since when; `nil` = it does not matter.
-    func standing(at time: Int64) -> (weight: Double, since: Int64)? {
+    func currentScore(at time: Int64) -> (weight: Double, since: Int64)? {
         let score = score(at: time)
         guard let situation, situation <= time else { return score }
         guard let score, score.weight == 1, score.since < situation else { return (1, situation) }
@@ -35,7 +35,7 @@ struct ReferenceRelevance: Hashable {
         return (score / highest, entry.date)
     }
 
-    /// The moments at which ``standing(at:)`` may change.
+    /// The moments at which ``currentScore(at:)`` may change.
     var moments: [Int64] {
         entries.flatMap { $0.lasts > 0 ? [$0.date, $0.date + $0.lasts] : [$0.date] }
             + (situation.map { [$0] } ?? [])

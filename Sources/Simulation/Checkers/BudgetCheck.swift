@@ -24,7 +24,7 @@ struct BudgetCheck {
 
     private struct Connection {
         /// Held, so that no other link is taken for it: the place of one that is gone is given to the next.
-        let link: Link
+        let link: SimulatedLink
         var isOff = false
         var onSince: Int64 = 0
     }
@@ -35,8 +35,10 @@ struct BudgetCheck {
 
     /// The fault of what a device is sent, if it has one.
     ///
-    /// - Parameter isSlow: What is owed may wait for other reasons than a budget.
-    mutating func fault(in bytes: [UInt8], unit: String, on link: Link, isSlow: Bool, at time: Int64) -> String? {
+    /// - Parameter isSlow: What is pending may wait for other reasons than a budget.
+    mutating func fault(in bytes: [UInt8], unit: String, on link: SimulatedLink, isSlow: Bool, at time: Int64)
+        -> String?
+    {
         let id = ObjectIdentifier(link)
         var connection = connections[id] ?? Connection(link: link)
         defer { connections[id] = connection }

@@ -10,7 +10,7 @@ struct ConvergenceCheck {
 
     func run() {
         let checks: [() -> Void] = [
-            checkScreens, checkLeftOut, checkWidgets, checkBoards, checkVisits, checkNotices, checkAsks,
+            checkScreens, checkLeftOut, checkWidgets, checkBoards, checkRelevantTiles, checkNotices, checkRefreshes,
             checkAnnouncements,
             checkAcknowledged,
             checkFullView, checkDeadlines, checkHistories, checkRecovery, checkPushes,
@@ -89,7 +89,7 @@ struct ConvergenceCheck {
     private func checkAnnouncements() {
         for case let screen as Screen in world.clients {
             guard let since = screen.feed.liveSince else { continue }
-            func told(_ all: [HistoryChecker.Announcement]) -> [HistoryChecker.Announcement] {
+            func reported(_ all: [HistoryChecker.Announcement]) -> [HistoryChecker.Announcement] {
                 all.filter { announcement in
                     announcement.place.rev > since && screen.feed.follows(announcement.place.key)
                         && announcement.isFor(screen.account)
@@ -100,8 +100,8 @@ struct ConvergenceCheck {
             }
             if screen.view == "full" {
                 // A milestone of a handled activity waits for the reader too.
-                let told = told(world.records.milestones)
-                for (index, announcement) in told.enumerated() where isDue(announcement) {
+                let reported = reported(world.records.milestones)
+                for (index, announcement) in reported.enumerated() where isDue(announcement) {
                     let place = announcement.place
                     if screen.feed.milestones.contains(place) || screen.feed.missedKeys.contains(place.key) { continue }
                     // At most 64 milestones wait for a reader, and a deleted row does not name the dropped ones. The server
@@ -111,7 +111,7 @@ struct ConvergenceCheck {
                         screen.feed.foldedDeletions.contains(place.key)
                         || screen.account != nil && screen.table[place.key] == nil
                         || !screen.feed.seenKeys.contains(place.key)
-                    if hasGone, told.count - index > 64 { continue }
+                    if hasGone, reported.count - index > 64 { continue }
                     return world.violated(
                         "milestones", "\(screen.name) was not told the milestone of \(place.key) at \(place.rev)")
                 }
@@ -119,7 +119,7 @@ struct ConvergenceCheck {
             // An activity that a view leaves out does not alert there.
             let leavesOut = screen.account != nil && world.activitiesPerView < Limits().activitiesPerView
             if screen.drawsEveryAlert, !leavesOut {
-                var alerts = told(world.records.alerts)
+                var alerts = reported(world.records.alerts)
                 // At most 64 alerts wait for a reader; the server drops the oldest. Those that are not due now waited too.
                 if let link = screen.link, world.mayWait(on: link) { alerts = alerts.suffix(64) }
                 for place in alerts.filter(isDue).map(\.place) where !screen.feed.alerts.contains(place) {
@@ -263,8 +263,8 @@ struct ConvergenceCheck {
         for case let screen as WidgetScreen in world.clients where world.ledger.violations.isEmpty { check(screen) }
     }
 
-    /// No ask is overdue, and each that was given up had been sent.
-    private func checkAsks() {
+    /// No refresh is overdue, and each that was given up had been sent.
+    private func checkRefreshes() {
         var heard: Set<String> = []
         for case let station as WeatherStation in world.clients { heard.formUnion(station.heard) }
         for (key, forecast) in world.records.widgets.forecasts.sorted(by: { $0.key < $1.key }) {
@@ -277,7 +277,7 @@ struct ConvergenceCheck {
         }
     }
 
-    /// One that is told of changes has read the newest state of everything.
+    /// One that is notified of changes has read the newest state of everything.
     private func checkNotices() {
         for case let reader as NoticeReader in world.clients where world.ledger.violations.isEmpty {
             let lines = ask(reader.introduction + ["LIST \(reader.pattern) id=l"])
@@ -365,32 +365,32 @@ struct ConvergenceCheck {
 
     private func check(_ screen: BoardScreen, _ boards: BoardHistory) {
         guard let fresh = snapshot(like: screen, where: SimulatedBoards.isTile) else { return }
-        let (now, looks) = screen.look(in: world)
-        if looks.contains(where: { $0.moments.contains(where: Self.around(now).contains) }) { return }
-        for look in looks {
-            for id in look.shown where screen.follows("\(look.name)/\(id)") {
-                let key = "\(look.name)/\(id)"
-                guard look.hasRow(id, at: now) == (fresh[key] != nil) else {
+        let (now, views) = screen.currentView(in: world)
+        if views.contains(where: { $0.moments.contains(where: Self.around(now).contains) }) { return }
+        for view in views {
+            for id in view.shown where screen.follows("\(view.name)/\(id)") {
+                let key = "\(view.name)/\(id)"
+                guard view.hasRow(id, at: now) == (fresh[key] != nil) else {
                     return world.violated(
                         "boards", "\(key) is \(fresh[key] == nil ? "not " : "")shown to a new \(screen.view)")
                 }
                 // A row that is not drawn may be an old one.
-                guard look.draws(id, at: now), let old = screen.table[key], let new = fresh[key] else { continue }
+                guard view.draws(id, at: now), let old = screen.table[key], let new = fresh[key] else { continue }
                 if let fault = fault(of: old, to: new, key) { return screen.broken(fault) }
                 checkWidget(of: new, key, screen)
             }
         }
-        for look in looks where world.ledger.violations.isEmpty { checkSuggestions(in: look, fresh, screen) }
-        if let fault = screen.fault(in: looks, at: now, isAtRest: true) { screen.broken(fault) }
+        for view in views where world.ledger.violations.isEmpty { checkSuggestions(in: view, fresh, screen) }
+        if let fault = screen.fault(in: views, at: now, isAtRest: true) { screen.broken(fault) }
     }
 
     /// A new subscriber is sent the suggestions that there are, and no others.
-    private func checkSuggestions(in look: BoardLook, _ fresh: [String: ShownRow], _ screen: BoardScreen) {
+    private func checkSuggestions(in view: ReferenceBoardView, _ fresh: [String: ShownRow], _ screen: BoardScreen) {
         let now = world.drawnMoment
         var due: Set<String> = []
-        for (stack, candidates) in look.candidates.sorted(by: { $0.key < $1.key }) {
-            for widget in candidates.map(\.widget) where look.hasRow(suggesting: widget, in: stack, at: now) {
-                let key = "\(look.name)/\(look.names.id(of: widget, in: stack) ?? "~")"
+        for (stack, candidates) in view.candidates.sorted(by: { $0.key < $1.key }) {
+            for widget in candidates.map(\.widget) where view.hasRow(suggesting: widget, in: stack, at: now) {
+                let key = "\(view.name)/\(view.names.id(of: widget, in: stack) ?? "~")"
                 guard screen.follows(key) else { continue }
                 due.insert(key)
                 guard let row = fresh[key] else {
@@ -400,18 +400,20 @@ struct ConvergenceCheck {
                 if let old = screen.table[key], old.rev != row.rev {
                     return screen.broken("has \(key) at \(old.rev), and it is at \(row.rev)")
                 }
-                if look.draws(suggesting: widget, in: stack, at: now) { checkWidget(of: row, key, screen) }
+                if view.draws(suggesting: widget, in: stack, at: now) { checkWidget(of: row, key, screen) }
             }
         }
         for (key, row) in fresh.sorted(by: { $0.key < $1.key }) where !due.contains(key) {
-            if SimulatedBoards.parts(of: key).board == look.name, ToldTile(row.text)?.isSuggested == true {
+            if SimulatedBoards.parts(of: key).board == view.name, ReceivedTile(row.text)?.isSuggested == true {
                 return world.violated("boards", "\(key) is suggested to a new \(screen.view), and does not matter")
             }
         }
     }
 
     private func fault(of old: ShownRow, to new: ShownRow, _ key: String) -> String? {
-        guard let shown = ToldTile(old.text), let due = ToldTile(new.text) else { return "\(key) has no entries" }
+        guard let shown = ReceivedTile(old.text), let due = ReceivedTile(new.text) else {
+            return "\(key) has no entries"
+        }
         if old.rev != new.rev { return "shows \(key) at \(old.rev), and it is at \(new.rev)" }
         let now = world.drawnMoment
         if [shown, due].contains(where: { $0.content.isTurning(around: Self.around(now)) }) { return nil }
@@ -420,12 +422,12 @@ struct ConvergenceCheck {
 
     /// A tile shows nothing that its device is not shown of the widget itself.
     private func checkWidget(of row: ShownRow, _ key: String, _ screen: BoardScreen) {
-        guard let told = ToldTile(row.text), !told.isUnavailable,
-            told.content.entries.contains(where: { $0.drawn.number != nil && $0.drawn != .nothing })
+        guard let reported = ReceivedTile(row.text), !reported.isUnavailable,
+            reported.content.entries.contains(where: { $0.drawn.number != nil && $0.drawn != .nothing })
         else { return }
-        let lines = ask(screen.introduction + ["GET \(told.widget) id=g"])
+        let lines = ask(screen.introduction + ["GET \(reported.widget) id=g"])
         if lines.contains(where: { $0["id"] == "g" && $0.verb == "OK" }) { return }
-        screen.broken("is shown \(key), and not \(told.widget)")
+        screen.broken("is shown \(key), and not \(reported.widget)")
     }
 
     /// Everything stands where the requests that were taken have put it.
@@ -470,34 +472,36 @@ struct ConvergenceCheck {
 
     /// P1, P6: a request that was answered is a duplicate when it comes again.
     private func checkAcknowledged(by writer: BoardWriter) {
-        let deeds = isLast ? writer.acknowledged[...] : writer.acknowledged.suffix(50)
-        guard !deeds.isEmpty else { return }
-        let lines = ask([writer.introduction] + deeds.map(\.line))
-        if let fault = Verdicts.acknowledgement(of: deeds, source: writer.source, in: lines).first {
+        let actions = isLast ? writer.acknowledged[...] : writer.acknowledged.suffix(50)
+        guard !actions.isEmpty else { return }
+        let lines = ask([writer.introduction] + actions.map(\.line))
+        if let fault = Verdicts.acknowledgement(of: actions, source: writer.source, in: lines).first {
             world.violated(fault)
         }
     }
 
     // MARK: What comes by itself
 
-    private func checkVisits() {
-        guard let visits = world.records.visits else { return }
-        if let fault = visits.reloads.fault(of: SimulatedVisits.townKeys) { return world.violated("visits", fault) }
-        for case let screen as VisitScreen in world.clients where world.ledger.violations.isEmpty {
-            check(screen, visits)
+    private func checkRelevantTiles() {
+        guard let relevantTiles = world.records.relevantTiles else { return }
+        if let fault = relevantTiles.reloads.fault(of: SimulatedRelevantWidgets.townKeys) {
+            return world.violated("visits", fault)
+        }
+        for case let screen as RelevantWidgetScreen in world.clients where world.ledger.violations.isEmpty {
+            check(screen, relevantTiles)
         }
     }
 
-    private func check(_ screen: VisitScreen, _ visits: VisitHistory) {
-        func isVisit(_ key: String) -> Bool { SuggestionNames.isID(SimulatedBoards.parts(of: key).id) }
-        guard let fresh = snapshot(like: screen, where: isVisit) else { return }
-        let table = screen.table.filter { isVisit($0.key) }
+    private func check(_ screen: RelevantWidgetScreen, _ relevantTiles: RelevantWidgetHistory) {
+        func isRelevantTile(_ key: String) -> Bool { SuggestionNames.isID(SimulatedBoards.parts(of: key).id) }
+        guard let fresh = snapshot(like: screen, where: isRelevantTile) else { return }
+        let table = screen.table.filter { isRelevantTile($0.key) }
         for key in Set(fresh.keys).union(table.keys).sorted() where fresh[key]?.rev != table[key]?.rev {
-            let name = visits.order(ofID: SimulatedBoards.parts(of: key).id) ?? "nothing that it knows"
+            let name = relevantTiles.order(ofID: SimulatedBoards.parts(of: key).id) ?? "nothing that it knows"
             let revs = [table[key], fresh[key]].map { $0.map { "at \($0.rev)" } ?? "not at all" }
             return screen.broken("shows \(name) \(revs[0]), and it is told \(revs[1])")
         }
-        if let fault = screen.fault(in: screen.look(in: world, isAtRest: true)) { screen.broken(fault) }
+        if let fault = screen.fault(in: screen.currentView(in: world, isAtRest: true)) { screen.broken(fault) }
     }
 
 }

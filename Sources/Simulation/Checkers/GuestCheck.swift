@@ -8,7 +8,7 @@ final class GuestCheck {
     private let guest: Int
     private let principals: SimulatedPrincipals
     private var reader = ClientLines()
-    private var link: Link?
+    private var link: SimulatedLink?
     private var connectedAt: Int64 = 0
     private var token = 0
     private var account: String?
@@ -36,7 +36,7 @@ final class GuestCheck {
 
     // MARK: The guest
 
-    func connected(on link: Link, token: Int, account: String?) {
+    func connected(on link: SimulatedLink, token: Int, account: String?) {
         reader.begin()
         self.link = link
         connectedAt = world.now
@@ -45,18 +45,18 @@ final class GuestCheck {
         (isAdmitted, isEnding, asked, followed) = (false, false, [], [:])
     }
 
-    func asked(_ id: String, verb: String, range: String, on link: Link) {
+    func asked(_ id: String, verb: String, range: String, on link: SimulatedLink) {
         asked.append(Question(id: id, verb: verb, range: range, time: world.now))
     }
 
     // MARK: The daemon
 
-    func emitted(_ bytes: [UInt8], on link: Link) {
+    func emitted(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link === self.link else { return }
-        for line in reader.readHeads(bytes).lines where world.ledger.violations.isEmpty { take(line) }
+        for line in reader.readHeads(bytes).lines where world.ledger.violations.isEmpty { checkLine(line) }
     }
 
-    private func take(_ line: ClientLine) {
+    private func checkLine(_ line: ClientLine) {
         switch line.verb {
         case "OK", "ERR", "PONG": answered(line)
         case "SNAP", "UPD", "MILE", "ALERT": checkRow(line)
@@ -197,8 +197,8 @@ final class GuestCheck {
         if taken.count > limit { broken("makes \(taken.count) requests, and may make \(limit) by now") }
     }
 
-    /// Three seconds after a change of rights, a connection whose token is gone has been told so.
-    func checkPromise(on link: Link?) {
+    /// Three seconds after a change of rights, a connection whose token is gone has been notified.
+    func checkPromise(on link: SimulatedLink?) {
         guard let link, link === self.link, link.session != nil, isAdmitted, !isEnding, link.unsent.isEmpty else {
             return
         }

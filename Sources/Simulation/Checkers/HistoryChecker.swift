@@ -55,7 +55,7 @@ final class HistoryChecker {
     /// Where people arrange boards.
     let boards: BoardHistory?
     /// Where widgets come and go by themselves.
-    let visits: VisitHistory?
+    let relevantTiles: RelevantWidgetHistory?
     /// The leaps of the wall clock, with the world's time of each.
     private var leaps: [(at: Int64, span: Int64)] = []
 
@@ -63,7 +63,7 @@ final class HistoryChecker {
         self.world = world
         widgets = WidgetHistory(hours: ReferenceSchedule(isWeekly: world.hasWeeklyHours))
         boards = world.hasBoards ? BoardHistory() : nil
-        visits = world.hasVisits ? VisitHistory() : nil
+        relevantTiles = world.hasRelevantTiles ? RelevantWidgetHistory() : nil
     }
 
     /// How late the daemon may decide due work when nothing holds it up: the current sync, and the pace.
@@ -75,7 +75,7 @@ final class HistoryChecker {
     private var hasOneClock: Bool { world.setting.clockSpeed == 1 }
 
     /// These have become durable.
-    func take(_ records: [JournalRecord]) {
+    func checkRecord(_ records: [JournalRecord]) {
         for record in records {
             guard world.ledger.violations.isEmpty else { return }
             guard record.sequence == lastSequence + 1 else {
@@ -83,8 +83,8 @@ final class HistoryChecker {
             }
             lastSequence = record.sequence
             boards?.begin(record)
-            visits?.begin(record)
-            if !record.entity.isEmpty { take(record) }
+            relevantTiles?.begin(record)
+            if !record.entity.isEmpty { checkRecord(record) }
         }
         if world.setting.cast == .simulated { checkAttachments(of: records) }
     }
@@ -113,7 +113,7 @@ final class HistoryChecker {
         audiences[ObservationLog.KeyRev(key: key, rev: rev)].map { $0.isEmpty || $0.contains(account) }
     }
 
-    private func take(_ record: JournalRecord) {
+    private func checkRecord(_ record: JournalRecord) {
         let (key, bytes) = (record.entity, Hub.historyLine(of: record))
         guard let line = lines.readHeads(bytes).lines.first, let record = HistoryRecord(line) else {
             return world.violated(
@@ -134,14 +134,14 @@ final class HistoryChecker {
             story.operation = story.reference.operationDue.map { (world.now, $0 - record.heard) }
         }
         // Another cast's kinds of widgets have no model.
-        if world.hasWidgets, let fault = line.tail.flatMap({ widgets.take(record, of: key, tail: $0) }) {
+        if world.hasWidgets, let fault = line.tail.flatMap({ widgets.applyRecord(record, of: key, tail: $0) }) {
             world.violated("widgets", "\(key) at record \(record.sequence): \(fault)")
         }
-        if let fault = line.tail.flatMap({ boards?.take(record, of: key, tail: $0, widgets: widgets) }) {
+        if let fault = line.tail.flatMap({ boards?.recordRow(record, of: key, tail: $0, widgets: widgets) }) {
             world.violated(fault.promise, "record \(record.sequence): \(fault.what)")
         }
         let order = story.reference as? ReferenceOrder
-        if let order, key.hasPrefix("order/") { widgets.take(record, ofOrder: key, order) }
+        if let order, key.hasPrefix("order/") { widgets.applyRecord(record, ofOrder: key, order) }
         story.lines.append((record.heard, bytes))
         if !wasListed, story.reference.isListed == true {
             story.audience = record.id.map { world.ledger.audiences[$0] ?? [] }
@@ -156,9 +156,9 @@ final class HistoryChecker {
             resumeFloor = max(resumeFloor, record.rev)
         }
         stories[key] = story
-        visits?.take(record, of: key)
+        relevantTiles?.recordRow(record, of: key)
         if let order, key.hasPrefix("order/") {
-            visits?.take(
+            relevantTiles?.recordRow(
                 record, ofOrder: key, order, accounts: story.audience,
                 dismissedBy: record.type == "dismissed" ? line.tail?["account"]?.string : nil, at: world.now)
         }
@@ -234,7 +234,7 @@ final class HistoryChecker {
     func checkDeadlines(at now: Int64) {
         guard hasOneClock else { return }
         for (key, story) in stories.sorted(by: { $0.key < $1.key }) {
-            if story.reference.owesRestart {
+            if story.reference.hasRestartPending {
                 return world.violated("reference", "\(key) is as it was before the restart")
             }
             guard let due = story.reference.nextDue else { continue }

@@ -55,12 +55,12 @@ protocol ReferenceModel {
     /// - Parameter leap: The span that the wall clock may have been set ahead by since the record was decided, in
     ///   milliseconds.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String?
+    mutating func applyRecord(_ record: HistoryRecord, leap: Int64) -> String?
     /// The daemon restarted: pending operations must be settled first.
     mutating func restart()
     /// The wall clock was set ahead by `span`, in milliseconds.
     mutating func leapt(by span: Int64)
-    var owesRestart: Bool { get }
+    var hasRestartPending: Bool { get }
     /// The deadline of an operation, with no leap of the clock; `nil` for all but controls.
     var operationDue: Int64? { get }
     /// Its next deadline, on the hub's clock.
@@ -74,13 +74,13 @@ protocol ReferenceModel {
 extension ReferenceModel {
     mutating func restart() {}
     mutating func leapt(by span: Int64) {}
-    var owesRestart: Bool { false }
+    var hasRestartPending: Bool { false }
     var operationDue: Int64? { nil }
 }
 
 /// Stands for a key that has no model.
 struct UnknownReference: ReferenceModel {
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? { nil }
+    mutating func applyRecord(_ record: HistoryRecord, leap: Int64) -> String? { nil }
     var nextDue: Int64? { nil }
     var stateText: String? { nil }
     var isListed: Bool? { nil }
@@ -105,6 +105,6 @@ extension HistoryRecord {
     /// The fault of the record by a model, if it has one. Dates that a publisher sets are nothing of the models.
     func fault(by model: inout any ReferenceModel, leap: Int64 = 0) -> String? {
         if hasDates { model = UnknownReference() }
-        return model.take(self, leap: leap)
+        return model.applyRecord(self, leap: leap)
     }
 }

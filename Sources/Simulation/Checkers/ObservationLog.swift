@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// The effect of a request, as it was recorded or told.
+/// The effect of a request, as it was recorded or reported.
 struct Effect {
     var verdict: String
     var rev: Int64
@@ -16,7 +16,7 @@ final class ObservationLog {
     var violations: [Violation] = []
     /// The full view of each key at each rev: there is only one (P3).
     var bodies: [KeyRev: [UInt8]] = [:]
-    /// The newest commit that any client was told of (P2).
+    /// The newest commit that any client was notified of (P2).
     var newestSeen: Int64 = 0
     /// The effect of each `src/eid`, as it was first acknowledged (P6).
     var effects: [String: Effect] = [:]

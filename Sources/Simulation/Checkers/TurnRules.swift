@@ -72,7 +72,7 @@ struct TurnRules {
         if hasFailed { world.violated("turn", "something was decided after a failed sync") }
     }
 
-    func check(readFrom link: Link, in world: World) {
+    func check(readFrom link: SimulatedLink, in world: World) {
         if link.isPaused { world.violated("turn", "a connection is read from that is not to be read from") }
     }
 

@@ -60,7 +60,7 @@ struct WidgetRowCheck {
             return "has an entry of \(next.date) behind one of \(entry.date)"
         }
         let (first, last) = (entries[0].date, entries[entries.count - 1].date)
-        // A row with fewer entries than were asked for tells all that is known.
+        // A row with fewer entries than were asked for reports all that is known.
         let isWhole = entries.count <= ahead && body["more"] == nil
         let end = isWhole ? last + 86_400_000 : last
         for time in moments(first...end) + entries.map(\.date) where (first...end).contains(time) {
@@ -89,11 +89,11 @@ struct WidgetHistory {
     init(hours: ReferenceSchedule) { self.hours = hours }
 
     /// - Returns: The fault of a record, if it has one.
-    mutating func take(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, of key: String, tail: JSONObject) -> String? {
         if key == SimulatedWidgets.queue, record.type == "created" { queue.begin(record.sequence) }
         if key.hasPrefix("weather/") {
             var forecast = forecasts[key] ?? ReferenceForecast(key: key)
-            let fault = forecast.take(record, tail: tail)
+            let fault = forecast.applyRecord(record, tail: tail)
             (forecasts[key], current[key]) = (forecast, forecast.widget)
             if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = forecast.widget }
             return fault
@@ -102,7 +102,7 @@ struct WidgetHistory {
         var widget = current[key] ?? ReferenceWidget()
         // A widget whose kind is gone is forgotten as it is.
         let isForgotten = key == SimulatedWidgets.trip && record.type == "pruned"
-        let fault = isForgotten ? nil : widget.take(record, tail: tail)
+        let fault = isForgotten ? nil : widget.applyRecord(record, tail: tail)
         if isForgotten { widget = ReferenceWidget() }
         current[key] = widget
         if record.rev == record.sequence { byCommit[.init(key: key, rev: record.rev)] = widget }
@@ -110,8 +110,8 @@ struct WidgetHistory {
     }
 
     /// Takes a record about an order. An event that changes its row changes its card, and a deadline does not.
-    mutating func take(_ record: HistoryRecord, ofOrder key: String, _ order: ReferenceOrder) {
-        queue.take(record, key, order)
+    mutating func applyRecord(_ record: HistoryRecord, ofOrder key: String, _ order: ReferenceOrder) {
+        queue.enqueueRecord(record, key, order)
         let card = SimulatedWidgets.card(ofOrder: key)
         let wasThere = cards[card] == true
         cards[card] = order.isOnCard

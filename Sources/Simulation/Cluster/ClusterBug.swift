@@ -50,7 +50,7 @@ public enum ClusterBug: String, PlantedBug {
 
 /// The faults of a run of a cluster, which a seed picks. Spans are in milliseconds, shares of a thousand.
 struct ClusterClimate {
-    enum EngineBug: CaseIterable {
+    enum LogStoreBug: CaseIterable {
         case tailLost, messageChanged, streamDeleted
     }
 
@@ -58,17 +58,17 @@ struct ClusterClimate {
     var span: Int64 = 90_000
     /// A batch of more bytes goes in parts.
     var messageBytes = 1_000
-    var slowestEngine: Int64 = 5
+    var slowestLogStore: Int64 = 5
     var lostAcks = 0
     var lateAcks = 0
     var doubleAcks = 0
     var oldReads = 0
-    /// Beats that other nodes are not told of, although they are acknowledged.
-    var lostBeats = 0
+    /// Heartbeats that other nodes are not notified of, although they are acknowledged.
+    var lostHeartbeats = 0
     /// So many of each within the span.
     var elections = 0
     var kills = 0
-    /// All nodes and all servers of the engine at once.
+    /// All nodes and all servers of the log store at once.
     var blackouts = 0
     /// Of the history into another log, while no node runs.
     var moves = 0
@@ -77,10 +77,10 @@ struct ClusterClimate {
     var handovers = 0
     var terminations = 0
     var wipes = 0
-    var baseDamages = 0
-    var lostBaseAnswers = 0
-    var lateBaseRequests = 0
-    var bases = BaseSettings()
+    var checkpointDamages = 0
+    var lostCheckpointAnswers = 0
+    var lateCheckpointRequests = 0
+    var checkpoints = CheckpointSettings()
     var recordsBetweenSnapshots = Int64.max
     /// From an order to a node's own disk to its end.
     var slowestDisk: Int64 = 5
@@ -90,21 +90,21 @@ struct ClusterClimate {
     /// Of the messages that are refused for want of room, behind a proposal that the other servers store.
     var storedThoughFull = 0
     var strangers = 0
-    var beatLies = 0
-    /// The engine comes to take messages of another length at most.
+    var heartbeatLies = 0
+    /// The log store comes to take messages of another length at most.
     var limits = 0
-    /// For a while the engine takes nothing that a node appends, and takes its beats.
+    /// For a while the log store takes nothing that a node appends, and takes its heartbeats.
     var refusals = 0
-    /// A server of the engine does not sync for a while.
+    /// A server of the log store does not sync for a while.
     var syncLapses = 0
     /// Another machine is given the name of a node.
-    var namesakes = 0
+    var duplicateNodes = 0
     /// Which one, where there is one.
     var sharedName = 0
-    var processCount: Int { SimulatedCluster.nodeCount + namesakes }
+    var processCount: Int { SimulatedCluster.nodeCount + duplicateNodes }
     /// By how much each node's clock is ahead.
     var skews: [Int64] = [0, 0, 0]
-    var engineBug: EngineBug?
+    var logStoreBug: LogStoreBug?
     /// From the end of a node that has reported a loss to its next start.
     var stops: ClosedRange<Int64> = 500...20_000
     /// Of the clients and their wires.
@@ -115,12 +115,12 @@ struct ClusterClimate {
         var random = SimulationRandom(seed: seed ^ 0xC105_7E12)
         func maybe(_ value: Int) -> Int { random.chance(600) ? value : 0 }
         messageBytes = [300, 1_000, 10_000][random.below(3)]
-        slowestEngine = [1, 5, 40][random.below(3)]
+        slowestLogStore = [1, 5, 40][random.below(3)]
         lostAcks = maybe(1 + random.below(150))
         lateAcks = maybe(1 + random.below(100))
         doubleAcks = maybe(1 + random.below(200))
         oldReads = maybe(1 + random.below(500))
-        lostBeats = maybe(1 + random.below(300))
+        lostHeartbeats = maybe(1 + random.below(300))
         elections = maybe(1 + random.below(3))
         kills = 1 + random.below(3)
         pauses = maybe(1 + random.below(3))
@@ -129,19 +129,19 @@ struct ClusterClimate {
         wipes = maybe(1 + random.below(3))
         fullDisks = maybe(1)
         strangers = maybe(1 + random.below(2))
-        beatLies = maybe(1 + random.below(3))
+        heartbeatLies = maybe(1 + random.below(3))
         let widest: Int64 = random.chance(200) ? 90_000 : 2_000
         skews = (0..<3).map { _ in random.pick(-widest...widest) }
-        if random.chance(200) { engineBug = random.pick(of: EngineBug.allCases) }
-        baseDamages = maybe(1 + random.below(3))
-        lostBaseAnswers = maybe(1 + random.below(100))
-        bases.every = Milliseconds(random.pick(3_000...20_000))
-        bases.logBytes = random.chance(300) ? 5_000 : 1 << 40
-        bases.retention = Milliseconds(random.pick(1_000...40_000))
-        bases.logLimit = random.chance(300) ? 20_000 : .max
-        (bases.look, bases.turn) = (.seconds(1), .seconds(2))
-        (bases.patience, bases.longPatience) = (.seconds(2), .seconds(15))
-        bases.pieceBytes = [200, 2_000, 50_000][random.below(3)]
+        if random.chance(200) { logStoreBug = random.pick(of: LogStoreBug.allCases) }
+        checkpointDamages = maybe(1 + random.below(3))
+        lostCheckpointAnswers = maybe(1 + random.below(100))
+        checkpoints.every = Milliseconds(random.pick(3_000...20_000))
+        checkpoints.logBytes = random.chance(300) ? 5_000 : 1 << 40
+        checkpoints.retention = Milliseconds(random.pick(1_000...40_000))
+        checkpoints.logLimit = random.chance(300) ? 20_000 : .max
+        (checkpoints.checkInterval, checkpoints.turn) = (.seconds(1), .seconds(2))
+        (checkpoints.patience, checkpoints.longPatience) = (.seconds(2), .seconds(15))
+        checkpoints.pieceBytes = [200, 2_000, 50_000][random.below(3)]
         recordsBetweenSnapshots = [20, 100, .max][random.below(3)]
         terminations = maybe(1 + random.below(2))
         slowestDisk = [1, 20, 500, 10_000][random.below(4)]
@@ -150,7 +150,7 @@ struct ClusterClimate {
         crowd.screens = 4
         crowd.providers = 1
         crowd.fingers = 1
-        // In the short one local copies forget records, and nodes event ids.
+        // In the short one local journals forget records, and nodes event ids.
         crowd.retention = random.chance(200) ? 20 : 3_000
         crowd.slowestWire = [1, 10, 100][random.below(3)]
         crowd.resets = maybe(30)
@@ -158,23 +158,23 @@ struct ClusterClimate {
         crowd.disorder = maybe(200)
         crowd.lies = maybe(200)
         crowd.doubleTaps = maybe(200)
-        lateBaseRequests = maybe(1 + random.below(50))
+        lateCheckpointRequests = maybe(1 + random.below(50))
         blackouts = random.chance(300) ? 1 : 0
         moves = random.chance(300) ? 1 + random.below(2) : 0
         // Of numbers of its own, so that the rest of a seed is as it was.
         var late = SimulationRandom(seed: seed ^ 0x5E_1A7E)
         let isMoved = moves > 0
         syncLapses = !isMoved && late.chance(200) ? 1 : 0
-        namesakes = !isMoved && late.chance(200) ? 1 : 0
+        duplicateNodes = !isMoved && late.chance(200) ? 1 : 0
         sharedName = late.below(SimulatedCluster.nodeCount)
         hungDisks = late.chance(300) ? 1 + late.below(3) : 0
         storedThoughFull = late.chance(300) ? 100 + late.below(800) : 0
         limits = late.chance(300) ? 1 + late.below(3) : 0
         refusals = late.chance(300) ? 1 + late.below(2) : 0
         // A log that is purged while a node is stopped shows that node no more what it has lost.
-        if engineBug == .tailLost || engineBug == .streamDeleted, late.chance(500) {
+        if logStoreBug == .tailLost || logStoreBug == .streamDeleted, late.chance(500) {
             stops = 15_000...45_000
-            (bases.every, bases.retention) = (.seconds(3), .seconds(1))
+            (checkpoints.every, checkpoints.retention) = (.seconds(3), .seconds(1))
         }
     }
 }

@@ -7,31 +7,31 @@ import TelltaleModel
 /// The promises, as a cluster has to keep them. The truth is what the log stored, to a reader that never missed anything.
 final class ClusterChecks {
     private unowned let cluster: SimulatedCluster
-    /// A bug of the engine lost what was acknowledged: it must be told, and cannot be survived.
+    /// A bug of the log store lost what was acknowledged: it must be reported, and cannot be survived.
     private(set) var isForgiven = false
-    private var engineBug: ClusterClimate.EngineBug?
+    private var logStoreBug: ClusterClimate.LogStoreBug?
     private var terms: [Int64: Int64] = [:]
     /// Replays the log as it is stored.
     private var reference: Hub?
     /// Of the state behind each record.
     private var hashes: [Int64: UInt64] = [:]
 
-    /// Nodes that have read what the engine has lost, with the newest message that each has read: they must tell.
+    /// Nodes that have read what the log store has lost, with the newest message that each has read: they must report.
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
-    /// Nodes that have told so, and whose folders are as they were then.
-    private var told: Set<Int> = []
+    /// Nodes that have reported so, and whose folders are as they were then.
+    private var reported: Set<Int> = []
 
     init(_ cluster: SimulatedCluster) {
         self.cluster = cluster
     }
 
-    func engineFailed(_ bug: ClusterClimate.EngineBug, before: [[UInt8]]) {
-        engineBug = bug
+    func logStoreFailed(_ bug: ClusterClimate.LogStoreBug, before: [[UInt8]]) {
+        logStoreBug = bug
         guard bug != .messageChanged else { return }
         isForgiven = true
         for node in cluster.nodes where !node.isOutdated {
-            let position = node.copy.reader.position
+            let position = node.localJournal.reader.position
             guard position > cluster.log.end else { continue }
             witnesses[node.index] = (position, before[Int(position) - 1])
         }
@@ -41,8 +41,8 @@ final class ClusterChecks {
     ///
     /// - Parameter isWhole: The folder has all that was written to it.
     func lost(_ node: ClusterNode, isWhole: Bool) {
-        if !isWhole { told.remove(node.index) }
-        guard let witness = witnesses[node.index], node.copy.reader.position < witness.position else { return }
+        if !isWhole { reported.remove(node.index) }
+        guard let witness = witnesses[node.index], node.localJournal.reader.position < witness.position else { return }
         witnesses[node.index] = nil
     }
 
@@ -84,13 +84,13 @@ final class ClusterChecks {
         cluster.violated("P1", "\(node.name) leads, and knows of a server that does not sync")
     }
 
-    /// P9: a local copy is a beginning of the log.
+    /// P9: a local journal is a beginning of the log.
     func copied(_ records: [JournalRecord], by node: ClusterNode) {
         compare(records, "copies", "P9", node)
-        if node.copy.chain.sequence != node.copy.lastSequence {
+        if node.localJournal.chain.sequence != node.localJournal.lastSequence {
             cluster.violated(
                 "P9",
-                "\(node.name) has record \(node.copy.lastSequence), and the place of record \(node.copy.chain.sequence)"
+                "\(node.name) has record \(node.localJournal.lastSequence), and the place of record \(node.localJournal.chain.sequence)"
             )
         }
     }
@@ -115,48 +115,49 @@ final class ClusterChecks {
         }
     }
 
-    /// A base is one of the log: of the right lineage, and of the records that the log has. A node that has told a loss takes none:
+    /// A checkpoint is one of the log: of the right lineage, and of the records that the log has. A node that has reported a
+    /// loss takes none:
     /// it would show what replaced the messages that it has read.
     func loaded(by node: ClusterNode) {
-        if told.contains(node.index) {
+        if reported.contains(node.index) {
             cluster.report("P9", "\(node.name) has told a loss, and takes a base of the log as it is now")
         }
-        let chain = node.copy.chain
-        guard cluster.log.hasRecord(of: chain), node.copy.epoch == cluster.log.epoch
+        let chain = node.localJournal.chain
+        guard cluster.log.hasRecord(of: chain), node.localJournal.epoch == cluster.log.epoch
         else {
             return cluster.violated(
                 "P9", "\(node.name) takes the base of record \(chain.sequence), which the log has not")
         }
     }
 
-    /// A message that is purged is held by the two newest whole bases.
+    /// A message that is purged is held by the two newest whole checkpoints.
     func purged(before: Int64, by index: Int) {
-        let held = cluster.log.bases.whole.filter { $0.reader.position >= before }
-        let isEnough = held.count >= (cluster.log.bases.damaged == nil ? 2 : 1)
+        let held = cluster.log.checkpoints.whole.filter { $0.reader.position >= before }
+        let isEnough = held.count >= (cluster.log.checkpoints.damaged == nil ? 2 : 1)
         if !isEnough {
             cluster.violated("P1", "n\(index + 1) purges before message \(before), and \(held.count) bases hold that")
         }
     }
 
-    var hasEngineBug: Bool { engineBug != nil }
+    var hasLogStoreBug: Bool { logStoreBug != nil }
 
     func stopped(_ node: ClusterNode, _ reason: String) {
         if node.isOutdated { return cluster.retire(node) }
-        tells()
-        // It has told. An operator who empties its folder accepts the log.
+        reports()
+        // It has reported. An operator who empties its folder accepts the log.
         if let witness = witnesses.removeValue(forKey: node.index),
             !cluster.log.has(witness.message, at: witness.position)
         {
-            told.insert(node.index)
+            reported.insert(node.index)
         }
         cluster.startAgain(node)
-        if engineBug == nil { cluster.violated("P9", "\(node.name) stops, and the engine is right: \(reason)") }
+        if logStoreBug == nil { cluster.violated("P9", "\(node.name) stops, and the engine is right: \(reason)") }
     }
 
-    /// A message that the engine has changed reads as another program's. Nodes that read it before and behind the change go
-    /// apart, until some have stopped; the promises hold until it is told.
-    func tells() {
-        if engineBug == .messageChanged { isForgiven = true }
+    /// A message that the log store has changed reads as another program's. Nodes that read it before and behind the change go
+    /// apart, until some have stopped; the promises hold until it is reported.
+    func reports() {
+        if logStoreBug == .messageChanged { isForgiven = true }
     }
 
     // MARK: Moves
@@ -169,7 +170,7 @@ final class ClusterChecks {
 
     /// A folder leaves with all that the log has.
     func left(_ node: ClusterNode) {
-        let (contents, truth) = (node.copy.contents, cluster.log.records)
+        let (contents, truth) = (node.localJournal.contents, cluster.log.records)
         let isTrue = contents.records.allSatisfy {
             truth.indices.contains(Int($0.sequence) - 1) && truth[Int($0.sequence) - 1] == $0
         }
@@ -184,9 +185,9 @@ final class ClusterChecks {
 
     /// The log has the history of the folder, which is a copy of it.
     func moved(_ node: ClusterNode) {
-        let (log, copy, count) = (cluster.log.reader.chain, node.copy.chain, Int64(cluster.log.records.count))
+        let (log, copy, count) = (cluster.log.reader.chain, node.localJournal.chain, Int64(cluster.log.records.count))
         let hasAll = [log, copy].allSatisfy { $0.sequence == count && cluster.log.hasRecord(of: $0) }
-        if !hasAll || node.copy.epoch != cluster.log.epoch {
+        if !hasAll || node.localJournal.epoch != cluster.log.epoch {
             cluster.violated(
                 "P1",
                 "behind the move the log has \(log.sequence) and \(node.name) \(copy.sequence) of \(count) records, or another epoch"
@@ -222,7 +223,7 @@ final class ClusterChecks {
         if !isGreeting || text.dropLast().contains("\n") {
             cluster.violated("P2", "\(node.name) does not lead, and writes \(text.prefix(100))")
         }
-        // Beats of a leader are on their way, or its silence is not noticed, for some seconds.
+        // Heartbeats of a leader are on their way, or its silence is not noticed, for some seconds.
         guard let place = text.firstRange(of: " leader="),
             let leader = cluster.nodes.first(where: { text[place.upperBound...].dropLast() == $0.address }),
             let silence = leader.silence, silence > Self.farewellSpan
@@ -235,14 +236,14 @@ final class ClusterChecks {
     // MARK: The end
 
     func finish(isQuiet: Bool) {
-        switch engineBug {
+        switch logStoreBug {
         case nil: finishWhole(isQuiet: isQuiet)
         case .messageChanged?: finishHashes()
         case .tailLost?, .streamDeleted?: finishForked()
         }
     }
 
-    /// A loss of the engine is told: a node goes on only where its copy is a beginning of what the log says now.
+    /// A loss of the log store is reported: a node goes on only where its local journal is a beginning of what the log says now.
     private func finishForked() {
         var reader = cluster.log.beginningReader
         var chain = reader.chain
@@ -261,16 +262,16 @@ final class ClusterChecks {
                     "P9",
                     "\(node.name) has read message \(witness.position), which the engine has lost, and does not tell")
             }
-            let chain = node.copy.chain
+            let chain = node.localJournal.chain
             if links[chain.sequence] == chain.link { continue }
             cluster.report("P9", "\(node.name) goes on at record \(chain.sequence), which the engine has lost")
         }
     }
 
     private func finishHashes(of node: ClusterNode) {
-        guard node.isUp, !node.isStopped, node.copy.epoch != nil else { return }
+        guard node.isUp, !node.isStopped, node.localJournal.epoch != nil else { return }
         do {
-            let hub = try Hub.recovered(from: InMemoryJournal(node.copy.contents), cluster.configuration)
+            let hub = try Hub.recovered(from: InMemoryJournal(node.localJournal.contents), cluster.configuration)
             hashed(hub.stateHash, at: hub.lastRecordSequence, by: node)
             node.noteHash()
             if node.isLeading, node.server?.isCommitting == false {
@@ -289,9 +290,10 @@ final class ClusterChecks {
         finishHashes()
         guard isQuiet else { return cluster.violated("P4", "it does not come to rest") }
         guard let leader = cluster.nodes.first(where: \.isLeading) else { return }
-        for node in cluster.nodes where !node.isNamesake && node.copy.chain != leader.copy.chain {
+        for node in cluster.nodes where !node.isDuplicateNode && node.localJournal.chain != leader.localJournal.chain {
             cluster.violated(
-                "P4", "\(node.name) has \(node.copy.chain.sequence) of \(leader.copy.chain.sequence) records")
+                "P4",
+                "\(node.name) has \(node.localJournal.chain.sequence) of \(leader.localJournal.chain.sequence) records")
         }
         do {
             try finishClients(leader)
@@ -300,7 +302,7 @@ final class ClusterChecks {
         }
     }
 
-    /// P1: the log has what was acknowledged, under the number that was told.
+    /// P1: the log has what was acknowledged, under the number that was reported.
     private func checkRevs(of posts: [Acknowledgement], source: String) {
         let truth = cluster.log.records
         for post in posts {
@@ -316,7 +318,7 @@ final class ClusterChecks {
             var reader = ClientLines()
             return reader.readHeads(
                 LoneServer.answers(
-                    of: try .recovered(from: InMemoryJournal(leader.copy.contents), cluster.configuration),
+                    of: try .recovered(from: InMemoryJournal(leader.localJournal.contents), cluster.configuration),
                     to: lines, at: leader.hubTime)
             ).lines
         }

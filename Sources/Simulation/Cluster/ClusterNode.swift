@@ -7,7 +7,7 @@ import Server
 import TelltaleModel
 
 /// A daemon of a simulated cluster: it performs the actions of the same ``Cluster/Member`` and the same ``Server/Server`` as
-/// `telltaled` does, on a simulated engine, disk, network and clock. It decides nothing.
+/// `telltaled` does, on a simulated log store, disk, network and clock. It decides nothing.
 final class ClusterNode {
     unowned let cluster: SimulatedCluster
     let index: Int
@@ -16,15 +16,15 @@ final class ClusterNode {
     let name: String
     let address: String
     private let kinds: [Kind]
-    var copy = LocalCopy()
+    var localJournal = LocalJournal()
     var member: Member?
-    /// That of the leader, or the lobby.
+    /// That of the leader, or the standby server.
     var server: Server?
     /// Counts the servers of the process.
     private var serverNumber = 0
     /// The batch under way.
     var batch: [JournalRecord] = []
-    var links: [SessionID: Link] = [:]
+    var links: [SessionID: SimulatedLink] = [:]
     private(set) var isUp = false
     /// `nil` = it runs, or never has.
     private(set) var endedAt: Int64?
@@ -37,16 +37,16 @@ final class ClusterNode {
     private var stopReason: String?
     private var hybrid: HybridClock?
     private var wakeVersion = 0
-    /// When the member wants time to be told, and counts what was scheduled for it.
+    /// When the member wants time to be reported, and counts what was scheduled for it.
     private var memberWake = (deadline: MonotonicTime.distantFuture, version: 0)
     private(set) var tampering: ClusterTampering
-    /// When that was sent which the engine acknowledged last: told by the wires, not by the member.
+    /// When that was sent which the log store acknowledged last: reported by the wires, not by the member.
     private(set) var lastProof: Int64 = 0
     var sent: [Int64: Int64] = [:]
     private(set) var takeovers = 0
     var snapshots = SnapshotTurns<TakenSnapshot>()
-    /// Of the base that is being stored.
-    private var basePieces: [[UInt8]] = []
+    /// Of the checkpoint that is being stored.
+    private var checkpointPieces: [[UInt8]] = []
     /// The process is to end in order.
     var isEnding = false
     /// For the trace.
@@ -54,9 +54,9 @@ final class ClusterNode {
     private var lastSnapshot: TakenSnapshot?
     /// An operator moves the history, with the folder of this node.
     private var mover: Mover?
-    /// The folder is a copy of a log that was removed.
+    /// The folder is the local journal of a log that was removed.
     var isOutdated = false
-    /// A server of the engine has said that it does not sync, and none has said since that all do.
+    /// A server of the log store has said that it does not sync, and none has said since that all do.
     private(set) var isSyncRefuted = false
 
     init(cluster: SimulatedCluster, index: Int, kinds: [Kind]) {
@@ -77,7 +77,7 @@ final class ClusterNode {
     /// Of the node that leads, as this one knows.
     var leaderAddress: String? { member?.leader?.address }
     /// Another node has its name, and it runs for a while at most.
-    var isNamesake: Bool { index != slot }
+    var isDuplicateNode: Bool { index != slot }
     /// Of the process.
     var instance: UInt64? { member?.replica.instance }
     var isStopped: Bool { stopReason != nil }
@@ -92,34 +92,36 @@ final class ClusterNode {
     // MARK: Life
 
     func start() {
-        guard !isNamesake, !cluster.isMoving else { return }
+        guard !isDuplicateNode, !cluster.isMoving else { return }
         begin()
     }
 
-    func startAsNamesake() { begin() }
+    func startAsDuplicateNode() { begin() }
 
     private func begin() {
         guard !isUp, !cluster.refusesToBegin(self) else { return }
         beginProcess()
         tampering = ClusterTampering(cluster.bug, after: tampering)
         cluster.trace?(
-            cluster.now, index, "starts with \(copy.chain.sequence) records, message \(copy.reader.position)")
+            cluster.now, index,
+            "starts with \(localJournal.chain.sequence) records, message \(localJournal.reader.position)")
         var settings = ReplicaSettings()
         settings.limits.byteCount = cluster.weather.messageBytes
         if cluster.bug == .neverGivenUp { settings.giveUp = .minutes(10) }
         let replica = Replica(
             node: name, address: address, release: "1",
-            reader: copy.reader, newEpoch: cluster.newEpoch(), instance: cluster.newEpoch(), settings: settings,
+            reader: localJournal.reader, newEpoch: cluster.newEpoch(), instance: cluster.newEpoch(), settings: settings,
             at: monotonic)
         var server = ServerConfiguration()
         server.pace = .fixed(.zero)
         server.recordsBetweenSnapshots = cluster.weather.recordsBetweenSnapshots
         var configuration = MemberConfiguration(hub: cluster.configuration, server: server, kinds: kinds)
-        configuration.bases = cluster.weather.bases
+        configuration.checkpoints = cluster.weather.checkpoints
         let member = Member(
-            replica, hub: copy.epoch == nil ? nil : recoveredHub(), snapshotSequence: copy.snapshotSequence,
+            replica, hub: localJournal.epoch == nil ? nil : recoveredHub(),
+            snapshotSequence: localJournal.snapshotSequence,
             configuration: configuration, at: monotonic)
-        serve(with: member.lobby(at: monotonic))
+        serve(with: member.standbyServer(at: monotonic))
         self.member = consume member
         noteHash()
         perform()
@@ -130,17 +132,17 @@ final class ClusterNode {
         (isUp, endedAt) = (true, nil)
         isPaused = false
         stopReason = nil
-        (missed, sent, batch, basePieces) = ([], [:], [], [])
+        (missed, sent, batch, checkpointPieces) = ([], [:], [], [])
         (snapshots, hybrid) = (SnapshotTurns(), nil)
         (isEnding, lastSnapshot, isSyncRefuted) = (false, nil, false)
         (isReadingHeld, heldRead) = (false, nil)
         memberWake.deadline = .distantFuture
     }
 
-    /// The hub of the local copy.
+    /// The hub of the local journal.
     func recoveredHub() -> Hub? {
         do {
-            return try .recovered(from: InMemoryJournal(copy.contents), cluster.configuration)
+            return try .recovered(from: InMemoryJournal(localJournal.contents), cluster.configuration)
         } catch {
             cluster.violated("P9", "\(name) does not recover: \(error)")
             return nil
@@ -151,7 +153,7 @@ final class ClusterNode {
         guard isUp else { return }
         cluster.trace?(cluster.now, index, "is killed")
         leave()
-        copy.crash(losing: count)
+        localJournal.crash(losing: count)
     }
 
     private func endLead() { if lead.goesOn || hasTerm { lead = (false, cluster.now) } }
@@ -160,7 +162,7 @@ final class ClusterNode {
     func ended() {
         cluster.trace?(cluster.now, index, "has ended")
         leave()
-        copy.crash(losing: 0)
+        localJournal.crash(losing: 0)
         cluster.startLater(self)
     }
 
@@ -170,18 +172,18 @@ final class ClusterNode {
         closeAll(telling: [])
         server = nil
         member = nil
-        if isNamesake { wipe() }
+        if isDuplicateNode { wipe() }
     }
 
     /// Another process has its name, and began before it.
     private func giveWay() {
         cluster.trace?(cluster.now, index, "gives way to another process with its name")
         leave()
-        copy.crash(losing: 0)
+        localJournal.crash(losing: 0)
         cluster.gaveWay(self)
     }
 
-    func wipe() { (copy, isOutdated) = (LocalCopy(), false) }
+    func wipe() { (localJournal, isOutdated) = (LocalJournal(), false) }
 
     /// SIGSTOP: what reaches it waits.
     func pause() { isPaused = isUp }
@@ -192,7 +194,7 @@ final class ClusterNode {
         cluster.trace?(cluster.now, index, "goes on")
         let waiting = missed
         missed = []
-        // The look at the lease comes first, whatever has arrived.
+        // The check at the lease comes first, whatever has arrived.
         turn()
         // One of them may end the process, or stop it again.
         for body in waiting { whenAwake(body) }
@@ -221,32 +223,32 @@ final class ClusterNode {
         cluster.checks.stopped(self, reason)
     }
 
-    // MARK: What the engine says
+    // MARK: What the log store says
 
     /// From where it is to read when its member can take more; `nil` = there was nothing to read.
     private var heldRead: Int64?
     private var isReadingHeld = false
 
     func acknowledged(token: Int64, position: Int64) {
-        guard mover == nil else { return tell(.stored(token: token, position: position)) }
+        guard mover == nil else { return deliver(.stored(token: token, position: position)) }
         if let time = sent[token] { lastProof = max(lastProof, time) }
         guard let (token, position) = tampering.acknowledged(token: token, position: position, of: self) else { return }
-        tell(.stored(token: token, position: position))
+        deliver(.stored(token: token, position: position))
     }
 
     func refused(token: Int64, last: Int64) {
         if mover == nil, tampering.refused(token: token, last: last, of: self) { return perform() }
-        tell(.refused(token: token))
+        deliver(.refused(token: token))
     }
 
-    func full(token: Int64) { tell(.full(token: token)) }
+    func full(token: Int64) { deliver(.full(token: token)) }
 
-    func limited(to byteCount: Int) { if cluster.bug != .limitUnheard { tell(.limited(byteCount: byteCount)) } }
-    func tooLong(token: Int64) { if cluster.bug != .limitUnheard { tell(.tooLong(token: token)) } }
+    func limited(to byteCount: Int) { if cluster.bug != .limitUnheard { deliver(.limited(byteCount: byteCount)) } }
+    func tooLong(token: Int64) { if cluster.bug != .limitUnheard { deliver(.tooLong(token: token)) } }
 
     func denied(_ isDenied: Bool) {
         guard cluster.bug != .denialIgnored else { return }
-        tell(.denied(isDenied ? ["publish on the log"] : [], mayLead: !isDenied))
+        deliver(.denied(isDenied ? ["publish on the log"] : [], mayLead: !isDenied))
     }
 
     /// For how long the log has not taken the message in flight; `nil` = there is none.
@@ -256,7 +258,7 @@ final class ClusterNode {
     }
 
     func read(_ messages: [[UInt8]], from: Int64, end: Int64) {
-        guard mover == nil else { return tell(.read(messages, from: from, end: end)) }
+        guard mover == nil else { return deliver(.read(messages, from: from, end: end)) }
         if isReadingHeld {
             heldRead = min(heldRead ?? from, from)
             return
@@ -269,43 +271,44 @@ final class ClusterNode {
         for message in messages where tampering.isInFlight(message) {
             if let time = sent[tampering.token] { lastProof = max(lastProof, time) }
         }
-        if !tampering.reads(messages, from: from, end: end, of: self) { tell(.read(messages, from: from, end: end)) }
+        if !tampering.reads(messages, from: from, end: end, of: self) { deliver(.read(messages, from: from, end: end)) }
     }
 
-    func heard(_ beat: Beat) {
-        if cluster.bug == .namesakesLive, beat.node == name { return }
-        tell(.heard(beat))
-        if cluster.bug == .keptBeatsTakenForWords { tell(.overheard(tampering.anew(beat))) }
+    func heard(_ heartbeat: Heartbeat) {
+        if cluster.bug == .namesakesLive, heartbeat.node == name { return }
+        deliver(.heard(heartbeat))
+        if cluster.bug == .keptBeatsTakenForWords { deliver(.overheard(tampering.anew(heartbeat))) }
     }
 
     /// Another node says this now.
-    func overheard(_ beat: Beat) {
-        if beat.node == name { return heard(beat) }
-        guard cluster.bug != .restartsUnheard, cluster.bug != .keptBeatsTakenForWords || beat.role != .leading else {
+    func overheard(_ heartbeat: Heartbeat) {
+        if heartbeat.node == name { return heard(heartbeat) }
+        guard cluster.bug != .restartsUnheard, cluster.bug != .keptBeatsTakenForWords || heartbeat.role != .leading
+        else {
             return
         }
-        tell(.overheard(beat))
+        deliver(.overheard(heartbeat))
     }
 
-    func beatAcknowledged(_ beat: Beat) {
-        lastProof = max(lastProof, cluster.beatTime(of: beat))
-        tell(.beatStored(number: beat.number))
+    func heartbeatAcknowledged(_ heartbeat: Heartbeat) {
+        lastProof = max(lastProof, cluster.heartbeatTime(of: heartbeat))
+        deliver(.heartbeatStored(number: heartbeat.number))
     }
 
-    /// Every beat that was stored before this own one is told.
-    func beatsShown(through beat: Beat) { tell(.beatsShown(through: beat.number)) }
+    /// Every heartbeat that was stored before this own one is reported.
+    func heartbeatsShown(through heartbeat: Heartbeat) { deliver(.heartbeatsShown(through: heartbeat.number)) }
 
     /// The servers were asked whether they sync.
-    func told(_ sync: EngineSync) {
+    func learned(_ sync: LogStoreSync) {
         isSyncRefuted = sync == .refuted || (sync == .unknown && isSyncRefuted)
-        tell(.sync(tampering.told(sync), []))
+        deliver(.sync(tampering.altered(sync), []))
     }
 
-    func answered(_ answer: BaseAnswer) { tell(.base(tampering.answered(answer, to: self))) }
+    func answered(_ answer: CheckpointAnswer) { deliver(.checkpoint(tampering.answered(answer, to: self))) }
 
-    private func tell(_ event: LogEvent) {
-        if mover != nil { return told(event) }
-        member?.take(event, at: hubTime)
+    private func deliver(_ event: LogEvent) {
+        if mover != nil { return learned(event) }
+        member?.handleEvent(event, at: hubTime)
         perform()
     }
 
@@ -398,7 +401,7 @@ final class ClusterNode {
 
     // MARK: The turn of a leader
 
-    /// The look at the lease comes first: a leader in limbo neither decides nor writes.
+    /// The check at the lease comes first: a leader in limbo neither decides nor writes.
     func turn() {
         guard isUp, !isPaused, !isStopped, server != nil else { return }
         if !isLeading { tampering.standbyTurn(of: self) }
@@ -409,7 +412,7 @@ final class ClusterNode {
     }
 
     private func mayServe() -> Bool {
-        // As the edge of `telltaled`: a node that does not lead serves its lobby, and its member is not asked.
+        // As the edge of `telltaled`: a node that does not lead serves as a standby, and its member is not asked.
         guard member?.isLeading == true else { return isUp && !isStopped }
         let isAllowed = member?.mayServe(at: hubTime) == true
         takeActions()
@@ -448,7 +451,7 @@ final class ClusterNode {
         case .close(let id): if let link = links[id] { close(link) }
         case .closeConnections: closeAll(telling: [])
         case .readHistory(let request):
-            let journal = InMemoryJournal(copy.contents)
+            let journal = InMemoryJournal(localJournal.contents)
             server?.historyRead(
                 Result { () throws(JournalError) in
                     try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
@@ -484,41 +487,41 @@ final class ClusterNode {
     // MARK: Connections
 
     /// - Returns: `false` where the node does not lead, and says so, or does not listen at all.
-    func accept(_ link: Link) -> Bool {
+    func accept(_ link: SimulatedLink) -> Bool {
         guard isUp, !isPaused, !isStopped else { return false }
-        // The greeting says so. A daemon tells its server each second.
-        if !isLeading, var standing = member?.standing(at: monotonic) {
+        // The greeting says so. A daemon notifies its server each second.
+        if !isLeading, var status = member?.status(at: monotonic) {
             if cluster.bug == .silentLeaderNamed {
-                standing.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
+                status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
             }
-            server?.stands(standing)
+            server?.stands(status)
         }
         guard let id = server?.connected(at: hubTime) else { return false }
         link.session = id
         links[id] = link
         turn()
         guard !isLeading else { return true }
-        // The lobby's greeting sends the client on.
+        // The standby server's greeting sends the client on.
         if link.session != nil { server?.disconnected(id) }
         link.session = nil
         links[id] = nil
         return false
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link.session != nil else { return }
         link.arrived.append(bytes)
         readArrived(on: link)
         perform()
     }
 
-    private func readArrived(on link: Link) {
+    private func readArrived(on link: SimulatedLink) {
         guard let id = link.session, !link.isPaused, !link.arrived.isEmpty else { return }
-        let bytes = link.arrived.take(link.arrived.count)
+        let bytes = link.arrived.dequeue(link.arrived.count)
         if server?.received(bytes.span, from: id, at: hubTime) == false { link.isPaused = true }
     }
 
-    private func resume(_ link: Link) {
+    private func resume(_ link: SimulatedLink) {
         link.isPaused = false
         readArrived(on: link)
         if link.arrived.isEmpty, link.hasEndArrived, let id = link.session {
@@ -527,13 +530,13 @@ final class ClusterNode {
         }
     }
 
-    func inputEnded(_ link: Link) {
+    func inputEnded(_ link: SimulatedLink) {
         guard let id = link.session else { return }
         if link.arrived.isEmpty { server?.inputEnded(id) } else { link.hasEndArrived = true }
         perform()
     }
 
-    func lost(_ link: Link) {
+    func lost(_ link: SimulatedLink) {
         guard let id = link.session else { return }
         link.session = nil
         links[id] = nil
@@ -541,7 +544,7 @@ final class ClusterNode {
         perform()
     }
 
-    private func close(_ link: Link) {
+    private func close(_ link: SimulatedLink) {
         if let id = link.session {
             links[id] = nil
             server?.disconnected(id)
@@ -571,9 +574,9 @@ final class ClusterNode {
             tampering.append(bytes, after: after, token: token, of: self)
         case .read(let from): cluster.log.read(from: from, for: self)
         case .holdReading(let isHeld): hold(isHeld)
-        case .beat(let beat):
-            cluster.noteBeat(beat)
-            cluster.log.beat(beat, from: self)
+        case .heartbeat(let heartbeat):
+            cluster.noteHeartbeat(heartbeat)
+            cluster.log.heartbeat(heartbeat, from: self)
         case .keep(let records, let mark, let epoch): keep(records, mark, epoch)
         case .lead(let term, _, let farewell): lead(term: term, farewell: farewell)
         case .settle(let outcome): settle(outcome)
@@ -583,21 +586,21 @@ final class ClusterNode {
         case .writeSnapshot(let pruning):
             guard let snapshot = member?.snapshot else { return member?.snapshotWritten(isWritten: false) ?? () }
             writeSnapshot(tampering.taken(snapshot, isLeader: false, by: self), pruning, for: .standby)
-        case .askOfBases(let request): cluster.log.ask(tampering.asked(request, of: self), from: self)
-        case .beginBase: beginBase()
-        case .giveBasePiece:
-            member?.basePiece(basePieces.isEmpty ? nil : basePieces.removeFirst(), at: hubTime)
-        case .endBase(let id, let isWhole):
-            basePieces = []
+        case .askOfCheckpoints(let request): cluster.log.ask(tampering.asked(request, of: self), from: self)
+        case .beginCheckpoint: beginCheckpoint()
+        case .giveCheckpointPiece:
+            member?.checkpointPiece(checkpointPieces.isEmpty ? nil : checkpointPieces.removeFirst(), at: hubTime)
+        case .endCheckpoint(let id, let isWhole):
+            checkpointPieces = []
             cluster.trace?(cluster.now, index, "base \(id) is \(isWhole ? "made" : "given up")")
-            if isWhole { cluster.madeBase() }
-        case .loadBase(let sequence): takeBaseStep { try copy.beginBase(at: sequence) }
-        case .loadBaseChunk(let bytes): takeBaseStep { try copy.appendToBase(bytes) }
-        case .abandonBase: takeBaseStep { try copy.abandonBase() }
-        case .installBase(_, let link, let mark, let epoch): install(link, mark, epoch)
+            if isWhole { cluster.madeCheckpoint() }
+        case .loadCheckpoint(let sequence): performCheckpointStep { try localJournal.beginCheckpoint(at: sequence) }
+        case .loadCheckpointChunk(let bytes): performCheckpointStep { try localJournal.appendToCheckpoint(bytes) }
+        case .abandonCheckpoint: performCheckpointStep { try localJournal.abandonCheckpoint() }
+        case .installCheckpoint(_, let link, let mark, let epoch): install(link, mark, epoch)
         case .warn(let text):
             cluster.trace?(cluster.now, index, "warns: \(text)")
-            cluster.checks.tells()
+            cluster.checks.reports()
         case .differs(let texts):
             cluster.trace?(cluster.now, index, "differs: \(texts.joined(separator: "; "))")
         case .stop(let reason): stop(reason)
@@ -616,21 +619,21 @@ final class ClusterNode {
 
     private func keep(_ records: [JournalRecord], _ mark: [UInt8], _ epoch: UInt64) {
         if cluster.bug == .lossForgotten, (try? LogReader(mark: mark))?.loss != nil { return }
-        let records = tampering.kept(records, in: copy)
-        let before = copy.lastSequence
-        onDisk { try copy.keep(records, mark: mark, epoch: epoch) }
+        let records = tampering.kept(records, in: localJournal)
+        let before = localJournal.lastSequence
+        onDisk { try localJournal.keep(records, mark: mark, epoch: epoch) }
         cluster.checks.copied(records, by: self)
-        if before / 16 < copy.lastSequence / 16 { noteHash() }
+        if before / 16 < localJournal.lastSequence / 16 { noteHash() }
     }
 
     /// For a while everything that its disk is given waits.
     func hangDisk(for span: Int64) {
         guard isUp, !isPaused, !isStopped, mover == nil else { return }
         cluster.trace?(cluster.now, index, "has a disk that hangs for \(span) ms")
-        member?.copyIsBehind(true, at: hubTime)
+        member?.localJournalIsBehind(true, at: hubTime)
         perform()
         schedule(after: span) { [self] in
-            member?.copyIsBehind(false, at: hubTime)
+            member?.localJournalIsBehind(false, at: hubTime)
             perform()
         }
     }
@@ -668,12 +671,12 @@ final class ClusterNode {
             lastSnapshot = tampering.taken(snapshot, isLeader: true, by: self)
         }
         closeAll(telling: farewell)
-        if let lobby = member?.lobby(at: monotonic) { serve(with: lobby) }
+        if let standbyServer = member?.standbyServer(at: monotonic) { serve(with: standbyServer) }
         guard !isEnding else { return endInOrder() }
         // Behind all that was given to the disk.
         schedule(after: cluster.diskDelay()) { [self] in
             guard let hub = recoveredHub() else { return }
-            member?.recovered(hub, snapshotSequence: copy.snapshotSequence, at: hubTime)
+            member?.recovered(hub, snapshotSequence: localJournal.snapshotSequence, at: hubTime)
             noteHash()
             perform()
         }
@@ -705,7 +708,7 @@ final class ClusterNode {
         let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
         member?.isWritingSnapshot = snapshots.isWriting
         if let begins { begin(begins) }
-        if let refused { tell(refused, isWritten: false) }
+        if let refused { replyToAsker(refused, isWritten: false) }
     }
 
     private func begin(_ request: SnapshotTurns<TakenSnapshot>.Request) {
@@ -713,12 +716,13 @@ final class ClusterNode {
         schedule(after: cluster.diskDelay()) { [self] in
             var isBegun = false
             onDisk {
-                isBegun = try copy.beginSnapshot(at: sequence, request.pruning, prunesEarly: tampering.prunesEarly)
+                isBegun = try localJournal.beginSnapshot(
+                    at: sequence, request.pruning, prunesEarly: tampering.prunesEarly)
             }
             guard isBegun else { return snapshotEnded(isWritten: false) }
             cluster.trace?(cluster.now, index, "writes a snapshot of record \(sequence)")
             schedule(after: cluster.diskDelay()) { [self] in
-                onDisk { try copy.finishSnapshot(request.content.chunks, of: sequence) }
+                onDisk { try localJournal.finishSnapshot(request.content.chunks, of: sequence) }
                 cluster.wroteSnapshot()
                 snapshotEnded(isWritten: true)
             }
@@ -729,11 +733,11 @@ final class ClusterNode {
         let (asker, next) = snapshots.ended()
         member?.isWritingSnapshot = snapshots.isWriting
         if let next { begin(next) }
-        if let asker { tell(asker, isWritten: isWritten) }
+        if let asker { replyToAsker(asker, isWritten: isWritten) }
         perform()
     }
 
-    private func tell(_ asker: SnapshotTurns<TakenSnapshot>.Asker, isWritten: Bool) {
+    private func replyToAsker(_ asker: SnapshotTurns<TakenSnapshot>.Asker, isWritten: Bool) {
         switch asker {
         case .server(let number) where number == serverNumber:
             if isEnding { ended() } else { server?.snapshotWritten(isWritten: isWritten) }
@@ -742,40 +746,42 @@ final class ClusterNode {
         }
     }
 
-    // MARK: Bases
+    // MARK: Checkpoints
 
-    private func beginBase() {
+    private func beginCheckpoint() {
         // A batch under way is nothing that the log has.
         let isOpen = isLeading && server?.isCommitting == true
         let snapshot = isOpen ? nil : isLeading ? server?.snapshot() : member?.snapshot
         cluster.trace?(cluster.now, index, "makes a base with record \(snapshot?.sequence ?? 0)")
-        basePieces = []
+        checkpointPieces = []
         if let snapshot {
-            var cutter = BaseCutter(length: member?.pieceLength ?? cluster.weather.bases.pieceBytes)
-            let taken = tampering.base(tampering.taken(snapshot, isLeader: isLeading, by: self))
-            for chunk in taken.chunks { basePieces += cutter.add(chunk) }
-            if let last = cutter.end() { basePieces.append(last) }
+            var cutter = CheckpointCutter(length: member?.pieceLength ?? cluster.weather.checkpoints.pieceBytes)
+            let taken = tampering.checkpoint(tampering.taken(snapshot, isLeader: isLeading, by: self))
+            for chunk in taken.chunks { checkpointPieces += cutter.add(chunk) }
+            if let last = cutter.end() { checkpointPieces.append(last) }
         }
-        member?.baseBegan(at: snapshot?.sequence, now: hubTime)
+        member?.checkpointBegan(at: snapshot?.sequence, now: hubTime)
         noteHash()
     }
 
-    private func takeBaseStep(_ body: () throws -> Void) {
+    private func performCheckpointStep(_ body: () throws -> Void) {
         onDisk(body)
         schedule(after: cluster.diskDelay()) { [self] in
-            member?.baseStepTaken(at: hubTime)
+            member?.checkpointStepTaken(at: hubTime)
             perform()
         }
     }
 
     private func install(_ link: UInt64, _ mark: [UInt8], _ epoch: UInt64) {
-        takeBaseStep { try copy.finishBase(link: link, mark: mark, epoch: epoch) }
-        cluster.trace?(cluster.now, index, "has a base: record \(copy.chain.sequence), message \(copy.reader.position)")
-        cluster.loadedBase(by: self)
+        performCheckpointStep { try localJournal.finishCheckpoint(link: link, mark: mark, epoch: epoch) }
+        cluster.trace?(
+            cluster.now, index,
+            "has a base: record \(localJournal.chain.sequence), message \(localJournal.reader.position)")
+        cluster.loadedCheckpoint(by: self)
         schedule(after: cluster.diskDelay()) { [self] in
             guard let hub = recoveredHub() else { return }
             cluster.checks.hashed(hub.stateHash, at: hub.lastRecordSequence, by: self)
-            member?.baseInstalled(hub, at: hubTime)
+            member?.checkpointInstalled(hub, at: hubTime)
             perform()
         }
     }
@@ -801,13 +807,13 @@ final class ClusterNode {
     /// - Parameter steps: It dies in the place of its next message or question, or of its last write.
     func move(_ direction: HistoryMove.Direction, dyingBehind steps: Int?, ended: @escaping (End) -> Void) {
         beginProcess()
-        cluster.trace?(cluster.now, index, "moves \(copy.lastSequence) records: \(direction)")
-        let journal = InMemoryJournal(copy.contents)
+        cluster.trace?(cluster.now, index, "moves \(localJournal.lastSequence) records: \(direction)")
+        let journal = InMemoryJournal(localJournal.contents)
         do throws(HistoryMove.Refusal) {
             let move = try HistoryMove(
                 direction, of: journal, cluster: SimulatedCluster.name, node: name, release: "1",
                 instance: cluster.newEpoch(), wall: wall, at: monotonic)
-            mover = Mover(move: move, journal: journal, before: copy.contents, stepsLeft: steps, ended: ended)
+            mover = Mover(move: move, journal: journal, before: localJournal.contents, stepsLeft: steps, ended: ended)
             performMove()
         } catch {
             leave()
@@ -815,8 +821,8 @@ final class ClusterNode {
         }
     }
 
-    func told(_ event: LogEvent) {
-        mover?.move.take(event, at: monotonic)
+    func learned(_ event: LogEvent) {
+        mover?.move.performAction(event, at: monotonic)
         performMove()
     }
 
@@ -827,9 +833,9 @@ final class ClusterNode {
                 guard lives() else { return }
                 cluster.log.append(bytes, after: after, token: token, from: self)
             case .read(let from): cluster.log.read(from: from, for: self)
-            case .beat(let beat):
-                cluster.noteBeat(beat)
-                cluster.log.beat(beat, from: self)
+            case .heartbeat(let heartbeat):
+                cluster.noteHeartbeat(heartbeat)
+                cluster.log.heartbeat(heartbeat, from: self)
             case .ask(let request):
                 guard lives() else { return }
                 cluster.log.ask(request, from: self)
@@ -861,7 +867,7 @@ final class ClusterNode {
         var contents = mover.journal.contents
         if case .killed = end, mover.stepsLeft ?? -1 >= 0 { contents = mover.before }
         if case .done = end { contents = tampering.moved(contents, from: mover.before) }
-        copy = LocalCopy(contents)
+        localJournal = LocalJournal(contents)
         leave()
         mover.ended(end)
     }
@@ -869,7 +875,7 @@ final class ClusterNode {
     /// A folder that left its log is served by one daemon for a while, which decides what is due.
     func serveAlone() throws {
         let configuration = cluster.configuration
-        let hub = try Hub.recovered(from: InMemoryJournal(copy.contents), configuration)
+        let hub = try Hub.recovered(from: InMemoryJournal(localJournal.contents), configuration)
         var clock = HybridClock(wall: wall, lastRecord: hub.lastRecordTime, monotonic: monotonic)
         let time = clock.reading(wall: wall, monotonic: monotonic)
         let now = HubTime(time: time, wall: wall, monotonic: monotonic)
@@ -880,9 +886,9 @@ final class ClusterNode {
         while let action = server.nextAction(at: now) { if case .append(let part, _) = action { records += part } }
         guard !records.isEmpty else { return }
         cluster.trace?(cluster.now, index, "decides \(records.count) records by itself")
-        let journal = InMemoryJournal(copy.contents)
+        let journal = InMemoryJournal(localJournal.contents)
         try journal.append(records)
-        copy = LocalCopy(journal.contents)
+        localJournal = LocalJournal(journal.contents)
         cluster.log.goOn(with: records)
     }
 }

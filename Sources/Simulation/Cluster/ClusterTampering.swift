@@ -6,7 +6,7 @@ import Replication
 import Server
 import TelltaleModel
 
-/// Makes a ``ClusterBug`` in what a node passes on between its replica, its server and the engine.
+/// Makes a ``ClusterBug`` in what a node passes on between its replica, its server and the log store.
 final class ClusterTampering {
     let bug: ClusterBug?
     /// The message in flight.
@@ -45,7 +45,7 @@ final class ClusterTampering {
         case .silenceTakenForLost where isLeading: node.schedule(after: 200) { node.full(token: token) }
         case .pipelinedFence where isPipelining:
             awaited = token
-            node.member?.take(.stored(token: token, position: after + 1), at: node.hubTime)
+            node.member?.handleEvent(.stored(token: token, position: after + 1), at: node.hubTime)
         default: break
         }
     }
@@ -101,7 +101,7 @@ final class ClusterTampering {
         guard token == current.token else { return false }
         switch bug {
         case .refusalTakenForStored:
-            node.member?.take(.stored(token: token, position: current.after + 1), at: node.hubTime)
+            node.member?.handleEvent(.stored(token: token, position: current.after + 1), at: node.hubTime)
             return true
         case .staleReadLeads where node.member?.replica.role == .campaigning && last > current.after:
             staleToken = token
@@ -120,12 +120,12 @@ final class ClusterTampering {
         let known = Int(min(max(0, position - from), Int64(messages.count)))
         var given = messages
         for place in given.indices.prefix(known) { given[place] = edits[from + Int64(place) + 1] ?? given[place] }
-        node.member?.take(.read(Array(given.prefix(known)), from: from, end: end), at: node.hubTime)
+        node.member?.handleEvent(.read(Array(given.prefix(known)), from: from, end: end), at: node.hubTime)
         node.takeActions()
         for place in given.indices.dropFirst(known) {
             let message = read(messages[place], of: node)
             if message != messages[place] { edits[from + Int64(place) + 1] = message }
-            node.member?.take(.read([message], from: from + Int64(place), end: end), at: node.hubTime)
+            node.member?.handleEvent(.read([message], from: from + Int64(place), end: end), at: node.hubTime)
             node.takeActions()
         }
         node.perform()
@@ -165,16 +165,16 @@ final class ClusterTampering {
         return bytes
     }
 
-    /// The beat, as if its process had said it just now.
-    func anew(_ beat: Beat) -> Beat {
+    /// The heartbeat, as if its process had said it just now.
+    func anew(_ heartbeat: Heartbeat) -> Heartbeat {
         tellings += 1
-        var beat = beat
-        beat.number += tellings
-        return beat
+        var heartbeat = heartbeat
+        heartbeat.number += tellings
+        return heartbeat
     }
 
-    /// The word of the engine's servers about themselves, as the node is told it.
-    func told(_ sync: EngineSync) -> EngineSync {
+    /// The word of the log store's servers about themselves, as the node is sent it.
+    func altered(_ sync: LogStoreSync) -> LogStoreSync {
         switch (bug, sync) {
         case (.refutedSyncTrusted, .refuted): .trusted
         case (.silenceTakenForSync, .unknown): .proven
@@ -182,12 +182,12 @@ final class ClusterTampering {
         }
     }
 
-    // MARK: The hub and the local copy
+    // MARK: The hub and the local journal
 
     /// The server of a node that begins to lead.
     func takenOver(_ server: consuming Server, _ kinds: [Kind], of node: ClusterNode) throws -> Server {
         var server = server
-        var contents = node.copy.contents
+        var contents = node.localJournal.contents
         switch bug {
         case .epochAtTakeover: contents.epoch = UInt64(node.member?.replica.term ?? 0)
         case .behindCursorServed:
@@ -206,7 +206,7 @@ final class ClusterTampering {
 
     /// A standby that has a server of its own decides what is due.
     func standbyTurn(of node: ClusterNode) {
-        guard bug == .standbyFiresTimers, node.copy.lastSequence > 0, node.cluster.now >= nextStandbyTurn else {
+        guard bug == .standbyFiresTimers, node.localJournal.lastSequence > 0, node.cluster.now >= nextStandbyTurn else {
             return
         }
         nextStandbyTurn = node.cluster.now + 1_000
@@ -221,27 +221,27 @@ final class ClusterTampering {
         while let action = server.nextAction(at: node.hubTime) {
             if case .append(let part, _) = action { records += part }
         }
-        try? node.copy.keepWithoutMark(records)
+        try? node.localJournal.keepWithoutMark(records)
         node.cluster.checks.copied(records, by: node)
     }
 
     /// The server of a leader has decided a batch.
     func decided(_ records: [JournalRecord], by node: ClusterNode) {
         guard bug == .copiedBeforeStored else { return }
-        try? node.copy.keepWithoutMark(records)
+        try? node.localJournal.keepWithoutMark(records)
         node.cluster.checks.copied(records, by: node)
     }
 
-    /// The records that the copy does not have yet.
-    func kept(_ records: [JournalRecord], in copy: LocalCopy) -> [JournalRecord] {
+    /// The records that the local journal does not have yet.
+    func kept(_ records: [JournalRecord], in localJournal: LocalJournal) -> [JournalRecord] {
         guard bug == .copiedBeforeStored || bug == .standbyFiresTimers else { return records }
-        return records.filter { $0.sequence > copy.lastSequence }
+        return records.filter { $0.sequence > localJournal.lastSequence }
     }
 
-    // MARK: Snapshots and bases
+    // MARK: Snapshots and checkpoints
 
-    /// The state that a node puts in a base.
-    func base(_ snapshot: TakenSnapshot) -> TakenSnapshot {
+    /// The state that a node puts in a checkpoint.
+    func checkpoint(_ snapshot: TakenSnapshot) -> TakenSnapshot {
         guard bug == .baseOfOtherRecord else { return snapshot }
         defer { older = snapshot }
         return older ?? snapshot
@@ -262,28 +262,28 @@ final class ClusterTampering {
         return writer.bytes
     }
 
-    /// Whether a local copy forgets at once what a snapshot is to hold.
+    /// Whether a local journal forgets at once what a snapshot is to hold.
     var prunesEarly: Bool { bug == .prunedBeforeSnapshot }
 
-    // MARK: Bases
+    // MARK: Checkpoints
 
-    /// The bug makes a base fit what is there: its manifest is made anew from the pieces, or with the epoch of the node.
-    func answered(_ answer: BaseAnswer, to node: ClusterNode) -> BaseAnswer {
+    /// The bug makes a checkpoint fit what is there: its manifest is made anew from the pieces, or with the epoch of the node.
+    func answered(_ answer: CheckpointAnswer, to node: ClusterNode) -> CheckpointAnswer {
         guard let reader = node.member?.replica.reader else { return answer }
         guard case .list(let stored, let extent) = answer, let log = node.cluster.log else { return answer }
         switch bug {
         case .incompleteBaseUsed:
             return .list(
-                stored.map { base in
-                    edit(base) { manifest in
-                        manifest.pieceCount = base.pieceCount
-                        manifest.checksum = log.bases.checksum(of: base.id)
+                stored.map { checkpoint in
+                    edit(checkpoint) { manifest in
+                        manifest.pieceCount = checkpoint.pieceCount
+                        manifest.checksum = log.checkpoints.checksum(of: checkpoint.id)
                     }
                 }, extent)
         case .foreignBaseTaken, .chainUncheckedAtBase:
             return .list(
-                stored.map { base in
-                    edit(base) { manifest in
+                stored.map { checkpoint in
+                    edit(checkpoint) { manifest in
                         let own = manifest.reader.epoch
                         guard bug == .foreignBaseTaken || own == log.epoch else { return }
                         let epoch = bug == .foreignBaseTaken ? reader.epoch ?? own : own
@@ -303,15 +303,17 @@ final class ClusterTampering {
             leader: reader.leader)
     }
 
-    private func edit(_ base: StoredBase, _ body: (inout BaseManifest) -> Void) -> StoredBase {
-        guard let bytes = base.manifest, var manifest = try? BaseManifest(decoding: bytes) else { return base }
+    private func edit(_ checkpoint: StoredCheckpoint, _ body: (inout CheckpointManifest) -> Void) -> StoredCheckpoint {
+        guard let bytes = checkpoint.manifest, var manifest = try? CheckpointManifest(decoding: bytes) else {
+            return checkpoint
+        }
         body(&manifest)
-        var base = base
-        base.manifest = manifest.encoded()
-        return base
+        var checkpoint = checkpoint
+        checkpoint.manifest = manifest.encoded()
+        return checkpoint
     }
 
-    func asked(_ request: BaseRequest, of node: ClusterNode) -> BaseRequest {
+    func asked(_ request: CheckpointRequest, of node: ClusterNode) -> CheckpointRequest {
         guard bug == .purgedBeyondBase, case .purge = request, let position = node.position else { return request }
         return .purge(before: position - 1)
     }

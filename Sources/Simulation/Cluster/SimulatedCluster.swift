@@ -38,10 +38,10 @@ final class SimulatedCluster: Environment {
     private(set) var clients: [any SimulatedClient] = []
     /// Where each client tries next.
     private var addresses: [Int] = []
-    private var beatTimes: [String: Int64] = [:]
+    private var heartbeatTimes: [String: Int64] = [:]
     private(set) lazy var checks = ClusterChecks(self)
     private(set) var takeovers = 0
-    private(set) var baseCount = 0
+    private(set) var checkpointCount = 0
     private(set) var joinCount = 0
     private(set) var snapshotCount = 0
     let trace: TraceSink?
@@ -136,25 +136,27 @@ final class SimulatedCluster: Environment {
             schedule(after: random.pick(500...8_000)) { [self] in log.isFull = false }
         }
         plan(weather.hungDisks) { [self] in aLeader(random.chance(400)).hangDisk(for: random.pick(1_000...20_000)) }
-        plan(weather.baseDamages) { [self] in
-            log.sufferBases()
+        plan(weather.checkpointDamages) { [self] in
+            log.sufferCheckpoints()
             if random.chance(500) { kill(aLeader(false), wiping: true) }
         }
-        plan(weather.beatLies) { [self] in log.lie(to: random.below(Self.nodeCount), for: random.pick(3_000...12_000)) }
-        // A stranger that fills the place of what the engine lost would make the log as long as it was.
+        plan(weather.heartbeatLies) { [self] in
+            log.lie(to: random.below(Self.nodeCount), for: random.pick(3_000...12_000))
+        }
+        // A stranger that fills the place of what the log store lost would make the log as long as it was.
         plan(weather.strangers) { [self] in if !checks.isForgiven { log.takeStranger() } }
         plan(weather.moves) { [self] in moveHistory() }
-        if let engineBug = weather.engineBug {
+        if let logStoreBug = weather.logStoreBug {
             plan(1) { [self] in
                 let before = log.messages
-                log.suffer(engineBug)
-                checks.engineFailed(engineBug, before: before)
+                log.suffer(logStoreBug)
+                checks.logStoreFailed(logStoreBug, before: before)
             }
         }
         plan(weather.limits) { [self] in log.limitMessages() }
         plan(weather.refusals) { [self] in log.refuseAppends(of: aLeader(random.chance(800)).index) }
         plan(weather.syncLapses) { [self] in lapseSync() }
-        plan(weather.namesakes) { [self] in beginNamesake() }
+        plan(weather.duplicateNodes) { [self] in beginDuplicateNode() }
     }
 
     private func aLeader(_ isWanted: Bool) -> ClusterNode {
@@ -170,7 +172,7 @@ final class SimulatedCluster: Environment {
         trace?(now, -1, "calm")
         log.calmDown()
         mendSync()
-        endNamesake()
+        endDuplicateNode()
         for node in nodes where node.isPaused { node.goOn() }
         for client in clients { client.calmDown() }
         pass(until: now + 100_000)
@@ -181,23 +183,23 @@ final class SimulatedCluster: Environment {
     }
 
     private var isQuiet: Bool {
-        nodes.contains { $0.isLeading } && hasEqualCopies
+        nodes.contains { $0.isLeading } && hasEqualLocalJournals
             && clients.allSatisfy { client in
                 guard let link = client.link else { return false }
                 return link.session != nil && link.received.isEmpty && link.arrived.isEmpty && !client.isWaiting
             }
     }
 
-    /// A record may be on its way: what is not told now is told at another moment.
-    private var hasEqualCopies: Bool {
-        let chains = nodes.filter { $0.isUp && !$0.isStopped }.map(\.copy.chain)
+    /// A record may be on its way: what is not reported now is reported at another moment.
+    private var hasEqualLocalJournals: Bool {
+        let chains = nodes.filter { $0.isUp && !$0.isStopped }.map(\.localJournal.chain)
         return chains.allSatisfy { $0 == chains.first }
     }
 
     // MARK: Environment
 
     var daemonTime: Int64 { World.begin + now }
-    /// The newest commit that a client may be told of: the log has it.
+    /// The newest commit that a client may be notified of: the log has it.
     var durableSequence: Int64 { Int64(log.records.count) }
     func isOfOtherHistory(_ cursor: String) -> Bool {
         restoredEpoch.map { Cursor(cursor)?.epoch != $0 } ?? false
@@ -221,10 +223,12 @@ final class SimulatedCluster: Environment {
     // MARK: What nodes do
 
     func newEpoch() -> UInt64 { random.next() }
-    func noteBeat(_ beat: Beat) { beatTimes["\(beat.instance) \(beat.number)"] = now }
-    func beatTime(of beat: Beat) -> Int64 { beatTimes["\(beat.instance) \(beat.number)"] ?? 0 }
-    func madeBase() { baseCount += 1 }
-    func loadedBase(by node: ClusterNode) {
+    func noteHeartbeat(_ heartbeat: Heartbeat) { heartbeatTimes["\(heartbeat.instance) \(heartbeat.number)"] = now }
+    func heartbeatTime(of heartbeat: Heartbeat) -> Int64 {
+        heartbeatTimes["\(heartbeat.instance) \(heartbeat.number)"] ?? 0
+    }
+    func madeCheckpoint() { checkpointCount += 1 }
+    func loadedCheckpoint(by node: ClusterNode) {
         joinCount += 1
         checks.loaded(by: node)
     }
@@ -236,8 +240,8 @@ final class SimulatedCluster: Environment {
 
     private func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
 
-    func connect(_ client: any SimulatedClient) -> Link {
-        let link = Link(client: client.index, capacity: 1 << 24, generation: 0)
+    func connect(_ client: any SimulatedClient) -> SimulatedLink {
+        let link = SimulatedLink(client: client.index, capacity: 1 << 24, generation: 0)
         // The greeting of another node names the leader; who hears of none tries the next address.
         if random.chance(700), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
             addresses[client.index] = leader.index
@@ -264,7 +268,7 @@ final class SimulatedCluster: Environment {
         }
     }
 
-    func send(_ text: String, on link: Link) {
+    func send(_ text: String, on link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         trace?(now, 100 + link.client, "> " + text)
         let bytes = Array(text.utf8)
@@ -272,7 +276,7 @@ final class SimulatedCluster: Environment {
     }
 
     /// Happens at the node's end of a connection, behind all that was on its way there.
-    private func toServer(_ link: Link, _ body: @escaping (ClusterNode) -> Void) {
+    private func toServer(_ link: SimulatedLink, _ body: @escaping (ClusterNode) -> Void) {
         queue.insert(
             { [self] in
                 let node = nodes[link.number]
@@ -280,15 +284,15 @@ final class SimulatedCluster: Environment {
             }, at: link.arrivalAtServer(now + wireDelay()))
     }
 
-    func halfClose(_ link: Link) { toServer(link) { $0.inputEnded(link) } }
+    func halfClose(_ link: SimulatedLink) { toServer(link) { $0.inputEnded(link) } }
 
-    func reset(_ link: Link) {
+    func reset(_ link: SimulatedLink) {
         link.isOpenAtClient = false
         toServer(link) { $0.lost(link) }
     }
 
     /// A node writes.
-    func send(_ bytes: [UInt8], to link: Link, by node: ClusterNode) {
+    func send(_ bytes: [UInt8], to link: SimulatedLink, by node: ClusterNode) {
         checks.written(bytes, by: node)
         link.buffered += bytes.count
         let arrival = link.arrivalAtClient(now + wireDelay())
@@ -299,9 +303,9 @@ final class SimulatedCluster: Environment {
         }
     }
 
-    func read(_ link: Link) {
+    func read(_ link: SimulatedLink) {
         guard link.isOpenAtClient, !link.received.isEmpty else { return }
-        let bytes = link.received.take(link.received.count)
+        let bytes = link.received.dequeue(link.received.count)
         link.buffered -= bytes.count
         ledger.heard(bytes, client: link.client, at: now)
         trace?(now, 100 + link.client, "< " + String(decoding: bytes, as: UTF8.self))
@@ -309,19 +313,19 @@ final class SimulatedCluster: Environment {
     }
 
     /// A node has closed the connection, or is gone.
-    func ended(_ link: Link) {
+    func ended(_ link: SimulatedLink) {
         let arrival = link.arrivalAtClient(now + wireDelay())
         schedule(after: arrival - now) { [self] in lostAtClient(link) }
     }
 
-    private func lostAtClient(_ link: Link) {
+    private func lostAtClient(_ link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         link.isOpenAtClient = false
         clients[link.client].lost(link)
     }
 
-    /// A connection ends with its leader: what it owed is asked for again at the next one.
-    func wasHungUp(_ link: Link) -> Bool { false }
+    /// A connection ends with its leader: what was pending is asked for again at the next one.
+    func wasHungUp(_ link: SimulatedLink) -> Bool { false }
 
     // MARK: Ends of processes
 
@@ -339,10 +343,10 @@ final class SimulatedCluster: Environment {
         node.wipe()
     }
 
-    /// A node has stopped because the engine lost messages. It is started again as it is, or with an empty folder, or stays ended.
+    /// A node has stopped because the log store lost messages. It is started again as it is, or with an empty folder, or stays ended.
     func startAgain(_ node: ClusterNode) {
         // Behind this moment the node has too little time to report the loss a second time.
-        guard checks.hasEngineBug, now < weather.span + 40_000, random.chance(800) else { return }
+        guard checks.hasLogStoreBug, now < weather.span + 40_000, random.chance(800) else { return }
         let wipes = random.chance(300)
         schedule(after: random.pick(weather.stops)) { [self] in
             if node.isStopped { kill(node, wiping: wipes) }
@@ -351,7 +355,7 @@ final class SimulatedCluster: Environment {
 
     // MARK: The end of all processes at once
 
-    /// Everything is killed at once, and comes back. Where each node can lead, one does soon behind the engine's election: no lease of
+    /// Everything is killed at once, and comes back. Where each node can lead, one does soon behind the log store's election: no lease of
     /// a process that is gone is waited for.
     func blackOut() {
         isDark = true
@@ -390,7 +394,7 @@ final class SimulatedCluster: Environment {
 
     /// Every node stops, the command runs, maybe several times, and every node starts.
     private func moveHistory() {
-        guard !checks.hasEngineBug, log.epoch != nil else { return }
+        guard !checks.hasLogStoreBug, log.epoch != nil else { return }
         isMoving = true
         trace?(now, -1, "every node stops: the history moves")
         for node in nodes where node.isUp { node.kill(losing: random.chance(300) ? random.below(8) : 0) }
@@ -399,18 +403,18 @@ final class SimulatedCluster: Environment {
     }
 
     private var mostAdvanced: ClusterNode? {
-        nodes.filter { $0.copy.epoch == log.epoch && !$0.isOutdated }.max {
-            $0.copy.lastSequence < $1.copy.lastSequence
+        nodes.filter { $0.localJournal.epoch == log.epoch && !$0.isOutdated }.max {
+            $0.localJournal.lastSequence < $1.localJournal.lastSequence
         }
     }
 
     private func beginMove() {
         guard let most = mostAdvanced else { return endMove() }
-        guard random.chance(500), most.copy.lastSequence == log.records.count else {
+        guard random.chance(500), most.localJournal.lastSequence == log.records.count else {
             let node = nodes[random.below(nodes.count)]
-            return leave(node.copy.epoch == log.epoch ? node : most)
+            return leave(node.localJournal.epoch == log.epoch ? node : most)
         }
-        log.beginAnew(behind: most.copy.reader.term)
+        log.beginAnew(behind: most.localJournal.reader.term)
         run(Move(node: most, direction: { .anew(epoch: $0.next()) }) { [self] in restored(most) })
     }
 
@@ -423,8 +427,8 @@ final class SimulatedCluster: Environment {
                 violated("P9", "the folder of \(node.name) does not recover: \(error)")
             }
             log.beginAnew(behind: log.reader.term)
-            node.copy = LocalCopy(node.tampering.moving(node.copy.contents))
-            let epoch = node.copy.contents.epoch
+            node.localJournal = LocalJournal(node.tampering.moving(node.localJournal.contents))
+            let epoch = node.localJournal.contents.epoch
             run(Move(node: node, direction: { _ in .intoLog(epoch: epoch) }) { [self] in moved(node) })
         }
         run(move)
@@ -457,7 +461,7 @@ final class SimulatedCluster: Environment {
         case .outOfLog where isBehind || move.node.isOutdated:
             // The folder is behind the beginning of the log, or of the log before: that of another node leaves.
             if let most = mostAdvanced, most !== move.node { leave(most) } else { endMove() }
-        // The engine has not answered.
+        // The log store has not answered.
         case _ where refusal.kind == .failure && runs < 8: run(move, runs + 1)
         default: violated("P4", "the move of the history is refused: \(refusal.reason)")
         }
@@ -472,7 +476,7 @@ final class SimulatedCluster: Environment {
         checks.moved(node)
         moves += 1
         for other in nodes where other !== node {
-            if random.chance(600) { other.wipe() } else { other.isOutdated = other.copy.reader.position > 0 }
+            if random.chance(600) { other.wipe() } else { other.isOutdated = other.localJournal.reader.position > 0 }
         }
         endMove()
     }
@@ -482,7 +486,7 @@ final class SimulatedCluster: Environment {
         for node in nodes { schedule(after: random.pick(0...3_000)) { node.start() } }
     }
 
-    /// A node has stopped on a copy of the log that was removed: an operator gives it an empty folder.
+    /// A node has stopped on the local journal of the log that was removed: an operator gives it an empty folder.
     func retire(_ node: ClusterNode) {
         schedule(after: random.pick(200...3_000)) { [self] in
             guard node.isOutdated, !isMoving else { return }
@@ -498,57 +502,57 @@ final class SimulatedCluster: Environment {
     /// So many seconds two processes of one name may run beside each other, where both hear the other.
     private static let patience = 20
 
-    private var namesake: ClusterNode? { nodes.first(where: \.isNamesake) }
+    private var duplicateNode: ClusterNode? { nodes.first(where: \.isDuplicateNode) }
 
     /// The process begins while the node runs, or both begin at once.
-    private func beginNamesake() {
-        guard let namesake, !namesake.isUp else { return }
-        let node = nodes[namesake.slot]
-        trace?(now, namesake.index, "is given the name of \(node.name)")
-        if random.chance(400) { namesake.copy = LocalCopy(node.copy.contents) }
+    private func beginDuplicateNode() {
+        guard let duplicateNode, !duplicateNode.isUp else { return }
+        let node = nodes[duplicateNode.slot]
+        trace?(now, duplicateNode.index, "is given the name of \(node.name)")
+        if random.chance(400) { duplicateNode.localJournal = LocalJournal(node.localJournal.contents) }
         if random.chance(400) {
             node.kill(losing: 0)
             schedule(after: 1_000) { node.start() }
-            schedule(after: 1_000 + random.pick(0...3)) { namesake.startAsNamesake() }
+            schedule(after: 1_000 + random.pick(0...3)) { duplicateNode.startAsDuplicateNode() }
         } else {
-            namesake.startAsNamesake()
+            duplicateNode.startAsDuplicateNode()
         }
-        schedule(after: random.pick(5_000...60_000)) { [self] in endNamesake() }
-        watchNamesakes()
+        schedule(after: random.pick(5_000...60_000)) { [self] in endDuplicateNode() }
+        watchDuplicateNodes()
     }
 
     /// An operator ends the second process.
-    private func endNamesake() {
-        guard let namesake else { return }
-        namesake.kill(losing: 0)
+    private func endDuplicateNode() {
+        guard let duplicateNode else { return }
+        duplicateNode.kill(losing: 0)
     }
 
-    private func watchNamesakes(_ seconds: Int = 0, life: Int = 0) {
+    private func watchDuplicateNodes(_ seconds: Int = 0, life: Int = 0) {
         schedule(after: 1_000) { [self] in
-            guard let namesake, !isCalm else { return }
-            let both = [namesake, nodes[namesake.slot]]
+            guard let duplicateNode, !isCalm else { return }
+            let both = [duplicateNode, nodes[duplicateNode.slot]]
             let isHeard = both.allSatisfy { $0.isUp && !$0.isPaused && !$0.isStopped && log.links[$0.index] == .whole }
             let now = both.reduce(0) { $0 + $1.generation }
             let next = isHeard && now == life ? seconds + 1 : 0
             guard next <= Self.patience else {
-                return violated("P4", "two processes run as \(namesake.name), and have for \(next) s")
+                return violated("P4", "two processes run as \(duplicateNode.name), and have for \(next) s")
             }
-            watchNamesakes(next, life: now)
+            watchDuplicateNodes(next, life: now)
         }
     }
 
     /// Whether another process than the one of this node has run with its name just now.
-    func hadNamesake(_ node: ClusterNode) -> Bool {
-        guard let namesake, namesake.slot == node.slot else { return false }
-        let other = node.isNamesake ? nodes[node.slot] : namesake
+    func hadDuplicateNode(_ node: ClusterNode) -> Bool {
+        guard let duplicateNode, duplicateNode.slot == node.slot else { return false }
+        let other = node.isDuplicateNode ? nodes[node.slot] : duplicateNode
         return other.isUp || other.endedAt.map { now - $0 < Self.memory } ?? false
     }
 
     /// A process has ended for the sake of another one of its name. The service manager starts it again.
     func gaveWay(_ node: ClusterNode) {
-        guard hadNamesake(node) else {
+        guard hadDuplicateNode(node) else {
             return violated("P4", "\(node.name) gives way to a namesake, and none has run")
         }
-        if !node.isNamesake { startLater(node) }
+        if !node.isDuplicateNode { startLater(node) }
     }
 }

@@ -1,10 +1,10 @@
 import Journal
 import Replication
 
-/// A replicated log whose engine fails as a real one was seen to fail: elections of seconds, leaders of the stream that are
+/// A replicated log whose log store fails as a real one was seen to fail: elections of seconds, leaders of the stream that are
 /// cut off and refuse what they never store, acknowledgements that are lost, late or come twice, reads that are old.
 ///
-/// A stored message stays stored; but for bugs of the engine, which a cluster must tell and cannot survive.
+/// A stored message stays stored; but for bugs of the log store, which a cluster must report and cannot survive.
 final class SimulatedLog {
     unowned let cluster: SimulatedCluster
     private let climate: ClusterClimate
@@ -16,7 +16,7 @@ final class SimulatedLog {
     var number = 1
     /// The newest term of the logs before.
     private var formerTerm: Int64 = 0
-    var bases = SimulatedBases()
+    var checkpoints = SimulatedCheckpoints()
     var sync = SimulatedSync()
     var rights = SimulatedRights()
     /// The meaning of the messages, to a reader that has read each as it was stored.
@@ -27,21 +27,21 @@ final class SimulatedLog {
     /// No stream leader is there until then.
     var electionEnd: Int64 = 0
     private var blackouts = 0
-    /// Nor one of the beats.
-    private var beatElectionEnd: Int64 = 0
+    /// Nor one of the heartbeats.
+    private var heartbeatElectionEnd: Int64 = 0
     var isFull = false
-    private(set) var links: [EngineLink]
+    private(set) var links: [LogStoreLink]
     /// The newest message that a node which is cut off can read.
     private var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.processLimit)
     private var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
-    var beats = SimulatedBeats()
-    /// When the newest request about bases of each node arrives.
+    var heartbeats = SimulatedHeartbeats()
+    /// When the newest request about checkpoints of each node arrives.
     private var lastAsked: [Int64] = Array(repeating: 0, count: SimulatedCluster.processLimit)
     /// Messages that a reader found void, and those that do not continue the history.
     private var brokenCount = 0
 
-    /// The way between a node and the engine.
-    enum EngineLink: CaseIterable {
+    /// The way between a node and the log store.
+    enum LogStoreLink: CaseIterable {
         case whole
         /// With a stream leader that is cut off: it refuses, and stores nothing.
         case withOldLeader
@@ -62,14 +62,14 @@ final class SimulatedLog {
     func has(_ message: [UInt8], at position: Int64) -> Bool {
         position <= end && messages[Int(position) - 1] == message
     }
-    private func delay() -> Int64 { random.pick(0...climate.slowestEngine) }
+    private func delay() -> Int64 { random.pick(0...climate.slowestLogStore) }
 
     // MARK: Appends
 
     /// - Parameter after: The condition; `nil` for none, which only a planted bug asks for.
     func append(_ bytes: [UInt8], after: Int64?, token: Int64, from node: ClusterNode) {
         let (index, generation) = (node.index, node.generation)
-        beats.claims(bytes, token, by: node, reader, isWhole: links[index] == .whole, cluster)
+        heartbeats.claims(bytes, token, by: node, reader, isWhole: links[index] == .whole, cluster)
         guard isSent(bytes, token: token, by: node) else { return }
         whileItLives(after: delay()) { [self] in
             propose(bytes, after: after, token: token, node: index, generation: generation)
@@ -140,7 +140,7 @@ final class SimulatedLog {
         cluster.trace?(cluster.now, -2, "message \(end): \((try? LogMessage(decoding: bytes)).map(Self.text) ?? "?")")
         if end == 1, number > 1 { beginReading() }
         switch reader.read(bytes) {
-        case .records(let more): take(more)
+        case .records(let more): storeRecords(more)
         case .broken(let what):
             brokenCount += 1
             cluster.trace?(cluster.now, -2, what)
@@ -189,13 +189,13 @@ final class SimulatedLog {
         }
     }
 
-    // MARK: Bases
+    // MARK: Checkpoints
 
-    func ask(_ request: BaseRequest, from node: ClusterNode) {
+    func ask(_ request: CheckpointRequest, from node: ClusterNode) {
         let (index, generation) = (node.index, node.generation)
         guard links[index] == .whole || links[index] == .deaf else { return }
         // One may be late by more than its node waits; those behind it come behind it.
-        let isLate = !cluster.isCalm && random.chance(climate.lateBaseRequests)
+        let isLate = !cluster.isCalm && random.chance(climate.lateCheckpointRequests)
         let wait = isLate ? random.pick(1_000...15_000) : delay()
         lastAsked[index] = max(lastAsked[index], cluster.now + wait)
         let life = number
@@ -212,52 +212,54 @@ final class SimulatedLog {
                 let message = isThere ? messages[Int(position) - 1] : nil
                 return answer(index, generation) { $0.answered(.message(message, at: position)) }
             }
-            guard let given = bases.answer(request, LogExtent(first: first, byteCount: byteCount)),
-                !random.chance(climate.lostBaseAnswers)
+            guard let given = checkpoints.answer(request, LogExtent(first: first, byteCount: byteCount)),
+                !random.chance(climate.lostCheckpointAnswers)
             else { return }
             answer(index, generation) { $0.answered(given) }
         }
     }
 
-    /// A base that is damaged, or another history's.
-    func sufferBases() {
-        let text = bases.suffer(&random, epoch: reader.epoch, messages)
+    /// A checkpoint that is damaged, or another history's.
+    func sufferCheckpoints() {
+        let text = checkpoints.suffer(&random, epoch: reader.epoch, messages)
         cluster.trace?(cluster.now, -2, "a base \(text)")
     }
 
-    // MARK: Beats
+    // MARK: Heartbeats
 
-    func beat(_ beat: Beat, from node: ClusterNode) {
-        askForSync(beat, of: node)
-        noteRights(beat, of: node)
+    func heartbeat(_ heartbeat: Heartbeat, from node: ClusterNode) {
+        askForSync(heartbeat, of: node)
+        noteRights(heartbeat, of: node)
         let (index, generation) = (node.index, node.generation)
         guard links[index] == .whole || links[index] == .deaf else { return }
         for other in cluster.nodes where other.index != index && links[other.index] == .whole {
-            guard !random.chance(climate.lostBeats) || cluster.isDark else { continue }
-            cluster.schedule(after: delay()) { other.whenAwake { other.overheard(beat) } }
+            guard !random.chance(climate.lostHeartbeats) || cluster.isDark else { continue }
+            cluster.schedule(after: delay()) { other.whenAwake { other.overheard(heartbeat) } }
         }
-        guard cluster.now >= beatElectionEnd else { return }
-        beats.store(beat, by: node, links.map { $0 == .whole }, at: cluster.now)
+        guard cluster.now >= heartbeatElectionEnd else { return }
+        heartbeats.store(heartbeat, by: node, links.map { $0 == .whole }, at: cluster.now)
         for other in cluster.nodes where other.slot != node.slot && links[other.index] == .whole {
-            guard !beats.isBehind(other.index, at: cluster.now), !random.chance(climate.lostBeats) else { continue }
-            cluster.schedule(after: delay()) { other.whenAwake { other.heard(beat) } }
+            guard !heartbeats.isBehind(other.index, at: cluster.now), !random.chance(climate.lostHeartbeats) else {
+                continue
+            }
+            cluster.schedule(after: delay()) { other.whenAwake { other.heard(heartbeat) } }
         }
-        answer(index, generation) { $0.beatAcknowledged(beat) }
-        guard !random.chance(climate.lostBeats) else { return }
-        let view = beats.view(of: index)
-        let own = cluster.bug == .oldBeatsTakenForSilence ? beat : view[node.slot]
-        // Where the newest beat of its name is of another process, a node is told nothing.
-        guard let own, own.instance == beat.instance else { return }
+        answer(index, generation) { $0.heartbeatAcknowledged(heartbeat) }
+        guard !random.chance(climate.lostHeartbeats) else { return }
+        let view = heartbeats.view(of: index)
+        let own = cluster.bug == .oldBeatsTakenForSilence ? heartbeat : view[node.slot]
+        // Where the newest heartbeat of its name is of another process, a node is sent nothing.
+        guard let own, own.instance == heartbeat.instance else { return }
         answer(index, generation) { node in
             for (place, other) in view.enumerated() where place != node.slot { other.map { node.heard($0) } }
-            node.beatsShown(through: own)
+            node.heartbeatsShown(through: own)
         }
     }
 
-    /// For a while a node sees the beats as they are now, although its own are acknowledged.
+    /// For a while a node sees the heartbeats as they are now, although its own are acknowledged.
     func lie(to index: Int, for span: Int64) {
         cluster.trace?(cluster.now, index, "sees no new beats for \(span) ms")
-        beats.fallBehind(index, until: cluster.now + span)
+        heartbeats.fallBehind(index, until: cluster.now + span)
     }
 
     // MARK: Faults
@@ -274,20 +276,20 @@ final class SimulatedLog {
         }
     }
 
-    /// All its servers are killed, and started again. A replica of the beats may be behind for a while, and has those of before.
+    /// All its servers are killed, and started again. A replica of the heartbeats may be behind for a while, and has those of before.
     func blackOut() {
         blackouts += 1
         elect()
         electionEnd = max(electionEnd, cluster.now + 6_000)
-        (beatElectionEnd, isFull) = (electionEnd, false)
+        (heartbeatElectionEnd, isFull) = (electionEnd, false)
         for index in links.indices { cut(index, as: .whole) }
         guard random.chance(500) else { return }
         lie(to: random.below(links.count), for: electionEnd - cluster.now + random.pick(3_000...10_000))
     }
 
-    func cut(_ index: Int, as link: EngineLink) {
+    func cut(_ index: Int, as link: LogStoreLink) {
         cluster.trace?(cluster.now, index, "the way to the engine is \(link)")
-        // Its replica of the beats comes back later than the way to the engine.
+        // Its replica of the heartbeats comes back later than the way to the log store.
         if link == .whole, links[index] != .whole, random.chance(500) {
             lie(to: index, for: random.pick(1_000...10_000))
         }
@@ -297,14 +299,14 @@ final class SimulatedLog {
 
     func calmDown() {
         electionEnd = min(electionEnd, cluster.now)
-        beatElectionEnd = electionEnd
+        heartbeatElectionEnd = electionEnd
         isFull = false
         rights.mend()
         for index in links.indices { cut(index, as: .whole) }
-        beats.catchUp()
+        heartbeats.catchUp()
     }
 
-    // MARK: Other programs, bugs of the engine, and its end
+    // MARK: Other programs, bugs of the log store, and its end
 
     /// A stranger writes: rubbish, or a batch of another cluster.
     func takeStranger() {
@@ -317,7 +319,7 @@ final class SimulatedLog {
         store(message.encoded())
     }
 
-    func suffer(_ bug: ClusterClimate.EngineBug) {
+    func suffer(_ bug: ClusterClimate.LogStoreBug) {
         guard !messages.isEmpty else { return }
         cluster.trace?(cluster.now, -2, "a bug of the engine: \(bug)")
         switch bug {
@@ -340,21 +342,21 @@ final class SimulatedLog {
         cluster.trace?(cluster.now, -2, "the log is removed, and made anew")
         number += 1
         formerTerm = term
-        (messages, first, bases, beats) = ([], 1, SimulatedBases(), SimulatedBeats())
+        (messages, first, checkpoints, heartbeats) = ([], 1, SimulatedCheckpoints(), SimulatedHeartbeats())
         reader = LogReader(cluster: SimulatedCluster.name, epoch: nil)
         recentAnswers = []
         mend()
     }
 
-    /// An operator sees that the engine is well.
+    /// An operator sees that the log store is well.
     func mend() {
         for index in links.indices { cut(index, as: .whole) }
-        beats.catchUp()
+        heartbeats.catchUp()
         isFull = false
         rights.mend()
     }
 
-    /// A log that was made anew may begin in the middle of the history, behind a base.
+    /// A log that was made anew may begin in the middle of the history, behind a checkpoint.
     private func beginReading() {
         reader = beginningReader
         if let first = try? LogMessage(decoding: messages[0]), reader.chain.sequence != first.sequence {
@@ -373,13 +375,13 @@ final class SimulatedLog {
             origin: isLater ? chain : nil)
     }
 
-    /// Whether the history has this record. Behind a base that a folder gave the log, its time may be that of another one.
+    /// Whether the history has this record. Behind a checkpoint that a folder gave the log, its time may be that of another one.
     func hasRecord(of chain: RecordChain) -> Bool {
         chain.sequence < Int64(chains.count) && chains[Int(chain.sequence)].link == chain.link
     }
 
     /// Records that a log made anew has of the history are those of before.
-    func take(_ more: [JournalRecord]) {
+    func storeRecords(_ more: [JournalRecord]) {
         for record in more {
             let place = Int(clamping: record.sequence) - 1
             guard place < records.count else {

@@ -1,22 +1,22 @@
 import Replication
 import TelltaleModel
 
-/// What the engine takes of each process: messages up to a length, and appends at all.
+/// What the log store takes of each process: messages up to a length, and appends at all.
 struct SimulatedRights {
     enum Refusal {
-        /// The engine says nothing.
+        /// The log store says nothing.
         case silent
-        /// The engine says that the process has no right to append.
-        case told
+        /// The log store says that the process has no right to append.
+        case notified
     }
 
     /// The longest message; `nil` = any.
     private(set) var longest: Int?
     private var refusals: [Refusal?] = Array(repeating: nil, count: SimulatedCluster.processLimit)
-    /// As each process was told it, in the life of this number.
-    private var toldLongest: [(life: Int, longest: Int?)] = Array(
+    /// As each process was sent it, in the life of this number.
+    private var notifiedLongest: [(life: Int, longest: Int?)] = Array(
         repeating: (0, nil), count: SimulatedCluster.processLimit)
-    /// The life of each process that was told that it has no right, until it is told otherwise.
+    /// The life of each process that was notified that it has no right, until it is notified of the opposite.
     private var deniedLives: [Int?] = Array(repeating: nil, count: SimulatedCluster.processLimit)
 
     mutating func limit(to longest: Int) { self.longest = longest }
@@ -29,17 +29,17 @@ struct SimulatedRights {
     func isDenied(_ index: Int, life: Int) -> Bool { deniedLives[index] == life }
     mutating func deny(_ index: Int, life: Int) { deniedLives[index] = life }
 
-    /// - Returns: Whether the process was told that it has no right, and has it again.
+    /// - Returns: Whether the process was notified that it has no right, and has it again.
     mutating func allows(_ index: Int, life: Int) -> Bool {
         guard isDenied(index, life: life), refusals[index] == nil else { return false }
         deniedLives[index] = nil
         return true
     }
 
-    /// - Returns: The length that the process is to be told.
+    /// - Returns: The length that the process is to be reported.
     mutating func newLongest(for index: Int, life: Int) -> Int? {
-        guard let longest, toldLongest[index] != (life, longest) else { return nil }
-        toldLongest[index] = (life, longest)
+        guard let longest, notifiedLongest[index] != (life, longest) else { return nil }
+        notifiedLongest[index] = (life, longest)
         return longest
     }
 }
@@ -63,7 +63,7 @@ extension SimulatedLog {
         switch rights.refusal(of: index) {
         case nil: return rights.takes(bytes)
         case .silent?: return false
-        case .told?:
+        case .notified?:
             answer(index, life) { [self] node in
                 rights.deny(index, life: life)
                 node.denied(true)
@@ -72,10 +72,10 @@ extension SimulatedLog {
         }
     }
 
-    /// A process beats: it sees what has changed, and what it does meanwhile is looked at.
-    func noteRights(_ beat: Beat, of node: ClusterNode) {
+    /// A process sends heartbeats: it sees what has changed, and what it does meanwhile is looked at.
+    func noteRights(_ heartbeat: Heartbeat, of node: ClusterNode) {
         let (index, life) = (node.index, node.generation)
-        if beat.role == .leading { checkLeader(node) }
+        if heartbeat.role == .leading { checkLeader(node) }
         guard links[index] == .whole else { return }
         if let longest = rights.newLongest(for: index, life: life) {
             answer(index, life) { $0.limited(to: longest) }
@@ -100,9 +100,9 @@ extension SimulatedLog {
         rights.limit(to: longest)
     }
 
-    /// For a while the engine takes nothing that a process appends, and takes its beats.
+    /// For a while the log store takes nothing that a process appends, and takes its heartbeats.
     func refuseAppends(of index: Int) {
-        let refusal = random.chance(500) ? SimulatedRights.Refusal.silent : .told
+        let refusal = random.chance(500) ? SimulatedRights.Refusal.silent : .notified
         cluster.trace?(cluster.now, index, "the engine takes none of its messages (\(refusal))")
         rights.refuse(index, refusal)
         cluster.schedule(after: random.pick(3_000...40_000)) { [self] in

@@ -1,6 +1,6 @@
 import Replication
 
-/// The monitors of the engine's servers, which tell whether each syncs before it acknowledges.
+/// The monitors of the log store's servers, which report whether each syncs before it acknowledges.
 struct SimulatedSync {
     /// A server was started again without the setting.
     private(set) var isRefuted = false
@@ -14,10 +14,10 @@ struct SimulatedSync {
     mutating func lapse() { (isRefuted, next) = (true, next.map { _ in 0 }) }
     mutating func mend() { isRefuted = false }
 
-    /// Asked at each beat. A node that begins to lead asks at once.
-    mutating func isDue(_ beat: Beat, of index: Int, at now: Int64) -> Bool {
-        let begins = beat.role == .leading && !isLeading[index]
-        isLeading[index] = beat.role == .leading
+    /// Asked at each heartbeat. A node that begins to lead asks at once.
+    mutating func isDue(_ heartbeat: Heartbeat, of index: Int, at now: Int64) -> Bool {
+        let begins = heartbeat.role == .leading && !isLeading[index]
+        isLeading[index] = heartbeat.role == .leading
         guard begins || now >= next[index] else { return false }
         next[index] = now + (isRefuted ? Self.doubtfulInterval : Self.interval)
         return true
@@ -25,22 +25,22 @@ struct SimulatedSync {
 }
 
 extension SimulatedLog {
-    /// A node asks at its beat. The monitor of the server that does not sync may say nothing.
-    func askForSync(_ beat: Beat, of node: ClusterNode) {
+    /// A node asks at its heartbeat. The monitor of the server that does not sync may say nothing.
+    func askForSync(_ heartbeat: Heartbeat, of node: ClusterNode) {
         guard cluster.weather.syncLapses > 0, links[node.index] == .whole,
-            sync.isDue(beat, of: node.index, at: cluster.now)
+            sync.isDue(heartbeat, of: node.index, at: cluster.now)
         else { return }
         let (index, generation) = (node.index, node.generation)
         cluster.schedule(after: random.pick(0...1_000)) { [self] in
             let isSilent = !cluster.isCalm && random.chance(300)
-            let told = isSilent ? EngineSync.unknown : sync.isRefuted ? .refuted : .proven
-            answer(index, generation) { $0.told(told) }
+            let reported = isSilent ? LogStoreSync.unknown : sync.isRefuted ? .refuted : .proven
+            answer(index, generation) { $0.learned(reported) }
         }
     }
 }
 
 extension SimulatedCluster {
-    /// A server of the engine is started again with a configuration that does not sync, and mended later.
+    /// A server of the log store is started again with a configuration that does not sync, and mended later.
     func lapseSync() {
         guard !log.sync.isRefuted else { return }
         trace?(now, -2, "a server does not sync any more")

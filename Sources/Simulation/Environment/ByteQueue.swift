@@ -16,7 +16,7 @@ struct ByteQueue {
     }
 
     /// - Precondition: There are so many.
-    mutating func take(_ count: Int) -> [UInt8] {
+    mutating func dequeue(_ count: Int) -> [UInt8] {
         if start == 0, count == bytes.count {
             defer { bytes = [] }
             return bytes

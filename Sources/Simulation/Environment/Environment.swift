@@ -18,7 +18,7 @@ protocol Environment: AnyObject {
     func isOwn(_ key: String) -> Bool
     /// Whether the history of a cursor was given up for another one, with another epoch.
     func isOfOtherHistory(_ cursor: String) -> Bool
-    /// The newest durable commit, which is the newest that a client may be told of. `Int64.max` where only the daemon knows
+    /// The newest durable commit, which is the newest that a client may be notified of. `Int64.max` where only the daemon knows
     /// it.
     var durableSequence: Int64 { get }
 
@@ -35,16 +35,16 @@ protocol Environment: AnyObject {
     /// takes the daemon's own time.
     func patience(_ span: Int64) -> Int64
 
-    func connect(_ client: any SimulatedClient) -> Link
-    func send(_ text: String, on link: Link)
-    func halfClose(_ link: Link)
+    func connect(_ client: any SimulatedClient) -> SimulatedLink
+    func send(_ text: String, on link: SimulatedLink)
+    func halfClose(_ link: SimulatedLink)
     /// The client resets the connection.
-    func reset(_ link: Link)
+    func reset(_ link: SimulatedLink)
     /// The client reads the bytes that have arrived.
-    func read(_ link: Link)
-    /// Whether the daemon closed a connection on which it owed replies, although it did not crash and the client was not
+    func read(_ link: SimulatedLink)
+    /// Whether the daemon closed a connection on which replies were pending, although it did not crash and the client was not
     /// cut as a stuck reader.
-    func wasHungUp(_ link: Link) -> Bool
+    func wasHungUp(_ link: SimulatedLink) -> Bool
 }
 
 extension Environment {

@@ -17,8 +17,8 @@ final class SimulatedDaemon {
     /// How often the kinds of widgets were edited.
     private(set) var edition = 0
     let configuration: HubConfiguration
-    private var links: [SessionID: Link] = [:]
-    private var blocked: [Link] = []
+    private var links: [SessionID: SimulatedLink] = [:]
+    private var blocked: [SimulatedLink] = []
     private var clock = TurnClock()
     private var outgoing: [Rendered] = []
     private var timerVersion = 0
@@ -34,7 +34,7 @@ final class SimulatedDaemon {
     private struct Rendered {
         var session: SessionID
         var bytes: [UInt8]
-        var output: Output
+        var output: SessionOutput
     }
 
     /// Sessions that are rendered before any of them is written to, as the daemon does.
@@ -88,7 +88,7 @@ final class SimulatedDaemon {
             world.violated("P9", "it does not recover: \(error)")
         }
         if generation > 1 { recoveries += 1 }
-        later(1_000) { [self] in lookAtBlocked() }
+        later(1_000) { [self] in checkBlocked() }
         turn()
     }
 
@@ -141,7 +141,7 @@ final class SimulatedDaemon {
     }
 
     private func turnServer() {
-        if server?.isSessionDeadlineDue(at: now) == true { tellProgress() }
+        if server?.isSessionDeadlineDue(at: now) == true { reportProgress() }
         server?.turn(at: now)
     }
 
@@ -215,7 +215,7 @@ final class SimulatedDaemon {
         turn()
     }
 
-    private func resume(_ link: Link) {
+    private func resume(_ link: SimulatedLink) {
         link.isPaused = false
         readArrived(on: link)
         if link.arrived.isEmpty, link.hasEndArrived, let id = link.session {
@@ -245,7 +245,7 @@ final class SimulatedDaemon {
         for link in links.inOrder { close(link) }
     }
 
-    private func close(_ link: Link) {
+    private func close(_ link: SimulatedLink) {
         lost(link)
         world.hasLeft(link)
     }
@@ -264,7 +264,7 @@ final class SimulatedDaemon {
         timerVersion += 1
         guard let time = wrongWake(wake, at: now) ?? [wake.at, wake.flush].compactMap(\.self).min() else { return }
         let wait = (time - now.monotonic) / .milliseconds(1)
-        // Time goes on between two looks, or a deadline that cannot be met now would stop the world.
+        // Time goes on between two checks, or a deadline that cannot be met now would stop the world.
         let version = timerVersion
         later(max(1, Int64(min(wait, 60_000).rounded(.up)))) { [self] in if version == timerVersion { turn() } }
     }
@@ -317,7 +317,7 @@ final class SimulatedDaemon {
 
     // MARK: Connections
 
-    func accept(_ link: Link) {
+    func accept(_ link: SimulatedLink) {
         guard server?.isStopping == false, let id = server?.connected(at: now) else {
             return world.hasLeft(link)
         }
@@ -341,7 +341,7 @@ final class SimulatedDaemon {
         turn()
     }
 
-    func received(_ bytes: [UInt8], on link: Link) {
+    func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link.session != nil else { return }
         link.arrived.append(bytes)
         readArrived(on: link)
@@ -349,18 +349,18 @@ final class SimulatedDaemon {
     }
 
     /// Reads what has arrived, unless the connection is not to be read from.
-    private func readArrived(on link: Link) {
+    private func readArrived(on link: SimulatedLink) {
         guard let id = link.session, !link.arrived.isEmpty else { return }
         if link.isPaused {
             guard world.bug == .pauseIgnored else { return }
         }
-        let bytes = link.arrived.take(link.arrived.count)
+        let bytes = link.arrived.dequeue(link.arrived.count)
         let wantsMore = server?.received(world.tampered(bytes).span, from: id, at: now) ?? true
         rules.check(readFrom: link, in: world)
         if !wantsMore { link.isPaused = true }
     }
 
-    func inputEnded(_ link: Link) {
+    func inputEnded(_ link: SimulatedLink) {
         guard let id = link.session else { return }
         if world.bug == .halfCloseHangsUp {
             return close(link)
@@ -374,7 +374,7 @@ final class SimulatedDaemon {
         turn()
     }
 
-    func lost(_ link: Link) {
+    func lost(_ link: SimulatedLink) {
         guard let id = link.session else { return }
         link.session = nil
         links[id] = nil
@@ -383,7 +383,7 @@ final class SimulatedDaemon {
         turn()
     }
 
-    func becameWritable(_ link: Link) {
+    func becameWritable(_ link: SimulatedLink) {
         guard let id = link.session else { return }
         blocked.removeAll { $0 === link }
         link.blockedSince = nil
@@ -391,16 +391,16 @@ final class SimulatedDaemon {
         turn()
     }
 
-    /// Tells the server which blocked readers took something: once a second, and before it looks at its sessions.
-    private func tellProgress() {
+    /// Notifies the server which blocked readers took something: once a second, and before it looks at its sessions.
+    private func reportProgress() {
         guard world.bug != .slowReaderCut else { return }
         for link in blocked where world.now - link.lastProgress <= 1_000 {
             if let id = link.session { server?.progressed(id, at: now) }
         }
     }
 
-    private func lookAtBlocked() {
-        tellProgress()
+    private func checkBlocked() {
+        reportProgress()
         for link in blocked {
             guard link.session != nil else { continue }
             let pause = world.now - link.lastProgress
@@ -409,7 +409,7 @@ final class SimulatedDaemon {
                 world.violated("P7", "a reader has taken nothing for \(pause) ms, and is not cut")
             }
         }
-        later(1_000) { [self] in lookAtBlocked() }
+        later(1_000) { [self] in checkBlocked() }
         turn()
     }
 
@@ -472,7 +472,7 @@ final class SimulatedDaemon {
         if disposition == .finish { world.finish(link) }
     }
 
-    private func block(_ link: Link, _ id: SessionID) {
+    private func block(_ link: SimulatedLink, _ id: SessionID) {
         if link.blockedSince == nil {
             link.wasBlocked = true
             link.blockedSince = world.now

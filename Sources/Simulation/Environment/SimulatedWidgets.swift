@@ -92,7 +92,7 @@ enum SimulatedWidgets {
 
     /// Content that a provider is asked for.
     ///
-    /// - Parameter recommended: The towns, in JSON.
+    /// - Parameter recommended: The places, in JSON.
     private static func weather(in recommended: String = #"{"town":"Oslo"},{"town":"Lima"}"#) -> String {
         """
         {"kind":"weather","type":"widget","version":1,"app":"com.example.weather","title":"Weather",
@@ -120,7 +120,7 @@ enum SimulatedWidgets {
 
     /// The widgets that kinds of this name and version suggest, in the order of their keys.
     ///
-    /// - Parameter kind: As records of kinds tell it.
+    /// - Parameter kind: As records of kinds report it.
     static func suggested(by kind: String) -> [String] {
         if kind == "trip 1" { return [trip] }
         guard kind.hasPrefix("sales "), let version = Int(kind.dropFirst(6)), version % 3 != 2 else { return [] }
@@ -139,7 +139,7 @@ enum SimulatedWidgets {
         /// There is the kind that is on boards alone.
         var hasBoards: Bool
         /// There is the kind whose widgets come and go by themselves, and many keys of one provider.
-        var hasVisits: Bool
+        var hasRelevantTiles: Bool
         /// The slots of `hours` are days apart.
         var hasWeeklyHours: Bool
 
@@ -148,7 +148,9 @@ enum SimulatedWidgets {
             let isThird = number % 3 == 2
             var texts = [sales(edition: number)] + (isThird ? [] : [hours(isWeekly: hasWeeklyHours)])
             texts += [cards, queues]
-            texts += hasVisits ? [weather(in: SimulatedVisits.recommendation), SimulatedVisits.kind] : [weather()]
+            texts +=
+                hasRelevantTiles
+                ? [weather(in: SimulatedRelevantWidgets.recommendation), SimulatedRelevantWidgets.kind] : [weather()]
             return texts + (hasBoards ? [status] + (isThird ? [] : [trips]) : [])
         }
     }

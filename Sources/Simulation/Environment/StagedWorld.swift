@@ -6,7 +6,7 @@ protocol StagedWorld: Environment {
     var inputCount: Int { get }
     var stage: ScriptRunner? { get }
     var player: TracePlayer? { get }
-    /// A look at the screens when all inputs were posted, where no script is played.
+    /// A check of the screens when all inputs were posted, where no script is played.
     var moments: [StoryScene] { get }
 }
 
@@ -42,7 +42,7 @@ extension StagedWorld {
         for case let screen as Screen in clients { outcome.screens[screen.view, default: 0] += 1 }
         outcome.inputs = inputCount
         outcome.milliseconds = now
-        outcome.unmetSights = stage?.conclude() ?? []
+        outcome.unmetViews = stage?.conclude() ?? []
         outcome.story = stage?.scenes ?? moments
         return outcome
     }

@@ -65,7 +65,7 @@ final class World: StagedWorld {
         daemon.disk.refusedGap = { [unowned self] sequence, last in
             violated("P1", "record \(sequence) is written after record \(last)")
         }
-        daemon.disk.written = { [unowned self] in records.take($0) }
+        daemon.disk.written = { [unowned self] in records.checkRecord($0) }
         populate()
     }
 
@@ -75,10 +75,10 @@ final class World: StagedWorld {
     var hasBoards: Bool { climate.boards > 0 && hasWidgets }
     /// Watches have boards on which widgets come and go by themselves, and operators reload all widgets: in worlds without people
     /// who arrange boards, whose models have no place for them.
-    var hasVisits: Bool { climate.visits > 0 && hasWidgets && !hasBoards }
+    var hasRelevantTiles: Bool { climate.relevantTiles > 0 && hasWidgets && !hasBoards }
     /// The slots of a schedule are days apart: in every seventh world.
     var hasWeeklyHours: Bool { climate.seed % 7 == 6 }
-    /// In every third world nearly every snapshot, resume and projection is a walk over the table, in small steps.
+    /// In every third world nearly every snapshot, resume and projection is a scan of the table, in small steps.
     private var hasSmallSteps: Bool { climate.seed % 3 == 1 }
     /// In worlds of small steps, views of accounts leave activities out.
     var activitiesPerView: Int { hasSmallSteps ? 3 : Limits().activitiesPerView }
@@ -102,9 +102,9 @@ final class World: StagedWorld {
             all.add(3, &random, BoardWriter.init)
             all.add(climate.boards, &random, BoardScreen.init)
         }
-        if hasVisits {
+        if hasRelevantTiles {
             all.add(2, &random, ReloadClient.init)
-            all.add(climate.visits, &random, VisitScreen.init)
+            all.add(climate.relevantTiles, &random, RelevantWidgetScreen.init)
         }
         if climate.guests > 0 {
             let principals = SimulatedPrincipals(world: self, count: climate.guests, random: random.fork())
@@ -120,7 +120,7 @@ final class World: StagedWorld {
         var configuration = HubConfiguration()
         configuration.decisions.retention = .seconds(Int64(climate.retention))
         configuration.decisions.clockSpeed = Double(setting.clockSpeed)
-        // A budget of minutes, which a run of minutes uses up, and a floor between two asks that is as short.
+        // A budget of minutes, which a run of minutes uses up, and a floor between two refreshes that is as short.
         configuration.decisions.widgetFloor = Milliseconds(bug == .askFloorUnread ? 5_000 : ReferenceForecast.floor)
         configuration.widgetRowsPerDay = bug == .budgetOff ? nil : BudgetCheck.rowsPerDay
         configuration.widgetBurst = BudgetCheck.burst * (bug == .burstMisread ? 3 : 1)
@@ -133,9 +133,9 @@ final class World: StagedWorld {
         configuration.limits.requestsInFlight = climate.requestsInFlight
         if hasSmallSteps { configuration.limits.makeSmallSteps() }
         configuration.limits.activitiesPerView = activitiesPerView
-        if hasVisits {
-            // The number of keys that a batch takes of a walk differs from world to world: a run has few keys.
-            configuration.limits.keysPerWalk = 1 + Int(climate.seed % 8)
+        if hasRelevantTiles {
+            // The number of keys that a batch takes of a scan differs from world to world: a run has few keys.
+            configuration.limits.keysPerScan = 1 + Int(climate.seed % 8)
             configuration.limits.boardsPerBatch = 1 + Int(climate.seed % 2)
         }
         return configuration
@@ -144,14 +144,14 @@ final class World: StagedWorld {
     /// The kinds of an edition, which is how often those of widgets were edited.
     func kinds(edition: Int) throws(SimulatedKinds.KindFault) -> [Kind] {
         let widgets = SimulatedWidgets.Edition(
-            number: edition, hasBoards: hasBoards, hasVisits: hasVisits, hasWeeklyHours: hasWeeklyHours)
+            number: edition, hasBoards: hasBoards, hasRelevantTiles: hasRelevantTiles, hasWeeklyHours: hasWeeklyHours)
         return try SimulatedKinds.load(for: setting, bug: bug, edition: hasWidgets ? widgets : nil)
     }
 
     /// Puts one more client into it, before it runs.
     func add(_ client: any SimulatedClient) { clients.append(client) }
 
-    /// A look at a crowd's screens at the end of each storm.
+    /// A check of a crowd's screens at the end of each storm.
     private(set) var moments: [StoryScene] = []
 
     /// Puts the scenario's script and trace into it.
@@ -255,7 +255,7 @@ final class World: StagedWorld {
 
     private func planFaults(crashes: Int) {
         crashesLeft = crashes
-        // Within the storm, as far as its length can be told beforehand.
+        // Within the storm, as far as its length can be reported beforehand.
         let span = max(5_000, min(60_000, Int64(climate.inputs) * 20))
         func often(_ count: Int, within span: ClosedRange<Int64>, _ body: @escaping () -> Void) {
             for _ in 0..<count { plan(after: random.pick(span), body) }
@@ -303,7 +303,7 @@ final class World: StagedWorld {
     }
 
     private func jumpClock(by span: Int64) {
-        // Nobody tells the daemon; it sees when it wakes, and it looks at its readers every second.
+        // Nobody reports the daemon; it sees when it wakes, and it looks at its readers every second.
         records.outages.jump(from: wall.milliseconds, to: wall.milliseconds + span + 1_010)
         wallOffset += span
         lastJump = now
@@ -400,8 +400,8 @@ final class World: StagedWorld {
     func syncDelay() -> Int64 { wires.pick(1...Int64(max(1, climate.slowestSync))) }
 
     /// A client connects.
-    func connect(_ client: any SimulatedClient) -> Link {
-        let link = Link(
+    func connect(_ client: any SimulatedClient) -> SimulatedLink {
+        let link = SimulatedLink(
             client: client.index, capacity: [2_000, 16_000, 200_000][random.below(3)],
             generation: daemon.generation)
         // It takes a moment until the daemon hears of it; nothing is lost by accepting at once.
@@ -411,7 +411,7 @@ final class World: StagedWorld {
     }
 
     /// A client sends.
-    func send(_ text: String, on link: Link) {
+    func send(_ text: String, on link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         let text = introducing(text, on: link)
         trace?(now, link.client, "> " + text)
@@ -421,7 +421,7 @@ final class World: StagedWorld {
     }
 
     /// With the token of the client, where the daemon wants one.
-    private func introducing(_ text: String, on link: Link) -> String {
+    private func introducing(_ text: String, on link: SimulatedLink) -> String {
         guard let principals, text.hasPrefix("HELLO"), !(clients[link.client] is GuestClient),
             let end = text.firstIndex(of: "\n")
         else { return text }
@@ -440,18 +440,18 @@ final class World: StagedWorld {
     }
 
     /// Happens at the daemon's end of a connection, behind all that was on its way there.
-    private func toServer(_ link: Link, _ body: @escaping () -> Void) {
+    private func toServer(_ link: SimulatedLink, _ body: @escaping () -> Void) {
         queue.insert(body, at: link.arrivalAtServer(now + wireDelay()))
     }
 
-    private func toClient(_ link: Link, _ body: @escaping () -> Void) {
+    private func toClient(_ link: SimulatedLink, _ body: @escaping () -> Void) {
         queue.insert(body, at: link.arrivalAtClient(now + wireDelay()))
     }
 
-    func halfClose(_ link: Link) { toServer(link) { [self] in daemon.inputEnded(link) } }
+    func halfClose(_ link: SimulatedLink) { toServer(link) { [self] in daemon.inputEnded(link) } }
 
     /// A client goes without a word.
-    func reset(_ link: Link) {
+    func reset(_ link: SimulatedLink) {
         link.isOpenAtClient = false
         toServer(link) { [self] in daemon.lost(link) }
     }
@@ -459,7 +459,7 @@ final class World: StagedWorld {
     /// The daemon sends.
     ///
     /// - Returns: Whether the socket took all of it.
-    func send(_ bytes: [UInt8], to link: Link) -> Bool {
+    func send(_ bytes: [UInt8], to link: SimulatedLink) -> Bool {
         var bytes = bytes
         let client = clients[link.client]
         tampering?.change(&bytes, toPerson: (client as? Screen)?.account != nil, client: link.client)
@@ -471,30 +471,30 @@ final class World: StagedWorld {
     }
 
     /// Whether rows may have waited for a device: its socket was full, or the daemon scans in small steps.
-    func mayWait(on link: Link) -> Bool { link.wasBlocked || hasSmallSteps }
+    func mayWait(on link: SimulatedLink) -> Bool { link.wasBlocked || hasSmallSteps }
 
     /// Looks at what leaves for a device that has a budget.
-    func checkBudget(_ bytes: [UInt8], of unit: String, _ name: String, on link: Link) {
+    func checkBudget(_ bytes: [UInt8], of unit: String, _ name: String, on link: SimulatedLink) {
         let fault = budgets.fault(in: bytes, unit: unit, on: link, isSlow: mayWait(on: link), at: now)
         if let fault { violated("widgets", "\(name) \(fault)") }
     }
 
     /// Nothing more comes from the daemon.
-    func finish(_ link: Link) {
+    func finish(_ link: SimulatedLink) {
         link.isFinishing = true
         if link.unsent.isEmpty { hangUp(link) }
     }
 
-    private func hangUp(_ link: Link) {
+    private func hangUp(_ link: SimulatedLink) {
         toClient(link) { [self] in lostAtClient(link) }
         queue.insert({ [self] in daemon.lost(link) }, at: link.lastArrivalAtClient)
     }
 
     /// The bytes that the socket takes go on their way.
-    private func push(_ link: Link) {
+    private func push(_ link: SimulatedLink) {
         let count = min(link.capacity - link.buffered, link.unsent.count)
         guard count > 0 else { return }
-        let bytes = link.unsent.take(count)
+        let bytes = link.unsent.dequeue(count)
         link.buffered += count
         link.lastProgress = now
         inPieces(bytes) { piece in
@@ -506,10 +506,10 @@ final class World: StagedWorld {
         }
     }
 
-    func read(_ link: Link) {
+    func read(_ link: SimulatedLink) {
         guard link.isOpenAtClient, !link.received.isEmpty, !link.isReadScheduled else { return }
         let count = min(link.readingLimit ?? .max, link.received.count)
-        let bytes = link.received.take(count)
+        let bytes = link.received.dequeue(count)
         link.buffered -= count
         ledger.heard(bytes, client: link.client, at: now)
         trace?(now, link.client, "< " + String(decoding: bytes, as: UTF8.self))
@@ -528,15 +528,15 @@ final class World: StagedWorld {
         }
     }
 
-    func wasHungUp(_ link: Link) -> Bool {
+    func wasHungUp(_ link: SimulatedLink) -> Bool {
         daemon.isUp && link.session == nil && !link.isFinishing && link.wasAcceptedIn == daemon.generation
             && !link.wasCut
     }
 
     /// The daemon has left a connection, and its client notices that.
-    func hasLeft(_ link: Link) { schedule(after: wireDelay()) { [self] in lostAtClient(link) } }
+    func hasLeft(_ link: SimulatedLink) { schedule(after: wireDelay()) { [self] in lostAtClient(link) } }
 
-    private func lostAtClient(_ link: Link) {
+    private func lostAtClient(_ link: SimulatedLink) {
         guard link.isOpenAtClient else { return }
         // Bytes that came before the end are read before it.
         if !link.received.isEmpty {

@@ -47,7 +47,7 @@ struct BugInjector {
         switch bug {
         case .walkSkipsKey, .walkRepeatsKey, .walkEndsWithBatch, .walkSkipsBoard, .visitToldToOthers, .visitKept,
             .deletionOfOthersTold:
-            lines = changedVisits(lines, client)
+            lines = changedRelevantTiles(lines, client)
         case .repliesSwapped:
             if lines.count > 1, random.chance(50), lines[0].hasPrefix("OK "), lines[1].hasPrefix("OK ") {
                 lines.swapAt(0, 1)
@@ -185,7 +185,7 @@ struct BugInjector {
                 guard line.hasPrefix("TILE "), let rev = line.number(after: " if=") else { return line }
                 return line.with(" if=\(rev)", "")
             }
-        case .walkSkipsKey, .walkRepeatsKey: return rewritten(bytes, changedWalk)
+        case .walkSkipsKey, .walkRepeatsKey: return rewritten(bytes, changedScan)
         case .eventIDForgotten:
             return random.chance(100)
                 ? rewritten(bytes) { $0.hasPrefix("EVT ") ? $0.with(" eid=", " xid=") : $0 } : bytes
@@ -272,17 +272,17 @@ struct BugInjector {
         }
     }
 
-    // MARK: Walks, and what comes by itself
+    // MARK: Scans, and what comes by itself
 
     /// The `id=` of a request that the bug adds.
     private static let added = " id=added"
-    private static let walk = (start: "RELOAD id=", end: " \(SimulatedVisits.towns)")
+    private static let scan = (start: "RELOAD id=", end: " \(SimulatedRelevantWidgets.towns)")
 
     /// Changes what the daemon sends to a client.
-    private mutating func changedVisits(_ lines: [String], _ client: Int) -> [String] {
+    private mutating func changedRelevantTiles(_ lines: [String], _ client: Int) -> [String] {
         switch bug {
         case .walkSkipsKey:
-            let count = SimulatedVisits.townKeys.count
+            let count = SimulatedRelevantWidgets.townKeys.count
             return lines.compactMap { line in
                 if line.contains(Self.added) { return nil }
                 guard line.hasPrefix("OK id=w"), !line.contains(" count="), line.contains(" verdict=") else {
@@ -302,12 +302,14 @@ struct BugInjector {
             return lines.filter { line in
                 !line.hasPrefix("UPD ") || !line.contains(" key=@nudges-hall/~") || line.contains(" why=resume ")
             }
-        case .visitKept: return lines.filter { !($0.hasPrefix("DEL ") && Self.isVisit($0)) }
+        case .visitKept: return lines.filter { !($0.hasPrefix("DEL ") && Self.isRelevantWidget($0)) }
         case _: return lines.flatMap { withForeign($0, client) }
         }
     }
 
-    private static func isVisit(_ line: String) -> Bool { line.contains(" key=@nudges-") && line.contains("/~") }
+    private static func isRelevantWidget(_ line: String) -> Bool {
+        line.contains(" key=@nudges-") && line.contains("/~")
+    }
 
     /// A line, and in its place or before it one about what is on another account's board.
     private mutating func withForeign(_ line: String, _ client: Int) -> [String] {
@@ -315,7 +317,7 @@ struct BugInjector {
             let board = String(key.prefix { $0 != "/" })
             bodies["\(client)"] = board
             bodies[String(key)] = line
-            guard Self.isVisit(line), line.hasPrefix("UPD ") || line.hasPrefix("SNAP ") else { return [line] }
+            guard Self.isRelevantWidget(line), line.hasPrefix("UPD ") || line.hasPrefix("SNAP ") else { return [line] }
             bodies[board] = line
             guard bug == .visitToldToOthers, random.chance(200), let foreign = foreign(to: board) else { return [line] }
             return [foreign]
@@ -338,12 +340,12 @@ struct BugInjector {
     }
 
     /// Changes a request that the daemon receives.
-    private func changedWalk(_ line: String) -> String {
-        guard line.hasPrefix(Self.walk.start), line.hasSuffix(Self.walk.end) else { return line }
-        let id = line.dropFirst(Self.walk.start.count).dropLast(Self.walk.end.count)
-        if bug == .walkRepeatsKey { return "RELOAD \(SimulatedVisits.townKeys[0])\(Self.added)\n" + line }
+    private func changedScan(_ line: String) -> String {
+        guard line.hasPrefix(Self.scan.start), line.hasSuffix(Self.scan.end) else { return line }
+        let id = line.dropFirst(Self.scan.start.count).dropLast(Self.scan.end.count)
+        if bug == .walkRepeatsKey { return "RELOAD \(SimulatedRelevantWidgets.townKeys[0])\(Self.added)\n" + line }
         // The last key is left out.
-        let keys = SimulatedVisits.townKeys.dropLast()
+        let keys = SimulatedRelevantWidgets.townKeys.dropLast()
         return keys.enumerated().map { "RELOAD \($1)" + ($0 == keys.count - 1 ? " id=\(id)" : Self.added) }
             .joined(separator: "\n")
     }

@@ -61,7 +61,7 @@ public struct FaultProfile: Sendable, Equatable {
     public var wanderers = 0
     /// Events that bring an alert of their own.
     public var ownAlerts = 0
-    /// Events that tell of a moment that is over.
+    /// Events that report a moment that is over.
     public var lateEvents = 0
     /// Clients with few rights, which change. Where there are some, every connection needs a token.
     public var guests = 0
@@ -83,7 +83,7 @@ public struct FaultProfile: Sendable, Equatable {
     public var boards = 0
     /// Watches on whose boards widgets come and go by themselves, where there are widgets and nobody arranges boards. Operators
     /// reload all widgets there.
-    public var visits = 0
+    public var relevantTiles = 0
 
     public init(seed: UInt64) {
         self.seed = seed
@@ -120,7 +120,7 @@ public struct FaultProfile: Sendable, Equatable {
         adaptivePace = random.below(2)
         widgets = maybe(4, &random)
         boards = widgets > 0 ? maybe(4, &random) : 0
-        visits = widgets > 0 && boards == 0 ? 6 : 0
+        relevantTiles = widgets > 0 && boards == 0 ? 6 : 0
     }
 
     // MARK: Every number by its name, for scenario files, shrinking and reports
@@ -178,7 +178,7 @@ public struct FaultProfile: Sendable, Equatable {
         Knob("guests", .population, 0...10, \.guests),
         Knob("widgets", .population, 0...100, \.widgets),
         Knob("boards", .population, 0...100, \.boards),
-        Knob("visits", .population, 0...100, \.visits),
+        Knob("visits", .population, 0...100, \.relevantTiles),
         Knob("ownAlerts", .faults, 0...1_000, \.ownAlerts),
         Knob("lateEvents", .faults, 0...1_000, \.lateEvents),
         Knob("stops", .faults, 0...1_000, \.stops),
@@ -262,6 +262,6 @@ extension Swarm {
 }
 
 extension Limits {
-    /// Walks over many keys take many steps, though a run has few keys.
-    mutating func makeSmallSteps() { (keysFilledAtOnce, keysPerLook, keysPerWalk, boardsPerBatch) = (2, 3, 1, 1) }
+    /// Scans of many keys take many steps, though a run has few keys.
+    mutating func makeSmallSteps() { (keysFilledAtOnce, keysPerCheck, keysPerScan, boardsPerBatch) = (2, 3, 1, 1) }
 }

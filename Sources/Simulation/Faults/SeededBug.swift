@@ -133,7 +133,7 @@ public enum SeededBug: String, PlantedBug {
     case suggestionUnwanted = "a stack suggests a widget whose kind does not say that it may"
     case placeUnread = "a device that is on its way is taken for one that is at home"
     case keepForgotten = "a suggestion that was kept is still told as one"
-    // Bugs of walks over many keys, and of what comes and goes by itself.
+    // Bugs of scans of many keys, and of what comes and goes by itself.
     case walkSkipsKey = "a reload of all leaves a key out, and counts it"
     case walkRepeatsKey = "a reload of all meets a key twice"
     case walkEndsWithBatch = "a provider that comes is asked for the first of its keys alone"

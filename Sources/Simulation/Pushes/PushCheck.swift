@@ -4,20 +4,20 @@ import TelltaleModel
 extension ConvergenceCheck {
     func checkPushes() {
         guard isLast else { return }
-        for case let sender as PushSender in world.clients {
+        for case let sender as SimulatedPushProgram in world.clients {
             guard sender.settle() else {
                 let fault = sender.service.fault ?? ("pushes", "telltale-push does not come to rest")
                 return world.violated(fault.promise, fault.what)
             }
             if let fault = sender.service.fault { return world.violated(fault.promise, fault.what) }
-            for account in PushSender.accounts { check(sender, account) }
+            for account in SimulatedPushProgram.accounts { check(sender, account) }
         }
     }
 
-    private func check(_ sender: PushSender, _ account: String) {
+    private func check(_ sender: SimulatedPushProgram, _ account: String) {
         var rows: [Key: JSONObject] = [:]
         let words = account.isEmpty ? "" : " for=\(account)"
-        for line in ask(PushSender.kinds.map { "SUB \($0)/* view=full\(words)" }) where line.verb == "SNAP" {
+        for line in ask(SimulatedPushProgram.kinds.map { "SUB \($0)/* view=full\(words)" }) where line.verb == "SNAP" {
             guard let key = line["key"].flatMap({ Key($0) }) else { continue }
             rows[key] = line.tail
         }
@@ -32,11 +32,13 @@ extension ConvergenceCheck {
     }
 
     /// A start is sent until it has arrived, or may have: without it the device never shows the activity.
-    private func fault(ofStart key: Key, _ row: JSONObject, _ account: String, _ sender: PushSender) -> String? {
+    private func fault(ofStart key: Key, _ row: JSONObject, _ account: String, _ sender: SimulatedPushProgram)
+        -> String?
+    {
         let lifecycle = row["lifecycle"]?.string
         guard lifecycle == "active" || lifecycle == "stale" else { return nil }
         let start = SimulatedPushService.Start(
-            registration: PushSender.startID(account, String(key.kind)), key: key,
+            registration: SimulatedPushProgram.startID(account, String(key.kind)), key: key,
             startedAt: row["startedAt"]?.integer ?? 0)
         let hasCard = sender.service.cards.values.contains { $0.account == account && $0.key == key }
         guard !hasCard, !sender.service.mayHaveBegun(start) else { return nil }
@@ -45,7 +47,7 @@ extension ConvergenceCheck {
 
     private func fault(of card: SimulatedPushService.Card, _ row: JSONObject?) -> String? {
         let lifecycle = row?["lifecycle"]?.string
-        // Nothing is told of what has not begun, nor of what was gone before the token came.
+        // Nothing is reported of what has not begun, nor of what was gone before the token came.
         if card.rev == 0, row == nil || lifecycle == "pending" { return nil }
         let isOver = row == nil || lifecycle == "ended"
         if card.isEnd, !isOver {

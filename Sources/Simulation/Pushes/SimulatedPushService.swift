@@ -17,7 +17,7 @@ struct SimulatedPushService {
 
     struct Delivery {
         var at: Int64
-        var sending: PushLedger.Sending
+        var sending: PushState.Sending
         var answer: PushAnswerClass
         var arrives: Bool
         /// Of the process that sent it.
@@ -58,8 +58,8 @@ struct SimulatedPushService {
     }
 
     /// Decides what becomes of a push.
-    mutating func take(
-        _ sending: PushLedger.Sending, at now: Int64, generation: Int, startedAt: Int64, isCalm: Bool,
+    mutating func deliverPush(
+        _ sending: PushState.Sending, at now: Int64, generation: Int, startedAt: Int64, isCalm: Bool,
         random: inout SimulationRandom
     ) {
         var answer = PushAnswerClass.accepted

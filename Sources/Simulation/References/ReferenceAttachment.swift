@@ -13,7 +13,7 @@ struct ReferenceAttachment: ReferenceModel {
     /// When it is forgotten.
     var nextDue: Int64? { goneAt.map { $0 + retention } }
 
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, leap: Int64) -> String? {
         switch record.type {
         case "attached":
             (isThere, goneAt) = (true, nil)

@@ -2,7 +2,7 @@
 /// fires before any input.
 struct ControlRecordOrder {
     /// The daemon has restarted, and the record of it is missing.
-    var owesRestart = false
+    var hasRestartPending = false
     /// Milliseconds that the wall clock may have been set ahead by since the deadline was set. A time-out does not count
     /// them, so the deadline fires so much later by that clock, or less.
     var leap: Int64 = 0
@@ -15,8 +15,8 @@ struct ControlRecordOrder {
     }
 
     mutating func fault(of record: HistoryRecord, due: Int64?) -> String? {
-        if owesRestart, record.type != "restarted" { return "\(record.type) came before the restart" }
-        owesRestart = false
+        if hasRestartPending, record.type != "restarted" { return "\(record.type) came before the restart" }
+        hasRestartPending = false
         guard let due, !record.isOfTheHub, due <= record.heard else { return nil }
         return "\(record.type) came \(record.heard - due) ms after a deadline that had not fired"
     }
@@ -36,14 +36,14 @@ protocol ReferenceControl: ReferenceModel, CustomStringConvertible {
 extension ReferenceControl {
     var stateText: String? { description }
     var isListed: Bool? { true }
-    var owesRestart: Bool { order.owesRestart }
+    var hasRestartPending: Bool { order.hasRestartPending }
     var nextDue: Int64? { operationDue.map { $0 + order.leap } }
 
     /// The pending operation must be settled and the provider is gone. A held report goes on waiting.
-    mutating func restart() { order.owesRestart = isServed || isInFlight }
+    mutating func restart() { order.hasRestartPending = isServed || isInFlight }
     mutating func leapt(by span: Int64) { order.leap += span }
 
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, leap: Int64) -> String? {
         let due = operationDue
         defer { if operationDue != due { order.leap = leap } }
         if let fault = order.fault(of: record, due: nextDue) { return fault }

@@ -2,9 +2,9 @@ import TelltaleModel
 
 /// The model of one widget that is asked for: the kind `weather` of ``SimulatedWidgets``. All times are in milliseconds.
 ///
-/// It knows what was answered to which ask, and when the next ask is due (rules W10 to W16).
+/// It knows what was answered to which refresh, and when the next refresh is due (rules W10 to W16).
 struct ReferenceForecast {
-    /// Two asks begin so far apart.
+    /// Two refreshes begin so far apart.
     static let floor: Int64 = 30_000
     /// How long a provider may take.
     static let timeout: Int64 = 8_000
@@ -19,16 +19,16 @@ struct ReferenceForecast {
     private var flight: (operation: String, begun: Int64)?
     private var plan: Int64?
     private var behind: Int64?
-    private var askedAt: Int64?
+    private var refreshedAt: Int64?
     private var failureCount = 0
 
     init(key: String) {
         spread = Int64(StableHash.of(Array(key.utf8).span) % 60) * 1_000
     }
 
-    /// - Parameter tail: What the record tells of its event.
+    /// - Parameter tail: What the record reports of its event.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, tail: JSONObject) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, tail: JSONObject) -> String? {
         let now = record.heard
         switch record.type {
         case "created":
@@ -42,7 +42,7 @@ struct ReferenceForecast {
             guard plan == record.happened else {
                 return "it is asked as of \(record.happened), and that is due at \(plan.map { "\($0)" } ?? "no time")"
             }
-            (flight, plan, askedAt) = (("o\(record.sequence)", now), nil, now)
+            (flight, plan, refreshedAt) = (("o\(record.sequence)", now), nil, now)
         case "reload": return reload(record, now)
         case "failed":
             guard record.operation == flight?.operation else { return expect("ignored", record) }
@@ -68,7 +68,7 @@ struct ReferenceForecast {
     }
 
     private mutating func reload(_ record: HistoryRecord, _ now: Int64) -> String? {
-        let wish = max(now, askedAt.map { $0 + Self.floor } ?? now)
+        let wish = max(now, refreshedAt.map { $0 + Self.floor } ?? now)
         guard flight == nil else {
             behind = min(wish, behind ?? wish)
             return expect("deferred", record)
@@ -93,7 +93,7 @@ struct ReferenceForecast {
         }
         widget.replace(by: entries, at: now)
         (self.flight, failureCount) = (nil, 0)
-        let earliest = (askedAt ?? 0) + Self.floor
+        let earliest = (refreshedAt ?? 0) + Self.floor
         switch tail["policy"] {
         case "never"?: plan = nil
         case .object(let policy)?: plan = max((policy["after"]?.integer ?? 0) * 1_000 + spread, earliest)

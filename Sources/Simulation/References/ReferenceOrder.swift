@@ -33,7 +33,7 @@ struct ReferenceOrder: ReferenceModel {
     var staleAt: Int64? { lifecycle == "active" ? staleDue : nil }
     var removeAt: Int64? { lifecycle == "ended" ? removalDue : nil }
 
-    mutating func take(_ record: HistoryRecord, leap: Int64) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, leap: Int64) -> String? {
         if record.heard < heard { return "time goes back" }
         heard = record.heard
         if record.type == "pruned" {

@@ -27,19 +27,19 @@ struct ReferenceQueue {
     /// The widget began with this record.
     mutating func begin(_ rev: Int64) { byCommit[rev] = values }
 
-    mutating func take(_ record: HistoryRecord, _ key: String, _ order: ReferenceOrder) {
+    mutating func enqueueRecord(_ record: HistoryRecord, _ key: String, _ order: ReferenceOrder) {
         let former = orders[key]
         orders[key] = order
-        var told = values
-        told.open = orders.values.count { $0.isQueued }
-        told.late = orders.values.count { $0.isLate }
+        var reported = values
+        reported.open = orders.values.count { $0.isQueued }
+        reported.late = orders.values.count { $0.isLate }
         if order.isCollected, let former, former.isQueued, !former.isCollected {
             let hour = record.heard / Self.period * Self.period
-            if told.hour != hour { (told.hour, told.done) = (hour, 0) }
-            told.done += 1
+            if reported.hour != hour { (reported.hour, reported.done) = (hour, 0) }
+            reported.done += 1
         }
-        guard told != values else { return }
-        values = told
-        byCommit[record.sequence] = told
+        guard reported != values else { return }
+        values = reported
+        byCommit[record.sequence] = reported
     }
 }

@@ -24,7 +24,7 @@ struct ReferenceWidget {
     }
 
     private var entries: [Entry] = []
-    private var toldAt: Int64?
+    private var sentAt: Int64?
     private(set) var isThere = false
     /// It was there, and has been taken away.
     private(set) var hasEnded = false
@@ -41,7 +41,7 @@ struct ReferenceWidget {
     mutating func begin() { isThere = true }
 
     /// When its content is out of date.
-    private var staleAt: Int64? { toldAt.flatMap { told in staleAfter.map { told + $0 } } }
+    private var staleAt: Int64? { sentAt.flatMap { reported in staleAfter.map { reported + $0 } } }
 
     func drawn(at time: Int64) -> Drawn {
         guard let shown = entries.last(where: { $0.date <= time }) else { return Drawn() }
@@ -64,9 +64,9 @@ struct ReferenceWidget {
         return place == entries.count - 1 ? "exhausted" : "fresh"
     }
 
-    /// - Parameter tail: What the record tells of its event.
+    /// - Parameter tail: What the record reports of its event.
     /// - Returns: The fault of the record, if it has one.
-    mutating func take(_ record: HistoryRecord, tail: JSONObject) -> String? {
+    mutating func applyRecord(_ record: HistoryRecord, tail: JSONObject) -> String? {
         let expected: [String]
         switch record.type {
         case "created":
@@ -90,7 +90,7 @@ struct ReferenceWidget {
                 expected = ["stale"]
             } else {
                 // One that comes in the same millisecond may say nothing new.
-                expected = toldAt == record.heard && isThere ? ["applied", "noop"] : ["applied"]
+                expected = sentAt == record.heard && isThere ? ["applied", "noop"] : ["applied"]
                 remember(record, tail)
                 guard let posted = Self.entries(in: tail) else { return "it takes entries that are none" }
                 replace(by: posted, at: record.heard)
@@ -112,7 +112,7 @@ struct ReferenceWidget {
             // The shown entry stays until the first date.
             entries = (shown.map { [$0] } ?? []) + posted
         }
-        (toldAt, isThere, hasEnded) = (now, true, false)
+        (sentAt, isThere, hasEnded) = (now, true, false)
     }
 
     private func isOld(_ record: HistoryRecord, _ tail: JSONObject) -> Bool {

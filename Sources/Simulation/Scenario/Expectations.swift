@@ -19,8 +19,8 @@ public struct Expectations: Sendable {
     }
 
     var counts: [Count] = []
-    var eventually: [Sight] = []
-    var never: [Sight] = []
+    var eventually: [ExpectedView] = []
+    var never: [ExpectedView] = []
     /// By key, the state at the end.
     var states: [(key: String, state: String)] = []
     var latency: [Threshold] = []
@@ -42,9 +42,9 @@ public struct Expectations: Sendable {
             }
         }
         for (name, list) in [("eventually", \Expectations.eventually), ("never", \Expectations.never)] {
-            for var sight in reader.list(name) {
-                if let read = Sight(&sight, screens: screens) { self[keyPath: list].append(read) }
-                sight.finish()
+            for var expected in reader.list(name) {
+                if let read = ExpectedView(&expected, screens: screens) { self[keyPath: list].append(read) }
+                expected.finish()
             }
         }
         if let states = reader.inner("states") {
@@ -88,7 +88,7 @@ public struct Expectations: Sendable {
     /// - Parameter isLive: The run was against a daemon in another process, which cannot meet the expectations of
     ///   crashes and full disks.
     public func unmet(by outcome: ScenarioOutcome, isLive: Bool = false) -> [String] {
-        var unmet = outcome.unmetSights
+        var unmet = outcome.unmetViews
         for count in counts where !(isLive && ScenarioOutcome.inProcessCounts.contains(count.name)) {
             let found = outcome.count(of: count.name)
             if found < count.least {

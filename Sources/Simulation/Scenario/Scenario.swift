@@ -52,10 +52,10 @@ public struct Scenario: Sendable {
     }
 
     private mutating func read(_ reader: inout ScenarioReader) {
-        _ = reader.take("$schema")
+        _ = reader.readValue("$schema")
         title = reader.needText("title") ?? ""
         about = reader.text("about") ?? ""
-        if let seed = reader.take("seed") {
+        if let seed = reader.readValue("seed") {
             if let seed = seed.integer {
                 climate = FaultProfile(calmWithSeed: UInt64(bitPattern: seed))
             } else {
@@ -97,7 +97,7 @@ public struct Scenario: Sendable {
         }
         var latest: Int64 = 0
         for var step in reader.list("steps") {
-            guard let read = Step(&step, screens: setting.screens, after: latest) else { continue }
+            guard let read = ScriptStep(&step, screens: setting.screens, after: latest) else { continue }
             latest = read.at
             setting.steps.append(read)
         }
@@ -123,7 +123,7 @@ public struct Scenario: Sendable {
 
     /// Whether people arrange boards in it. Only a daemon in process has no boards but theirs.
     public var hasBoards: Bool {
-        let isArranged = setting.steps.contains { step in if case .tile = step.deed { true } else { false } }
+        let isArranged = setting.steps.contains { step in if case .tile = step.action { true } else { false } }
         return isArranged || setting.screens.contains { $0.board != nil }
     }
 
@@ -193,7 +193,7 @@ public struct Setting: Sendable {
     public var trace: TraceFile?
     public var plan: ReplayPlan?
     public var screens: [StageScreen] = []
-    public var steps: [Step] = []
+    public var steps: [ScriptStep] = []
     /// The views of the crowd's screens, with weights; empty: all of them, in turn.
     var surfaces: [(view: String, weight: Int)] = []
     /// A suffix of every id and account, so that two runs at one daemon do not share keys.
@@ -255,12 +255,12 @@ public struct Setting: Sendable {
     }
 }
 
-extension Step {
+extension ScriptStep {
     var key: String? {
-        switch deed {
+        switch action {
         case .post(let key, _, _, _), .set(let key, _, _), .press(let key, _), .open(let key, _), .dismiss(let key, _):
             key
-        case .expect(let sight, _): sight.key
+        case .expect(let expected, _): expected.key
         case .tile(let tile, _): tile.widget
         case .traits, .connection, .say: nil
         }

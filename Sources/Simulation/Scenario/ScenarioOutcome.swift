@@ -20,7 +20,7 @@ public struct ScenarioOutcome: Sendable {
     /// By key, as the scenario names it.
     public var states: [String: String] = [:]
     /// Expectations of steps, `eventually` and `never` that did not hold.
-    public var unmetSights: [String] = []
+    public var unmetViews: [String] = []
     public var timeline = Timeline()
     /// The scenes of the script, or some moments of a crowd.
     public var story: [StoryScene] = []

@@ -37,7 +37,7 @@ struct ScenarioReader {
 
     var members: JSONObject { object }
 
-    mutating func take(_ name: String) -> JSON? {
+    mutating func readValue(_ name: String) -> JSON? {
         known.append(name)
         return object[name]
     }
@@ -46,7 +46,7 @@ struct ScenarioReader {
 
     /// The member as `read` understands it; `nil` where it is absent, and where it is wrong and `advice` was noted.
     private mutating func member<Value>(_ name: String, _ advice: String, _ read: (JSON) -> Value?) -> Value? {
-        guard let json = take(name) else { return nil }
+        guard let json = readValue(name) else { return nil }
         guard let value = read(json) else {
             fault(name, advice)
             return nil
@@ -115,7 +115,7 @@ struct ScenarioReader {
 
     /// The object under a name, as a reader of its own.
     mutating func inner(_ name: String) -> ScenarioReader? {
-        take(name).flatMap { ScenarioReader($0, at: "\(path).\(name)", faults) }
+        readValue(name).flatMap { ScenarioReader($0, at: "\(path).\(name)", faults) }
     }
 
     /// The objects of an array under a name, as readers of their own.

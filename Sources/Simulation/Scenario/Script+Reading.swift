@@ -11,7 +11,7 @@ extension StageScreen {
             reader.fault("surface", "is none of \(Surface.allCases.map(\.rawValue).joined(separator: ", ")), full")
         }
         account = reader.text("account")
-        traits = Step.traits(&reader) ?? []
+        traits = ScriptStep.traits(&reader) ?? []
         board = reader.text("board")
         if let board, Key(kind: board, id: "t") == nil || !board.hasPrefix("@") {
             reader.fault("board", "takes the name of a board, as \"@alice-car\"")
@@ -22,7 +22,7 @@ extension StageScreen {
     }
 }
 
-extension Sight {
+extension ExpectedView {
     /// `screen`, `key`, and `shows` or `hidden`.
     ///
     /// - Returns: `nil` after noting its faults.
@@ -54,7 +54,7 @@ extension ScenarioReader {
     }
 }
 
-extension Step {
+extension ScriptStep {
     static func traits(_ reader: inout ScenarioReader) -> [String]? {
         guard let traits = reader.tail("traits") else { return nil }
         return traits.compactMap { member in
@@ -66,7 +66,7 @@ extension Step {
         }
     }
 
-    private static let deeds = [
+    private static let actions = [
         "post", "set", "press", "open", "dismiss", "tile", "lock", "unlock", "traits", "disconnect", "connect",
         "expect",
         "say",
@@ -78,18 +78,18 @@ extension Step {
         at = reader.span("at") ?? previous
         if at < previous { reader.fault("at", "is before the step before it") }
         text = reader.text("say")
-        let named = Self.deeds.filter { $0 != "say" && reader.has($0) }
+        let named = Self.actions.filter { $0 != "say" && reader.has($0) }
         guard named.count == 1 || (named.isEmpty && text != nil) else {
-            reader.fault("does one thing: \(Self.deeds.joined(separator: ", "))")
+            reader.fault("does one thing: \(Self.actions.joined(separator: ", "))")
             return nil
         }
-        let read = Self.deed(named.first ?? "say", &reader, screens: screens)
+        let read = Self.action(named.first ?? "say", &reader, screens: screens)
         reader.finish()
         guard let read else { return nil }
-        deed = read
+        action = read
     }
 
-    private static func deed(_ name: String, _ reader: inout ScenarioReader, screens: [StageScreen]) -> Deed? {
+    private static func action(_ name: String, _ reader: inout ScenarioReader, screens: [StageScreen]) -> Action? {
         switch name {
         case "post": return post(&reader)
         case "set":
@@ -118,14 +118,14 @@ extension Step {
             return .traits(traits, screen: screen)
         case "expect":
             guard var inner = reader.inner("expect") else { return nil }
-            let (sight, within) = (Sight(&inner, screens: screens), inner.span("within") ?? 2_000)
+            let (expected, within) = (ExpectedView(&inner, screens: screens), inner.span("within") ?? 2_000)
             inner.finish()
-            return sight.map { .expect($0, within: within) }
+            return expected.map { .expect($0, within: within) }
         case _: return .say
         }
     }
 
-    private static func post(_ reader: inout ScenarioReader) -> Deed? {
+    private static func post(_ reader: inout ScenarioReader) -> Action? {
         let named = both(reader.needKey("key"), reader.needText("post"))
         let accounts = reader.texts("for") ?? []
         var tail = JSONObject()
@@ -135,11 +135,11 @@ extension Step {
             tail[name] = .object(part)
         }
         for name in ["stale-date", "dismissal-date", "start-date", "relevance-score"] {
-            guard let value = reader.take(name) else { continue }
+            guard let value = reader.readValue(name) else { continue }
             check(value, reader, name)
             tail[name] = value
         }
-        if let entries = reader.take("entries") {
+        if let entries = reader.readValue("entries") {
             check(entries, reader, "entries")
             tail["entries"] = entries
         }

@@ -12,7 +12,7 @@ public struct StageScreen: Sendable, Hashable {
 }
 
 /// A row that a screen must show, or must not show.
-public struct Sight: Sendable, Hashable {
+public struct ExpectedView: Sendable, Hashable {
     public var screen: String
     public var key: String
     /// Members that the row has at least; `nil` when the screen must not show the key.
@@ -53,8 +53,8 @@ public struct TileStep: Sendable, Hashable {
 }
 
 /// One thing that happens on the stage, in its turn: not before its time, and not before the step before it is done.
-public struct Step: Sendable, Hashable {
-    public enum Deed: Sendable, Hashable {
+public struct ScriptStep: Sendable, Hashable {
+    public enum Action: Sendable, Hashable {
         /// An event of the order system.
         case post(key: String, event: String, accounts: [String], tail: JSONObject)
         /// A person does something on a screen.
@@ -68,14 +68,14 @@ public struct Step: Sendable, Hashable {
         case connection(isLost: Bool, screen: String)
         /// The situation of a screen changes: `locked=yes`, `dashboard=hidden`, …
         case traits([String], screen: String)
-        case expect(Sight, within: Int64)
+        case expect(ExpectedView, within: Int64)
         /// Only a caption.
         case say
     }
 
     /// Milliseconds after the beginning.
     public var at: Int64
-    public var deed: Deed
+    public var action: Action
     /// The caption for a viewer.
     public var text: String?
     public let path: String

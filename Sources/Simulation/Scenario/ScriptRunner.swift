@@ -19,7 +19,7 @@ final class ScriptRunner {
     var scenes: [StoryScene] = []
     var isSceneOpen = false
     /// How long after the last step its picture is taken, in milliseconds: rows are still on their way.
-    private static let lastLook: Int64 = 1_000
+    private static let lastPass: Int64 = 1_000
     private var doneAt: Int64?
     /// The newest caption.
     private(set) var caption = ""
@@ -35,31 +35,33 @@ final class ScriptRunner {
         courier.onLater = { [unowned self] _ in go() }
     }
 
-    private var steps: [Step] { world.setting.steps }
+    private var steps: [ScriptStep] { world.setting.steps }
     var isDone: Bool { next >= steps.count }
 
     /// On named screens, by the scenario's names.
     var screens: [String: Screen] = [:]
 
-    func begin() { look(after: steps.first?.at ?? 0) }
+    func begin() { pass(after: steps.first?.at ?? 0) }
 
     /// A screen shows something else.
     func changed(_ screen: Screen) {
-        for (index, sight) in expectations.eventually.enumerated() where holds(sight) { hasEventually.insert(index) }
-        for (index, sight) in expectations.never.enumerated() where holds(sight) { brokeNever.insert(index) }
-        if !isDone, case .expect = steps[next].deed, since != nil { go() }
+        for (index, expected) in expectations.eventually.enumerated() where holds(expected) {
+            hasEventually.insert(index)
+        }
+        for (index, expected) in expectations.never.enumerated() where holds(expected) { brokeNever.insert(index) }
+        if !isDone, case .expect = steps[next].action, since != nil { go() }
     }
 
     /// The `eventually` and `never` expectations that did not hold, at the end.
     func conclude() -> [String] {
         closeScene()
         var unmet = unmet
-        for (index, sight) in expectations.eventually.enumerated() where !hasEventually.contains(index) && !holds(sight)
-        {
-            unmet.append("$.expect.eventually[\(index)]: it was expected that \(sight.text), and it never did")
+        for (index, expected) in expectations.eventually.enumerated()
+        where !hasEventually.contains(index) && !holds(expected) {
+            unmet.append("$.expect.eventually[\(index)]: it was expected that \(expected.text), and it never did")
         }
-        for (index, sight) in expectations.never.enumerated() where brokeNever.contains(index) {
-            unmet.append("$.expect.never[\(index)]: \(sight.text), and it never should")
+        for (index, expected) in expectations.never.enumerated() where brokeNever.contains(index) {
+            unmet.append("$.expect.never[\(index)]: \(expected.text), and it never should")
         }
         if !isDone { unmet.append("\(steps[next].path): the script did not get there") }
         return unmet
@@ -67,43 +69,43 @@ final class ScriptRunner {
 
     // MARK: Steps
 
-    private func look(after delay: Int64) { world.scheduleLater(0, for: courier, after: max(0, delay)) }
+    private func pass(after delay: Int64) { world.scheduleLater(0, for: courier, after: max(0, delay)) }
 
     private func go() {
         while !isDone, waitsFor == nil {
             let step = steps[next]
             let due = step.at + slip
-            guard due <= world.now else { return look(after: due - world.now) }
+            guard due <= world.now else { return pass(after: due - world.now) }
             if since == nil {
                 since = world.now
                 caption = step.text ?? caption
-                tell(step)
+                narrate(step)
                 begin(step)
                 if waitsFor != nil { return }
             }
-            if case .expect(let sight, let within) = step.deed {
-                let isMet = holds(sight)
+            if case .expect(let expected, let within) = step.action {
+                let isMet = holds(expected)
                 let patience = world.patience(within)
                 guard isMet || world.now - (since ?? 0) >= patience else {
-                    return look(after: min(patience, max(1, patience / 40)))
+                    return pass(after: min(patience, max(1, patience / 40)))
                 }
-                let fault = isMet ? nil : "within \(within) ms, and it is \(shown(sight))"
-                if let fault { unmet.append("\(step.path): it was expected that \(sight.text) \(fault)") }
+                let fault = isMet ? nil : "within \(within) ms, and it is \(shown(expected))"
+                if let fault { unmet.append("\(step.path): it was expected that \(expected.text) \(fault)") }
                 let isTitle = scenes.last?.caption == step.text
-                tell(StoryScene.Check(text: sight.text, caption: isTitle ? "" : step.text ?? "", fault: fault))
+                narrate(StoryScene.Check(text: expected.text, caption: isTitle ? "" : step.text ?? "", fault: fault))
             }
             finish()
         }
         guard isDone, isSceneOpen else { return }
         let done = doneAt ?? world.now
         doneAt = done
-        if world.now - done < Self.lastLook { look(after: done + Self.lastLook - world.now) } else { closeScene() }
+        if world.now - done < Self.lastPass { pass(after: done + Self.lastPass - world.now) } else { closeScene() }
     }
 
     /// A request of the script that was refused.
     private func refused(_ request: String, _ reason: String, step: Int) {
         unmet.append("\(steps[step].path): \(request) is refused: \(reason)")
-        tell(StoryScene.Check(text: request, fault: "is refused: \(reason)"))
+        narrate(StoryScene.Check(text: request, fault: "is refused: \(reason)"))
     }
 
     private func finish() {
@@ -113,15 +115,15 @@ final class ScriptRunner {
         next += 1
     }
 
-    private func begin(_ step: Step) {
-        switch step.deed {
+    private func begin(_ step: ScriptStep) {
+        switch step.action {
         case .post(let key, let event, let accounts, let tail):
             let eid = "step-\(next)"
             var line = "EVT \(tagged(key)) type=\(event) eid=\(eid)"
             if !accounts.isEmpty {
                 line += " for=" + accounts.map { world.setting.tagged($0) }.joined(separator: ",")
             }
-            if !tail.isEmpty { line += " \(Step.dated(.object(tail), now: world.daemonTime))" }
+            if !tail.isEmpty { line += " \(ScriptStep.dated(.object(tail), now: world.daemonTime))" }
             world.countInput()
             waitsFor = courier.post(line, eid: eid, due: world.instant)
         case .set(let key, let isOn, let screen):
@@ -164,31 +166,31 @@ final class ScriptRunner {
     private func done(_ step: Int) {
         guard step == next, waitsFor != nil else { return }
         finish()
-        look(after: 0)
+        pass(after: 0)
     }
 
     // MARK: Rows on screens
 
     private func tagged(_ key: String) -> String { world.setting.tagged(key) }
 
-    private func body(_ sight: Sight) -> JSONObject? {
-        let key = tagged(sight.key)
-        return screens[sight.screen]?.table[key]?.body?.drawn(as: key, at: world.daemonTime)
+    private func body(_ expected: ExpectedView) -> JSONObject? {
+        let key = tagged(expected.key)
+        return screens[expected.screen]?.table[key]?.body?.drawn(as: key, at: world.daemonTime)
     }
 
-    private func holds(_ sight: Sight) -> Bool {
-        guard let screen = screens[sight.screen], screen.isLive || screen.isToStayAway else { return false }
-        var sight = sight
-        if !world.setting.tag.isEmpty, let shows = sight.shows {
-            let id = String(sight.key.drop { $0 != "/" }.dropFirst())
+    private func holds(_ expected: ExpectedView) -> Bool {
+        guard let screen = screens[expected.screen], screen.isLive || screen.isToStayAway else { return false }
+        var expected = expected
+        if !world.setting.tag.isEmpty, let shows = expected.shows {
+            let id = String(expected.key.drop { $0 != "/" }.dropFirst())
             let tagged = world.setting.tagged(id)
-            sight.shows = JSON.object(shows).mappingTexts { .string($0 == id ? tagged : $0) }.object
+            expected.shows = JSON.object(shows).mappingTexts { .string($0 == id ? tagged : $0) }.object
         }
-        return sight.holds(body(sight))
+        return expected.holds(body(expected))
     }
 
-    private func shown(_ sight: Sight) -> String {
-        guard let body = body(sight) else { return "not shown" }
+    private func shown(_ expected: ExpectedView) -> String {
+        guard let body = body(expected) else { return "not shown" }
         guard let view = body["view"] else { return "\(JSON.object(body))" }
         return "{\"presentation\":\(body["presentation"] ?? .null),\"view\":\(view)}"
     }

@@ -15,15 +15,15 @@ public struct StoryScene: Sendable {
     public var time: Int64
     public var caption: String
     /// The request, as the scenario has it; empty where the scene is a moment of a crowd, or a caption alone.
-    public var deed: String
+    public var action: String
     public var checks: [Check] = []
     /// The screens before the next scene began.
     public var displays: [Glimpse.Display] = []
     /// Unix milliseconds of the daemon's clock at which the screens showed that.
     public var daemonTime: Int64 = 0
 
-    init(time: Int64, caption: String, deed: String) {
-        (self.time, self.caption, self.deed) = (time, caption, deed)
+    init(time: Int64, caption: String, action: String) {
+        (self.time, self.caption, self.action) = (time, caption, action)
     }
 }
 
@@ -39,7 +39,7 @@ extension Glimpse {
 
     /// This moment of a crowd.
     func scene(_ caption: String) -> StoryScene {
-        var scene = StoryScene(time: time, caption: caption, deed: "")
+        var scene = StoryScene(time: time, caption: caption, action: "")
         scene.displays = displays(limit: 6, rowLimit: Self.rowLimit)
         scene.daemonTime = daemonTime
         return scene
@@ -49,14 +49,14 @@ extension Glimpse {
 extension ScriptRunner {
     /// Notes the beginning of a step. An expectation belongs to the scene of the step before it, unless it comes later by the
     /// script: then it waits for something, and is a scene of its own.
-    func tell(_ step: Step) {
-        if case .expect = step.deed, !scenes.isEmpty, next > 0, step.at == world.setting.steps[next - 1].at { return }
+    func narrate(_ step: ScriptStep) {
+        if case .expect = step.action, !scenes.isEmpty, next > 0, step.at == world.setting.steps[next - 1].at { return }
         closeScene()
-        scenes.append(StoryScene(time: world.now, caption: step.text ?? "", deed: step.deed.story))
+        scenes.append(StoryScene(time: world.now, caption: step.text ?? "", action: step.action.story))
         isSceneOpen = true
     }
 
-    func tell(_ check: StoryScene.Check) {
+    func narrate(_ check: StoryScene.Check) {
         guard !scenes.isEmpty else { return }
         scenes[scenes.count - 1].checks.append(check)
     }
@@ -79,8 +79,8 @@ extension ScriptRunner {
     }
 }
 
-extension Step.Deed {
-    /// The deed in the words of its file.
+extension ScriptStep.Action {
+    /// The action in the words of its file.
     fileprivate var story: String {
         switch self {
         case .post(let key, let event, let accounts, let tail):

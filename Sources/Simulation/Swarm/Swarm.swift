@@ -1,6 +1,6 @@
 import TelltaleModel
 
-/// Is told every piece that a client reads and sends, for somebody who looks for a fault: its time, the number of the client and the
+/// Is sent every piece that a client reads and sends, for somebody who looks for a fault: its time, the number of the client and the
 /// text. Other parties of a world have numbers that no client has.
 public typealias TraceSink = (_ time: Int64, _ party: Int, _ text: String) -> Void
 
@@ -103,7 +103,7 @@ public struct Swarm: SeededSimulation {
     }
 }
 
-/// Clusters: three daemons over one replicated log. Nodes are the parties 0 to 2, the engine is -2, clients begin with 100.
+/// Clusters: three daemons over one replicated log. Nodes are the parties 0 to 2, the log store is -2, clients begin with 100.
 public struct ClusterSwarm: SeededSimulation {
     public init() {}
 
@@ -115,7 +115,7 @@ public struct ClusterSwarm: SeededSimulation {
             cluster.run()
             return cluster.result([
                 "inputs": cluster.inputCount, "steps": cluster.steps, "takeovers": cluster.takeovers,
-                "records": cluster.log.records.count, "bases": cluster.baseCount,
+                "records": cluster.log.records.count, "bases": cluster.checkpointCount,
                 "nodes that began with one": cluster.joinCount, "snapshots": cluster.snapshotCount,
                 "moves": cluster.moves, "rows": cluster.ledger.rows, "resumes": cluster.ledger.resumes,
             ])
@@ -137,7 +137,8 @@ public struct PushSwarm: SeededSimulation {
         return .of(seed) {
             let world = try World(climate, bug: nil, trace: trace)
             let random = SimulationRandom(seed: seed &+ 99)
-            let sender = PushSender(Seat(world: world, index: world.clients.count, number: 0, random: random), bug: bug)
+            let sender = SimulatedPushProgram(
+                Seat(world: world, index: world.clients.count, number: 0, random: random), bug: bug)
             world.add(sender)
             world.run()
             return world.result([

@@ -20,11 +20,11 @@ public enum WidgetRow {
     @discardableResult
     public static func write(
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, moments: [WidgetMoment],
-        tile: TileSight? = nil, device: Catalogue.Device? = nil,
+        tile: TileViewState? = nil, device: Catalogue.Device? = nil,
         control: SurfaceRow.ControlWriter = { _, _, _ in false }, isInvalid: () -> Bool = { false },
         to writer: inout JSONWriter
     ) -> Int {
-        let drawing = Drawing(
+        let drawing = WidgetRowDrawing(
             widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments, tile: tile)
         writer.beginObject()
         drawing.writePlace(device: device, to: &writer)
@@ -44,7 +44,7 @@ public enum WidgetRow {
         let sample = definition.previewContext(key: key, configuration: configuration)
         let moment = WidgetMoment(
             date: Timestamp(milliseconds: 0), content: sample == nil ? .placeholder : .content(.null))
-        let drawing = Drawing(
+        let drawing = WidgetRowDrawing(
             widget: Widget(configuration: configuration, at: moment.date), key: key, kind: kind,
             definition: definition, scene: scene, moments: [moment], isPreview: true, sample: sample)
         writer.beginObject()
@@ -60,7 +60,7 @@ public enum WidgetRow {
         _ widget: Widget, key: Key, kind: Kind, definition: WidgetKind, scene: WidgetScene, part: String?,
         moments: [WidgetMoment], to writer: inout JSONWriter
     ) {
-        let drawing = Drawing(
+        let drawing = WidgetRowDrawing(
             widget: widget, key: key, kind: kind, definition: definition, scene: scene, moments: moments)
         writer.beginObject()
         writer.member("app", kind.app)
@@ -78,14 +78,14 @@ public enum WidgetRow {
 }
 
 /// One row in progress.
-private struct Drawing {
+private struct WidgetRowDrawing {
     let widget: Widget
     let key: Key
     let kind: Kind
     let definition: WidgetKind
     let scene: WidgetScene
     let moments: [WidgetMoment]
-    var tile: TileSight?
+    var tile: TileViewState?
     /// It is a preview of the gallery, not a widget.
     var isPreview = false
     /// The sample content, shown instead of that of the moments.
@@ -94,7 +94,7 @@ private struct Drawing {
     func context(_ content: WidgetMoment.Content) -> TemplateContext {
         if let sample { return sample }
         return switch content {
-        case .activity(let sight): sight.context(key: key, configuration: widget.configuration)
+        case .activity(let viewState): viewState.context(key: key, configuration: widget.configuration)
         case .content(let json): definition.context(key: key, content: json, configuration: widget.configuration)
         case .values(let values): definition.context(key: key, values: values, configuration: widget.configuration)
         case .placeholder, .nothing:
@@ -157,7 +157,7 @@ private struct Drawing {
     func writeEntries(control: SurfaceRow.ControlWriter, to writer: inout JSONWriter) -> Int {
         let preview = definition.previewContext(key: key, configuration: widget.configuration)
         var entries: [[UInt8]] = []
-        var (byteCount, toldCount) = (0, 0)
+        var (byteCount, sentCount) = (0, 0)
         for moment in moments {
             var body = JSONWriter()
             write(moment, preview: preview, control: control, to: &body)
@@ -169,14 +169,14 @@ private struct Drawing {
                 byteCount += bytes.count
                 entries.append(bytes)
             }
-            toldCount += 1
+            sentCount += 1
         }
         writer.name("entries")
         writer.beginArray()
         for entry in entries { writer.raw(entry) }
         writer.endArray()
-        if toldCount < moments.count { writer.member("more", true) }
-        return toldCount
+        if sentCount < moments.count { writer.member("more", true) }
+        return sentCount
     }
 
     /// An encoded entry without its first member, the date.

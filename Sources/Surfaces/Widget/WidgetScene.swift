@@ -58,7 +58,7 @@ public struct WidgetScene: Hashable, Sendable {
     public init?(
         _ kind: WidgetKind, surface: Surface, place: WidgetPlace? = nil, family: WidgetFamily? = nil,
         mode: WidgetMode? = nil, traits: Traits = Traits(), hasAccount: Bool = true,
-        settings: SurfaceSettings = SurfaceSettings(), tile: TileLook? = nil, isSample: Bool = false
+        settings: SurfaceSettings = SurfaceSettings(), tile: TileStyle? = nil, isSample: Bool = false
     ) {
         let place = place ?? Self.standardPlace(on: surface)
         let family = family ?? Self.standardFamily(at: place, on: surface)

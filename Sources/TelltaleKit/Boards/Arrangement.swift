@@ -10,9 +10,9 @@ public enum Arrangement: Hashable, Sendable {
     /// Places a widget: a kind with its configuration, or the key of a widget.
     case place(
         widget: String, configuration: JSONObject? = nil, family: String? = nil, position: Int? = nil,
-        stack: String? = nil, look: TileLook = TileLook())
+        stack: String? = nil, style: TileStyle = TileStyle())
     /// Changes the configuration that the tile shows.
-    case configure(JSONObject? = nil, look: TileLook = TileLook())
+    case configure(JSONObject? = nil, style: TileStyle = TileStyle())
     /// Moves the tile on the board, within its stack, or onto another stack.
     case move(to: Int? = nil, stack: String? = nil)
     /// Takes the tile out of its stack, to a place on the board.
@@ -35,16 +35,16 @@ public enum Arrangement: Hashable, Sendable {
     func command(_ key: Key) throws(TelltaleError) -> TileCommand {
         var command = TileCommand(key: key, action: action)
         switch self {
-        case .place(let widget, let configuration, let family, let position, let stack, let look):
+        case .place(let widget, let configuration, let family, let position, let stack, let style):
             command.widget = try Words.value("the widget", widget)
             command.family = try Words.optional("the family", family)
             command.stack = try stack.map(Self.stack)
             command.position = try Self.position(position)
             command.configuration = try Self.configuration(configuration)
-            try look.apply(to: &command)
-        case .configure(let configuration, let look):
+            try style.apply(to: &command)
+        case .configure(let configuration, let style):
             command.configuration = try Self.configuration(configuration)
-            try look.apply(to: &command)
+            try style.apply(to: &command)
         case .move(let position, let stack):
             command.position = try Self.position(position)
             command.stack = try stack.map(Self.stack)
@@ -95,7 +95,7 @@ public enum Arrangement: Hashable, Sendable {
 }
 
 /// How a tile is presented. A `nil` takes the server's default.
-public struct TileLook: Hashable, Sendable {
+public struct TileStyle: Hashable, Sendable {
     /// The one place that shows it, as `lockScreen`.
     public var placement: String?
     /// On visionOS: `elevated` or `recessed`.

@@ -31,7 +31,7 @@ public final class Changes<Activity: ActivityRow>: TelltaleRequests, AsyncSequen
     private let command: Result<SubscribeCommand, TelltaleError>
     private let state: Mutex<State>
 
-    init(_ session: Session, _ command: Result<SubscribeCommand, TelltaleError>, cursor: String?) {
+    init(_ session: LinkSession, _ command: Result<SubscribeCommand, TelltaleError>, cursor: String?) {
         self.command = command
         state = Mutex(State(cursor: cursor))
         super.init(session)

@@ -15,7 +15,7 @@ extension Link {
         switch event {
         case .ready(let greeting, _):
             put(.connected)
-            tell(.ready(greeting))
+            notify(.ready(greeting))
         case .item(let id, let line): waiting[id]?.items.append(line)
         case .restarted(let id): waiting[id]?.items = []
         case .reply(let id, let reply):
@@ -39,8 +39,8 @@ extension Link {
         case .subscription(let id, let event):
             if isLast { lastCursor = core.cursor(of: id) }
             put(PendingChange(event))
-        case .action(let action): tell(.action(action))
-        case .serviceRefused(_, let line): tell(.refused(Refusal(line)))
+        case .action(let action): notify(.action(action))
+        case .serviceRefused(_, let line): notify(.refused(Refusal(line)))
         case .farewell(let line): lastReason = line.message ?? line["code"]
         case .violation(let text): lastReason = text
         case .traitsRefused: break
@@ -53,7 +53,7 @@ extension Link {
         news.signal()
     }
 
-    private func tell(_ event: ServiceEvent) {
+    private func notify(_ event: ServiceEvent) {
         guard subscription == nil, service.count < Self.serviceLimit else { return }
         service.append(event)
         news.signal()

@@ -30,7 +30,7 @@ final class LinkHandle: Sendable {
 typealias TransportSource = @Sendable (_ address: String?) -> any Transport
 
 /// The parts that all links of a client share.
-final class Session: Sendable {
+final class LinkSession: Sendable {
     let configuration: ClientConfiguration
     let timeout: Duration?
     private let token: TokenSource?

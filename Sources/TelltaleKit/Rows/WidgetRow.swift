@@ -14,13 +14,13 @@ public struct WidgetChoice: Hashable, Sendable {
         (self.family, self.mode, self.ahead) = (family, mode, ahead)
     }
 
-    func look(placement: String? = nil) throws(TelltaleError) -> WidgetLook {
-        var look = WidgetLook()
-        look.placement = placement
-        look.family = try Words.optional("the family", family)
-        look.mode = try Words.optional("the mode", mode)
-        if let ahead { look.ahead = Int(try Words.number("ahead", Int64(ahead), 0...WidgetLook.aheadLimit)) }
-        return look
+    func style(placement: String? = nil) throws(TelltaleError) -> WidgetStyle {
+        var style = WidgetStyle()
+        style.placement = placement
+        style.family = try Words.optional("the family", family)
+        style.mode = try Words.optional("the mode", mode)
+        if let ahead { style.ahead = Int(try Words.number("ahead", Int64(ahead), 0...WidgetStyle.aheadLimit)) }
+        return style
     }
 }
 

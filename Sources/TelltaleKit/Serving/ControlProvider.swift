@@ -16,14 +16,14 @@ public final class ControlProvider: Sendable {
     /// otherwise.
     public typealias Perform = @Sendable (ControlAction) async throws -> Bool?
 
-    private let session: Session
+    private let session: LinkSession
     private let kind: String
     private let values: Values
     private let perform: Perform
     private let book = AnswerBook()
     private let state = Mutex<LinkHandle?>(nil)
 
-    init(_ session: Session, kind: String, values: @escaping Values, perform: @escaping Perform) {
+    init(_ session: LinkSession, kind: String, values: @escaping Values, perform: @escaping Perform) {
         self.session = session
         self.kind = kind
         self.values = values
@@ -42,7 +42,7 @@ public final class ControlProvider: Sendable {
             defer { group.cancelAll() }
             do throws(TelltaleError) {
                 _ = try await handle.link.ask(.serve(kind: kind), timeout: nil)
-                try await tellAll(handle)
+                try await reportAll(handle)
                 try await serve(handle, in: &group)
                 return nil
             } catch {
@@ -78,7 +78,7 @@ public final class ControlProvider: Sendable {
                 await book.greeted(epoch: greeting.epoch)
                 connections += 1
                 // A report that is lost is sent again after the next connection.
-                if connections > 1 { group.addTask { try? await self.tellAll(handle) } }
+                if connections > 1 { group.addTask { try? await self.reportAll(handle) } }
             case .refused(let refusal): throw .refused(refusal)
             case .action(let action) where action.timelineReason != nil:
                 let answer = Command.fail(
@@ -99,7 +99,7 @@ public final class ControlProvider: Sendable {
         }
     }
 
-    private func tellAll(_ handle: LinkHandle) async throws(TelltaleError) {
+    private func reportAll(_ handle: LinkHandle) async throws(TelltaleError) {
         for (key, value) in await values().sorted(by: { $0.key < $1.key }) {
             do throws(TelltaleError) {
                 _ = try await handle.link.ask(.report(try Words.key(key), value: value, at: nil), timeout: nil)

@@ -36,14 +36,14 @@ public struct SocketTransport: Transport {
         throw TransportError.failed("cannot connect to \(address): \(reason)")
     }
 
-    private func addresses() async throws(TransportError) -> [SocketAddress] {
+    private func addresses() async throws(TransportError) -> [TransportAddress] {
         switch address {
-        case .unix(let path): return [SocketAddress(path: path)]
+        case .unix(let path): return [TransportAddress(path: path)]
         case .tcp(let host, let port):
             // Looking up a name blocks.
             let found = await withCheckedContinuation { continuation in
                 DispatchQueue.global().async {
-                    continuation.resume(returning: SocketAddress.all(host: host, port: port))
+                    continuation.resume(returning: TransportAddress.all(host: host, port: port))
                 }
             }
             return try found.get()
@@ -60,7 +60,7 @@ private final class SocketConnection: TransportConnection {
     private static let queue = DispatchQueue(label: "telltale.sockets", attributes: .concurrent)
 
     /// Starts connecting.
-    init(_ address: SocketAddress, receiveBuffer: Int?) throws(TransportError) {
+    init(_ address: TransportAddress, receiveBuffer: Int?) throws(TransportError) {
         descriptor = socket(address.family, Self.streamType, 0)
         guard descriptor >= 0 else { throw .failed(Self.message(errno)) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -8,7 +8,7 @@
     final class BrokenLog: ReplicatedLog {
         /// `TELLTALE_BROKEN_LOG=NAME`.
         enum Bug: String, CaseIterable {
-            /// Acknowledges an append before the engine has stored it.
+            /// Acknowledges an append before the log store has stored it.
             case acknowledgedBeforeStored
             /// Takes a refused append for one that an earlier attempt has stored.
             case refusalTakenForStored
@@ -36,7 +36,7 @@
             ProcessInfo.processInfo.environment["TELLTALE_BROKEN_LOG"].flatMap { Bug(rawValue: $0) }
         }
 
-        var status: EngineStatus { log.status }
+        var status: LogStoreStatus { log.status }
 
         func append(_ bytes: [UInt8], after position: Int64, token: Int64) {
             current = (token, position)
@@ -47,8 +47,8 @@
 
         func read(from position: Int64) { log.read(from: position) }
         func hold(_ isHeld: Bool) { log.hold(isHeld) }
-        func beat(_ beat: Beat) { log.beat(beat) }
-        func ask(_ request: BaseRequest) { log.ask(request) }
+        func heartbeat(_ heartbeat: Heartbeat) { log.heartbeat(heartbeat) }
+        func queryServers(_ request: CheckpointRequest) { log.queryServers(request) }
 
         func close() {
             timer = nil

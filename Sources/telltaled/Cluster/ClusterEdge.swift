@@ -8,7 +8,7 @@ import Server
 import TelltaleEventLoop
 import TelltaleModel
 
-/// Performs the actions of a ``Cluster/Member`` on the engine, the local journal and the loop. It decides nothing.
+/// Performs the actions of a ``Cluster/Member`` on the log store, the local journal and the loop. It decides nothing.
 final class ClusterEdge {
     unowned let daemon: Daemon
     var member: Member
@@ -16,16 +16,16 @@ final class ClusterEdge {
     let logger: Logger
     private let snapshotSequence: @Sendable (any Journal) -> Int64 = { $0.snapshot?.sequence ?? 0 }
     private var timer: TimerHandle?
-    private var standingTimer: TimerHandle?
+    private var statusTimer: TimerHandle?
     private var watch: LeaderWatch?
     private var isPerforming = false
-    private var toldSync: EngineSync?
-    private let backlog = CopyBacklog()
+    private var reportedSync: LogStoreSync?
+    private let backlog = LocalJournalBacklog()
     /// The last snapshot of a leader that handed over.
     private var lastSnapshot: HubSnapshot?
 
-    /// The base that is being stored.
-    var baseThread: BaseThread?
+    /// The checkpoint that is being stored.
+    var checkpointThread: CheckpointThread?
 
     init(_ member: consuming Member, over log: any ReplicatedLog, of daemon: Daemon, _ logger: Logger) throws(UVError) {
         self.daemon = daemon
@@ -33,8 +33,8 @@ final class ClusterEdge {
         self.log = log
         self.logger = logger
         timer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tick() }
-        standingTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tellStanding() }
-        standingTimer?.scheduleRepeating(everyMilliseconds: 1_000)
+        statusTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in reportStatus() }
+        statusTimer?.scheduleRepeating(everyMilliseconds: 1_000)
         watch = try LeaderWatch(on: daemon.loop) { [unowned self] in
             self.member.leaderRefusesConnections(at: daemon.clock.now)
             perform()
@@ -45,30 +45,30 @@ final class ClusterEdge {
     func start() {
         log.onEvent = { [unowned self] event in
             switch event {
-            case .connection(let isUp, let text): tell(isUp: isUp, text)
-            case .sync(let sync, let reasons): tell(sync, reasons)
-            case .denied(let what, let mayLead): tell(denied: what, mayLead: mayLead)
-            case .unusable(let faults): return refuse(faults)
+            case .connection(let isUp, let text): logChange(isUp: isUp, text)
+            case .sync(let sync, let reasons): logChange(sync, reasons)
+            case .denied(let what, let mayLead): logChange(denied: what, mayLead: mayLead)
+            case .unusable(let faults): return failAppend(faults)
             case _: break
             }
-            member.take(event, at: daemon.clock.now)
+            member.handleEvent(event, at: daemon.clock.now)
             perform()
         }
         perform()
     }
 
     var isLeading: Bool { member.isLeading }
-    var standing: ClusterStanding { withEngine(member.standing(at: daemon.clock.now.monotonic)) }
+    var status: ClusterStatus { withLogStore(member.status(at: daemon.clock.now.monotonic)) }
 
     /// Reports that the disk falls behind the log, or has caught up.
-    func copyIsBehind(_ isBehind: Bool) {
+    func localJournalIsBehind(_ isBehind: Bool) {
         guard isBehind != member.replica.isHeldBack else { return }
         if isBehind {
             logger.warning("the disk does not keep up with the log, and this node reads no further until it does")
         } else {
             logger.notice("the disk keeps up with the log again")
         }
-        member.copyIsBehind(isBehind, at: daemon.clock.now)
+        member.localJournalIsBehind(isBehind, at: daemon.clock.now)
         perform()
     }
 
@@ -119,9 +119,9 @@ final class ClusterEdge {
         perform()
     }
 
-    func close() {
-        baseThread?.cancel()
-        (timer, standingTimer, watch) = (nil, nil, nil)
+    func leaveLog() {
+        checkpointThread?.cancel()
+        (timer, statusTimer, watch) = (nil, nil, nil)
         log.close()
     }
 
@@ -147,40 +147,40 @@ final class ClusterEdge {
         case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
         case .read(let from): log.read(from: from)
         case .holdReading(let isHeld): log.hold(isHeld)
-        case .beat(let beat): log.beat(beat)
+        case .heartbeat(let heartbeat): log.heartbeat(heartbeat)
         case .keep(let records, let mark, let epoch):
-            if daemon.keep(records, mark: mark, epoch: epoch, backlog) { copyIsBehind(true) }
+            if daemon.keep(records, mark: mark, epoch: epoch, backlog) { localJournalIsBehind(true) }
         case .lead(let term, let wait, let farewell): lead(term, after: wait, farewell)
-        case .settle(let outcome): daemon.settle(outcome)
+        case .settle(let outcome): daemon.settleAppend(outcome)
         case .standDown(let farewell, let reason, let isEnding): standDown(farewell, reason, isEnding: isEnding)
         case .abandon:
             logger.warning("the log has not taken the word that this node leads no more; it ends without")
         case .follow(let term, let node):
             StandardStream.output.write("standby term=\(term)\n")
             logger.notice("another node leads", metadata: ["node": "\(node)", "term": "\(term)"])
-            tellStanding()
+            reportStatus()
         case .writeSnapshot(let pruning):
             guard let snapshot = member.snapshot else { return member.snapshotWritten(isWritten: false) }
             daemon.writeSnapshot(snapshot, pruning, for: .standby)
-        case .askOfBases(let request): ask(request)
-        case .beginBase: beginBase()
-        case .giveBasePiece: giveBasePiece()
-        case .endBase(let id, let isWhole): endBase(id, isWhole: isWhole)
-        case .loadBase(let sequence): load(.begin(at: sequence))
-        case .loadBaseChunk(let bytes): load(.chunk(bytes))
-        case .abandonBase: load(.abandon)
-        case .installBase(_, let link, let mark, let epoch): install(link: link, mark: mark, epoch: epoch)
+        case .askOfCheckpoints(let request): ask(request)
+        case .beginCheckpoint: beginCheckpoint()
+        case .giveCheckpointPiece: giveCheckpointPiece()
+        case .endCheckpoint(let id, let isWhole): endCheckpoint(id, isWhole: isWhole)
+        case .loadCheckpoint(let sequence): load(.begin(at: sequence))
+        case .loadCheckpointChunk(let bytes): load(.chunk(bytes))
+        case .abandonCheckpoint: load(.abandon)
+        case .installCheckpoint(_, let link, let mark, let epoch): install(link: link, mark: mark, epoch: epoch)
         case .warn(let text): logger.warning("\(text)")
         case .stop(let reason):
             logger.critical("this node stops, because the log is not the one that it knows: \(reason)")
-            daemon.stopBehindCopy()
+            daemon.stopBehindLocalJournal()
         case .differs(let texts):
             logger.warning(
                 "kinds or settings of this node are not those in force; SIGHUP to it brings them into force, but never older rules",
                 metadata: ["differ": "\(texts.joined(separator: "; "))"])
-        case .refuse(let namesake):
+        case .refuse(let duplicateNode):
             Telltaled.complain(
-                "--node \(member.replica.node): another process, at \(namesake), has this name, and began before; each node has a name of its own"
+                "--node \(member.replica.node): another process, at \(duplicateNode), has this name, and began before; each node has a name of its own"
             )
             daemon.stopAtOnce()
         }
@@ -193,8 +193,8 @@ final class ClusterEdge {
             daemon.serve(with: server, farewell)
             StandardStream.output.write("leading term=\(term) after_ms=\(wait.count)\n")
             logger.notice("this node leads", metadata: ["term": "\(term)", "after_ms": "\(wait.count)"])
-            daemon.tellRules()
-            tellStanding()
+            daemon.reportRules()
+            reportStatus()
         } catch {
             logger.critical("this node cannot lead: \(error)")
             daemon.stopAtOnce()
@@ -206,8 +206,8 @@ final class ClusterEdge {
         // An upgraded daemon then starts from the snapshot, so it does not matter how its code would replay old
         // records.
         if isEnding, !daemon.server.isCommitting { lastSnapshot = daemon.server.snapshot() }
-        daemon.serve(with: member.lobby(at: daemon.clock.now.monotonic), farewell)
-        tellStanding()
+        daemon.serve(with: member.standbyServer(at: daemon.clock.now.monotonic), farewell)
+        reportStatus()
         if isEnding {
             daemon.endServing()
         } else {
@@ -217,39 +217,39 @@ final class ClusterEdge {
 
     // MARK: Reports
 
-    private func tellStanding() {
-        let standing = standing
-        daemon.tellStanding(standing)
+    private func reportStatus() {
+        let clusterStatus = status
+        daemon.reportStatus(clusterStatus)
         watch?.watch(member.isLeading ? nil : member.leader?.address)
     }
 
-    private func withEngine(_ standing: ClusterStanding) -> ClusterStanding {
+    private func withLogStore(_ clusterStatus: ClusterStatus) -> ClusterStatus {
         let status = log.status
-        var engine = JSONObject()
-        engine["name"] = .string(status.name)
-        engine["version"] = .string(status.version)
-        engine["connected"] = .bool(status.isConnected)
-        engine["sync"] = .string(status.sync.rawValue)
-        engine["rttMicroseconds"] = .integer(Int64(status.roundTrip / .microseconds(1)))
-        engine["stalls"] = .integer(Int64(status.stalls))
-        engine["longestStallMilliseconds"] = .integer(Int64(status.longestStall / .milliseconds(1)))
-        if !status.denials.isEmpty { engine["denied"] = .array(status.denials.map { .string($0) }) }
-        var standing = standing
-        standing.engine = engine
-        return standing
+        var logStore = JSONObject()
+        logStore["name"] = .string(status.name)
+        logStore["version"] = .string(status.version)
+        logStore["connected"] = .bool(status.isConnected)
+        logStore["sync"] = .string(status.sync.rawValue)
+        logStore["rttMicroseconds"] = .integer(Int64(status.roundTrip / .microseconds(1)))
+        logStore["stalls"] = .integer(Int64(status.stalls))
+        logStore["longestStallMilliseconds"] = .integer(Int64(status.longestStall / .milliseconds(1)))
+        if !status.denials.isEmpty { logStore["denied"] = .array(status.denials.map { .string($0) }) }
+        var clusterStatus = clusterStatus
+        clusterStatus.logStore = logStore
+        return clusterStatus
     }
 
-    /// Stops because the engine's configuration and this node's do not fit together.
-    private func refuse(_ faults: [String]) {
+    /// Stops because the log store's configuration and this node's do not fit together.
+    private func failAppend(_ faults: [String]) {
         for fault in faults { Telltaled.complain("--engine: \(fault)") }
         daemon.stopAtOnce(78)
     }
 
-    private func tell(_ sync: EngineSync, _ reasons: [String]) {
+    private func logChange(_ sync: LogStoreSync, _ reasons: [String]) {
         let because: Logger.Metadata = ["because": "\(reasons.joined(separator: "; "))"]
         switch sync {
         case .proven:
-            guard let old = toldSync, old != .proven else { break }
+            guard let old = reportedSync, old != .proven else { break }
             logger.notice("each server of the engine syncs before it acknowledges")
         case .trusted:
             if !reasons.isEmpty {
@@ -260,11 +260,11 @@ final class ClusterEdge {
             logger.error(
                 "the engine does not sync before it acknowledges, so this node does not lead", metadata: because)
         }
-        toldSync = sync
-        tellStanding()
+        reportedSync = sync
+        reportStatus()
     }
 
-    private func tell(denied what: [String], mayLead: Bool) {
+    private func logChange(denied what: [String], mayLead: Bool) {
         let subjects: Logger.Metadata = ["denied": "\(what.joined(separator: "; "))"]
         if what.isEmpty {
             logger.notice("the engine lets this node do everything again")
@@ -273,10 +273,10 @@ final class ClusterEdge {
         } else {
             logger.error("the engine does not let this node publish, so it does not lead", metadata: subjects)
         }
-        tellStanding()
+        reportStatus()
     }
 
-    private func tell(isUp: Bool, _ text: String) {
+    private func logChange(isUp: Bool, _ text: String) {
         if isUp {
             logger.info("the engine: \(text)")
         } else {

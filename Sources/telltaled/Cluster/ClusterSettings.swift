@@ -11,14 +11,14 @@ struct ClusterSettings: Sendable {
     var node = ""
     /// Where clients reach this node, `HOST:PORT`.
     var advertise = ""
-    var engine: [String] = []
+    var logStore: [String] = []
     var credentials: String?
     var monitors: [String] = []
     var isSyncTrusted = false
     var lease = Milliseconds.seconds(3)
     var giveUp = Milliseconds.seconds(12)
-    /// The time between two bases.
-    var baseEvery = Milliseconds.hours(1)
+    /// The time between two checkpoints.
+    var checkpointEvery = Milliseconds.hours(1)
     /// In mebibytes; 0 = no limit.
     var logLimit = 0
     /// The names of the settings that were set explicitly.
@@ -26,7 +26,7 @@ struct ClusterSettings: Sendable {
 
     var isOn: Bool { !name.isEmpty }
     /// Whether the log is a file, as in tests.
-    var isFile: Bool { engine.count == 1 && engine[0].hasPrefix("file:") }
+    var isFile: Bool { logStore.count == 1 && logStore[0].hasPrefix("file:") }
 
     /// Why clients may not reach this node at ``advertise``; `nil` if a listener fits. This is a warning, not a fault:
     /// a network may forward to another port or address.
@@ -58,7 +58,7 @@ struct ClusterSettings: Sendable {
         if advertise.isEmpty, !wrong.contains("advertise") {
             faults.append("--cluster: needs --advertise HOST:PORT, where clients reach this node")
         }
-        if engine.isEmpty, !wrong.contains("engine") {
+        if logStore.isEmpty, !wrong.contains("engine") {
             faults.append("--cluster: needs --engine URL[,URL…], the servers of the replicated log")
         }
         if giveUp < lease + lease, wrong.isDisjoint(with: ["lease", "give-up"]) {
@@ -79,33 +79,33 @@ struct ClusterSettings: Sendable {
         settings.lease = lease
         settings.giveUp = giveUp
         // A live leader then sends three heartbeats within a lease.
-        settings.beat = min(.seconds(1), Milliseconds(lease.count / 3))
+        settings.heartbeat = min(.seconds(1), Milliseconds(lease.count / 3))
         return settings
     }
 }
 
 extension ClusterSettings {
     /// - Parameter retention: The log keeps messages that are younger than this.
-    func bases(retention: Milliseconds) -> BaseSettings {
-        var settings = BaseSettings()
-        settings.every = baseEvery
+    func checkpoints(retention: Milliseconds) -> CheckpointSettings {
+        var settings = CheckpointSettings()
+        settings.every = checkpointEvery
         settings.retention = retention
         if logLimit > 0 { settings.logLimit = Int64(logLimit) << 20 }
-        // A base every minute or so is for tests only.
-        settings.look = min(settings.look, max(.seconds(1), settings.every))
+        // A checkpoint every minute or so is for tests only.
+        settings.checkInterval = min(settings.checkInterval, max(.seconds(1), settings.every))
         settings.turn = min(settings.turn, max(.seconds(2), settings.every))
         return settings
     }
 }
 
-extension Setting {
-    static let cluster: [Setting] = [
-        Setting(name: "cluster") { $0.cluster.setName($1[0], \.name) },
-        Setting(name: "node") {
+extension ConfigurationSetting {
+    static let cluster: [ConfigurationSetting] = [
+        ConfigurationSetting(name: "cluster") { $0.cluster.setName($1[0], \.name) },
+        ConfigurationSetting(name: "node") {
             $0.cluster.given.append("node")
             return $0.cluster.setName($1[0], \.node)
         },
-        Setting(name: "advertise") { configuration, values in
+        ConfigurationSetting(name: "advertise") { configuration, values in
             configuration.cluster.given.append("advertise")
             guard case .tcp(let host, let port)? = Endpoint(values[0]), port > 0, !["0.0.0.0", "::"].contains(host)
             else {
@@ -114,22 +114,22 @@ extension Setting {
             configuration.cluster.advertise = values[0]
             return nil
         },
-        Setting(name: "engine", isRepeatable: true) { configuration, values in
+        ConfigurationSetting(name: "engine", isRepeatable: true) { configuration, values in
             configuration.cluster.given.append("engine")
-            configuration.cluster.engine = values.flatMap { $0.split(separator: ",").map(String.init) }
+            configuration.cluster.logStore = values.flatMap { $0.split(separator: ",").map(String.init) }
             return nil
         },
-        Setting(name: "engine-creds") {
+        ConfigurationSetting(name: "engine-creds") {
             $0.cluster.given.append("engine-creds")
             $0.cluster.credentials = $1[0]
             return nil
         },
-        Setting(name: "engine-monitor", isRepeatable: true) {
+        ConfigurationSetting(name: "engine-monitor", isRepeatable: true) {
             $0.cluster.given.append("engine-monitor")
             $0.cluster.monitors = $1.flatMap { $0.split(separator: ",").map(String.init) }
             return nil
         },
-        Setting(name: "engine-sync") { configuration, values in
+        ConfigurationSetting(name: "engine-sync") { configuration, values in
             configuration.cluster.given.append("engine-sync")
             guard ["proven", "trusted"].contains(values[0]) else { return "takes proven or trusted" }
             configuration.cluster.isSyncTrusted = values[0] == "trusted"
@@ -137,8 +137,8 @@ extension Setting {
         },
         clusterSpan("lease", \.lease, Milliseconds(500) ... .minutes(1)),
         clusterSpan("give-up", \.giveUp, .seconds(1) ... .minutes(10)),
-        clusterSpan("base-every", \.baseEvery, .seconds(1) ... .days(7)),
-        Setting(name: "log-limit") { configuration, values in
+        clusterSpan("base-every", \.checkpointEvery, .seconds(1) ... .days(7)),
+        ConfigurationSetting(name: "log-limit") { configuration, values in
             configuration.cluster.given.append("log-limit")
             guard let limit = Int(values[0]), (64...67_108_864).contains(limit) else {
                 return "takes mebibytes, from 64 to 67108864, not \"\(values[0])\""
@@ -151,9 +151,9 @@ extension Setting {
     private static func clusterSpan(
         _ name: String, _ member: any WritableKeyPath<ClusterSettings, Milliseconds> & Sendable,
         _ range: ClosedRange<Milliseconds>
-    ) -> Setting {
+    ) -> ConfigurationSetting {
         let setting = span(name, range, plain: nil) { $0.cluster[keyPath: member] = $1 }
-        return Setting(name: name) { configuration, values in
+        return ConfigurationSetting(name: name) { configuration, values in
             configuration.cluster.given.append(name)
             return setting.apply(&configuration, values).first
         }

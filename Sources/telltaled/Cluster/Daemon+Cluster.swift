@@ -10,22 +10,22 @@ extension Daemon {
     /// Writes to the local journal. A full disk stops this node: the others continue, and it catches up later.
     ///
     /// - Returns: Whether the local journal no longer keeps up.
-    func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64, _ backlog: CopyBacklog) -> Bool {
+    func keep(_ records: [JournalRecord], mark: [UInt8], epoch: UInt64, _ backlog: LocalJournalBacklog) -> Bool {
         let sender = mailbox.sender
-        let count = CopyBacklog.byteCount(of: records)
+        let count = LocalJournalBacklog.byteCount(of: records)
         let isBehind = backlog.add(count)
-        journal.keep(records, mark: mark, epoch: epoch) { result in
+        journal.keepRecords(records, mark: mark, epoch: epoch) { result in
             if case .failure(let error) = result {
                 _ = sender.post(.failed(error))
             } else if backlog.remove(count) {
-                _ = sender.post(.copyCaughtUp)
+                _ = sender.post(.localJournalCaughtUp)
             }
         }
         return isBehind
     }
 
     /// Handles the end of a batch: the log has stored it, or has no room for it.
-    func settle(_ outcome: SyncOutcome) {
+    func settleAppend(_ outcome: SyncOutcome) {
         if case .full = outcome { logger.error("the engine has no room for a batch; its senders are told") }
         showsCommit = true
         server.synced(outcome, at: clock.now)
@@ -58,7 +58,7 @@ extension Daemon {
         clock = Clock(speed: configuration.clockSpeed, lastRecord: times.record, lastWall: times.wall)
     }
 
-    func tellStanding(_ standing: ClusterStanding) { server.stands(standing) }
+    func reportStatus(_ status: ClusterStatus) { server.stands(status) }
 
     /// Rebuilds the hub from the local journal, after every write already submitted to it.
     func recoverAgain(_ snapshotSequence: @escaping @Sendable (any Journal) -> Int64) {
@@ -80,7 +80,7 @@ extension Daemon {
 
     /// The log is not the one that this node knows, so it sends nothing more and an operator has to decide. The process
     /// ends once the folder has stored the reason.
-    func stopBehindCopy() {
+    func stopBehindLocalJournal() {
         for connection in connections.all { connection.close() }
         let sender = mailbox.sender
         journal.close { _ in _ = sender.post(.stopped) }
@@ -89,6 +89,6 @@ extension Daemon {
     /// Stops without sending or writing anything more.
     func stopAtOnce(_ status: Int32 = 1) {
         for connection in connections.all { connection.close() }
-        leave(status)
+        exitWith(status)
     }
 }

@@ -43,15 +43,15 @@ extension Telltaled {
             var membership = MemberConfiguration(
                 hub: configuration.hub, server: configuration.server(isJournalImmediate: false),
                 kinds: files.kinds.kinds)
-            membership.bases = settings.bases(retention: configuration.retention)
+            membership.checkpoints = settings.checkpoints(retention: configuration.retention)
             let member = Member(
                 replica, hub: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0,
                 configuration: membership, at: clock.now.monotonic)
-            let lobby = member.lobby(at: clock.now.monotonic)
+            let standbyServer = member.standbyServer(at: clock.now.monotonic)
             _ = DescriptorLimit.raiseToMaximum()
             var status: Int32 = 0
             let daemon = try Daemon(
-                loop: loop, server: lobby, journal: journal, clock: clock, configuration: configuration,
+                loop: loop, server: standbyServer, journal: journal, clock: clock, configuration: configuration,
                 files: files, logger: logger, manager: manager
             ) { status = $0 }
             let recovered = ContinuousClock.now - startedAt
@@ -102,14 +102,14 @@ extension Telltaled {
         return reader
     }
 
-    /// The settings of the engine, as far as they are known without connecting to it.
+    /// The settings of the log store, as far as they are known without connecting to it.
     ///
     /// - Throws: ``ConfigurationFaults``.
-    private static func engine(of settings: ClusterSettings, epoch: UInt64?) throws(ConfigurationFaults)
+    private static func logStore(of settings: ClusterSettings, epoch: UInt64?) throws(ConfigurationFaults)
         -> NATSLogConfiguration
     {
         var configuration = NATSLogConfiguration(
-            cluster: settings.name, node: settings.node, servers: settings.engine)
+            cluster: settings.name, node: settings.node, servers: settings.logStore)
         configuration.credentials = settings.credentials
         configuration.monitors = settings.monitors
         configuration.isSyncTrusted = settings.isSyncTrusted
@@ -123,7 +123,7 @@ extension Telltaled {
     static func checkLog(_ settings: ClusterSettings) throws {
         guard settings.isOn, !settings.isFile else { return }
         do {
-            _ = try engine(of: settings, epoch: nil)
+            _ = try logStore(of: settings, epoch: nil)
         } catch {
             for fault in error.faults { complain(fault) }
             throw ExitCode(78)
@@ -134,10 +134,10 @@ extension Telltaled {
     private static func openLog(
         _ settings: ClusterSettings, epoch: UInt64?, on loop: EventLoop
     ) throws -> any ReplicatedLog {
-        if settings.isFile, let engine = settings.engine.first {
-            return try FileLog(String(engine.dropFirst("file:".count)), node: settings.node, on: loop)
+        if settings.isFile, let logStore = settings.logStore.first {
+            return try FileLog(String(logStore.dropFirst("file:".count)), node: settings.node, on: loop)
         }
-        let log = try NATSLog(engine(of: settings, epoch: epoch), on: loop)
+        let log = try NATSLog(logStore(of: settings, epoch: epoch), on: loop)
         #if DEBUG
             if let bug = BrokenLog.wanted { return try BrokenLog(log, with: bug, on: loop) }
         #endif

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A conversation with a server, as `Protocols/Line/transcripts` tells it; `Protocols/Line/transcripts/README.md` has
+/// A conversation with a server, as `Protocols/Line/transcripts` reports it; `Protocols/Line/transcripts/README.md` has
 /// the format.
 struct Transcript: Sendable, CustomTestStringConvertible {
     enum Action: Sendable {
@@ -11,7 +11,7 @@ struct Transcript: Sendable, CustomTestStringConvertible {
         case close
         case expect(String)
         case expectEnd
-        /// The daemon is told to stop.
+        /// The daemon is asked to stop.
         case terminate
         /// The daemon is stopped, and started again with the same data and other options.
         case restart(options: [String])

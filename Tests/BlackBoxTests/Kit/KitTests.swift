@@ -30,7 +30,7 @@ struct KitTests {
     }
 
     /// Takes changes up to the first one that `isLast`.
-    private func take<Activity>(
+    private func receiveRow<Activity>(
         _ iterator: inout Changes<Activity>.AsyncIterator, until isLast: (Change<Activity>) -> Bool
     ) async throws -> [Change<Activity>] {
         var found: [Change<Activity>] = []
@@ -68,7 +68,7 @@ struct KitTests {
         }
         #expect(title == "In the queue")
         var watch = alice.follow("coffee-order/*", view: .watch).makeAsyncIterator()
-        let onWatch = try await take(&watch) { $0.isLive }.compactMap {
+        let onWatch = try await receiveRow(&watch) { $0.isLive }.compactMap {
             if case .update(let row) = $0 { row.activity } else { nil }
         }
         #expect(onWatch.map(\.order) == [1] && onWatch[0].frame.lifecycle == .active && onWatch[0].card.isInteractive)
@@ -83,15 +83,15 @@ struct KitTests {
         #expect(try await alice.open("coffee-order/1")["presentation"] == "lockScreen")
         // An alert comes before its row; what was seen and dismissed is gone on this account's devices.
         var seen = alice.follow("coffee-order/*", view: .watch).makeAsyncIterator()
-        _ = try await take(&seen) { $0.isLive }
+        _ = try await receiveRow(&seen) { $0.isLive }
         try await shop.post("coffee-order/1", "brew")
         try await shop.post("coffee-order/1", "ready", content: ["shelf": "B"])
-        let alerted = try await take(&seen) { if case .alert = $0 { true } else { false } }
+        let alerted = try await receiveRow(&seen) { if case .alert = $0 { true } else { false } }
         guard case .alert(let alert)? = alerted.last else { return }
         #expect(alert.style == "alert" && alert.title?.isEmpty == false)
         try await alice.seen("coffee-order/1", rev: alert.rev)
         try await alice.dismiss("coffee-order/1")
-        let removed = try await take(&seen) { if case .removal = $0 { true } else { false } }
+        let removed = try await receiveRow(&seen) { if case .removal = $0 { true } else { false } }
         #expect(rows(removed).last?.hasSuffix("dismissed") == true)
         #expect(try await shop.statistics()["connections"]?.integer ?? 0 > 0)
     }
@@ -128,14 +128,14 @@ struct KitTests {
     func resume() async throws {
         for number in 1...3 { try await shop.post("coffee-order/\(number)", "start") }
         var iterator = screen.follow("coffee-order/*").makeAsyncIterator()
-        #expect(try await rows(take(&iterator) { $0.isLive }).count == 3)
+        #expect(try await rows(receiveRow(&iterator) { $0.isLive }).count == 3)
         let (confirmed, ended) = try await cutting.cut {
             (
                 try await shop.post("coffee-order/1", "CONFIRMED"),
                 try await shop.post("coffee-order/2", "end", data: ["dismissal-date": 0])
             )
         }
-        let away = try await take(&iterator) { $0.isLive }
+        let away = try await receiveRow(&iterator) { $0.isLive }
         #expect(
             rows(away) == [
                 "coffee-order/1 \(confirmed.rev ?? 0)", "coffee-order/2 \(ended.rev ?? 0) dismissed",
@@ -149,25 +149,25 @@ struct KitTests {
         let following = shop.follow("coffee-order/*")
         #expect(following.cursor == nil)
         var iterator = following.makeAsyncIterator()
-        _ = try await take(&iterator) { $0.isLive }
+        _ = try await receiveRow(&iterator) { $0.isLive }
         try await shop.post("coffee-order/1", "CONFIRMED")
-        _ = try await take(&iterator) { if case .update = $0 { true } else { false } }
+        _ = try await receiveRow(&iterator) { if case .update = $0 { true } else { false } }
         let cursor = try #require(following.cursor)
         await following.close()
         let later = try await shop.post("coffee-order/2", "CONFIRMED")
         var again = screen.follow("coffee-order/*", cursor: cursor).makeAsyncIterator()
-        #expect(try await rows(take(&again) { $0.isLive }) == ["coffee-order/2 \(later.rev ?? 0)"])
+        #expect(try await rows(receiveRow(&again) { $0.isLive }) == ["coffee-order/2 \(later.rev ?? 0)"])
     }
 
     @Test("Another history is told, and old keys go", .behaviour("reset"))
     func reset() async throws {
         for number in 1...2 { try await shop.post("coffee-order/\(number)", "start") }
         var iterator = screen.follow("coffee-order/*").makeAsyncIterator()
-        _ = try await take(&iterator) { $0.isLive }
+        _ = try await receiveRow(&iterator) { $0.isLive }
         daemon.send(SIGKILL)
         _ = daemon.waitForExit()
         let other = try DaemonProcess(port: daemon.port)
-        let changes = try await take(&iterator) { $0.isLive }
+        let changes = try await receiveRow(&iterator) { $0.isLive }
         #expect(changes.contains(.reset(why: "epoch")))
         #expect(rows(changes).map { $0.split(separator: " ")[0] } == ["coffee-order/1", "coffee-order/2"])
         #expect(rows(changes).allSatisfy { $0.hasSuffix("reset") })
@@ -180,7 +180,7 @@ struct KitTests {
         cutting.cut(before: "SNAP sub=1 key=coffee-order/2")
         var iterator = screen.follow("coffee-order/*").makeAsyncIterator()
         var shown = Rows<FullRow>()
-        for change in try await take(&iterator, until: { $0.isLive }) { shown.apply(change) }
+        for change in try await receiveRow(&iterator, until: { $0.isLive }) { shown.apply(change) }
         #expect(shown.activities.count == 3 && !cutting.connections[1].said.contains(" from="))
     }
 
@@ -192,7 +192,7 @@ struct KitTests {
         let shop = shop
         for key in keys { try await shop.post(key, "start") }
         var iterator = shop.follow("coffee-order/*").makeAsyncIterator()
-        _ = try await take(&iterator) { $0.isLive }
+        _ = try await receiveRow(&iterator) { $0.isLive }
         let text = JSON.string(String(repeating: "x", count: 900))
         var newest: [String: Int64] = [:]
         try await withThrowingTaskGroup(of: Posted.self) { group in
@@ -237,11 +237,11 @@ struct KitTests {
         let running = Task { try await provider.run() }
         var following = screen.follow("porch-light/*", view: .carplay)
         var iterator = following.makeAsyncIterator()
-        let reported = try await take(&iterator) { $0.control?.value == false && $0.control?.isAvailable == true }
+        let reported = try await receiveRow(&iterator) { $0.control?.value == false && $0.control?.isAvailable == true }
         guard case .update(let old)? = reported.last else { return }
         // Made with the follower, a tap is shown as wanted at once.
         try await following.set(key, true, ifRev: old.rev)
-        let tapped = try await take(&iterator) { $0.control?.value == true && $0.control?.phase == .settled }
+        let tapped = try await receiveRow(&iterator) { $0.control?.value == true && $0.control?.phase == .settled }
         #expect(tapped.contains { $0.control?.isPending == true && $0.control?.shown == true } || tapped.count == 1)
         guard case .update(let new)? = tapped.last else { return }
         do throws(TelltaleError) {
@@ -273,7 +273,7 @@ struct KitTests {
         }
         let running = Task { try await provider.run() }
         var iterator = shop.follow("porch-light/*", view: .watch).makeAsyncIterator()
-        _ = try await take(&iterator) { $0.control?.isAvailable == true && $0.control?.value == false }
+        _ = try await receiveRow(&iterator) { $0.control?.isAvailable == true && $0.control?.value == false }
         let tapped = try await shop.set(key, true)
         for await _ in news.stream { break }
         cutting.cut()
@@ -281,14 +281,14 @@ struct KitTests {
             cutting.connections.count >= 2 && cutting.connections[1].said.contains("REPORT")
         }
         goOn.continuation.yield()
-        let settled = try await take(&iterator) { $0.control?.value == true && $0.control?.phase == .settled }
+        let settled = try await receiveRow(&iterator) { $0.control?.value == true && $0.control?.phase == .settled }
         #expect(
             settled.last?.control?.last?.operation == tapped.operation
                 && settled.last?.control?.last?.result == "confirmed")
         #expect(asked.withLock { $0 } == 1)
         running.cancel()
         try await running.value
-        _ = try await take(&iterator) { $0.control?.isAvailable == false }
+        _ = try await receiveRow(&iterator) { $0.control?.isAvailable == false }
         do throws(TelltaleError) {
             try await shop.set(key, false)
             Issue.record("it was taken")

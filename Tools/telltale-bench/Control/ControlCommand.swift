@@ -54,10 +54,10 @@ struct ControlCommand: ParsableCommand {
         let latency = try load.run()
         let used = daemon.process.cpu - cpu
         daemon.process.stop()
-        try tell(latency, journal.latency, user: used.user / Double(taps + taps / 10) * 1e6)
+        try printResult(latency, journal.latency, user: used.user / Double(taps + taps / 10) * 1e6)
     }
 
-    private func tell(_ latency: Histogram<UInt64>, _ sync: Histogram<UInt64>, user: Double) throws {
+    private func printResult(_ latency: Histogram<UInt64>, _ sync: Histogram<UInt64>, user: Double) throws {
         let (median, syncMedian) = (latency.valueAtPercentile(50), sync.valueAtPercentile(50))
         let limit = 1_000 + 2 * syncMedian
         let isKept = median <= limit

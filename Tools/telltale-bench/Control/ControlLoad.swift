@@ -10,7 +10,7 @@ final class ControlLoad {
         /// The beginning of a line whose end has not come yet.
         var rest: [UInt8] = []
         var isLive = false
-        /// The newest operation that it was told of as confirmed.
+        /// The newest operation that it was notified of as confirmed.
         var confirmed = ""
 
         init(_ number: Int) {

@@ -90,7 +90,7 @@ struct FanOutCommand: ParsableCommand {
                 var object = result.json
                 if tls { object["tls"] = .bool(side.target.tlsPort != nil) }
                 all.append(.object(object))
-                if !json { tell(result, tls ? "\(side.label): " : "") }
+                if !json { printResult(result, tls ? "\(side.label): " : "") }
             }
         }
         let ratio = tls ? sides[1].costs.median / max(1, sides[0].costs.median) : 1
@@ -112,7 +112,7 @@ struct FanOutCommand: ParsableCommand {
     /// How many times as much a delivery over TLS may cost.
     private static let tlsLimit = 1.35
 
-    private func tell(_ result: FanOutResult, _ label: String) {
+    private func printResult(_ result: FanOutResult, _ label: String) {
         func milliseconds(_ nanoseconds: UInt64) -> String { String(format: "%.2f", Double(nanoseconds) / 1e6) }
         let percentiles = FanOutResult.percentiles.map {
             "\($0.0) \(milliseconds(result.latency.valueAtPercentile($0.1)))"

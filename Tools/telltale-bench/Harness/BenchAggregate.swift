@@ -1,4 +1,4 @@
-/// Kinds of widgets that tell all activities of the kind `tally` together.
+/// Kinds of widgets that report all activities of the kind `tally` together.
 enum BenchAggregate {
     /// As a kitchen's: of four such kinds, one adds up what each event changes, and three count what few events change.
     static func kind(_ number: Int) -> String {

@@ -12,7 +12,7 @@ struct HostileCommand: ParsableCommand {
             Healthy subscribers follow their keys at a fixed rate; by turns, a crowd of others is there, and is not. \
             The crowd is a process that gets what the measuring one leaves of its processor.
 
-              \(Crowd.allCases.map { "\($0.rawValue): \($0.description)" }.joined(separator: "\n  "))
+              \(HostileCrowd.allCases.map { "\($0.rawValue): \($0.description)" }.joined(separator: "\n  "))
 
             The promise is: in the median of all pairs, p99 of the healthy is at most 1.1 times what it is without the \
             crowd, and half a millisecond. Exit status 1 when that is not so, or when a healthy client was cut or did \
@@ -31,7 +31,7 @@ struct HostileCommand: ParsableCommand {
         help:
             "slow, trickle, stuck, connects, nonsense, silent, owes, subscribes, flips, asks, handshakes, storm, hellos, tokens, json or reloads; may be repeated. (default: all)"
     )
-    var crowd: [Crowd] = []
+    var crowd: [HostileCrowd] = []
     @Option(help: "Healthy connections.") var subscribers = 1_000
     @Option(help: "Live activities.") var keys = 100
     @Option(help: "Keys that each healthy connection follows.") var per = 10
@@ -60,7 +60,7 @@ struct HostileCommand: ParsableCommand {
         var memory = Sample()
         var isSound = true
 
-        func isKept(_ crowd: Crowd) -> Bool {
+        func isKept(_ crowd: HostileCrowd) -> Bool {
             if crowd.hasFixedBound { return with.median <= 20 && memory.median <= 32 && isSound }
             return excess.median <= crowd.excessLimit && isSound && (cutCount == 0 || crowd.mayBeCut)
         }
@@ -71,8 +71,8 @@ struct HostileCommand: ParsableCommand {
         DescriptorLimit.raiseToMaximum()
         var report = JSONObject()
         var isKept = true
-        let crowds = crowd.isEmpty ? Crowd.allCases : crowd
-        for surroundings in Crowd.Surroundings.allCases {
+        let crowds = crowd.isEmpty ? HostileCrowd.allCases : crowd
+        for surroundings in HostileCrowd.Surroundings.allCases {
             let crowds = crowds.filter { $0.surroundings == surroundings }
             guard !crowds.isEmpty else { continue }
             var settings = TelltaleScreens.Settings()
@@ -105,7 +105,7 @@ struct HostileCommand: ParsableCommand {
         }
     }
 
-    private func measure(_ crowd: Crowd, _ target: TelltaleScreens, _ load: FanOutLoad) throws -> Outcome {
+    private func measure(_ crowd: HostileCrowd, _ target: TelltaleScreens, _ load: FanOutLoad) throws -> Outcome {
         var outcome = Outcome()
         for pair in 0..<pairs {
             // The order alternates, so that neither is always first.
@@ -125,7 +125,7 @@ struct HostileCommand: ParsableCommand {
     }
 
     private func measure(
-        _ crowd: Crowd?, _ target: TelltaleScreens, _ load: FanOutLoad, _ label: String, _ outcome: inout Outcome
+        _ crowd: HostileCrowd?, _ target: TelltaleScreens, _ load: FanOutLoad, _ label: String, _ outcome: inout Outcome
     ) throws -> FanOutResult {
         let plan = FanOutPlan(rate: rate, warmUpSeconds: 0.5, seconds: seconds)
         guard let crowd else {
@@ -161,7 +161,7 @@ struct HostileCommand: ParsableCommand {
         return Int(answer[place.upperBound...].prefix { $0.isNumber }) ?? 0
     }
 
-    private func describe(_ outcome: Outcome, _ crowd: Crowd) -> JSONObject {
+    private func describe(_ outcome: Outcome, _ crowd: HostileCrowd) -> JSONObject {
         var object = JSONObject()
         object["p99_without_ms"] = outcome.without.json
         object["p99_with_ms"] = outcome.with.json

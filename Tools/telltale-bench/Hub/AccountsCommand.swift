@@ -168,7 +168,7 @@ private struct AccountsLoad: ~Copyable {
     private mutating func turn(keeping kept: SessionID?) -> [UInt8] {
         time = time + Milliseconds(1)
         let now = now
-        var told: [UInt8] = []
+        var reported: [UInt8] = []
         server.turn(at: now)
         while let action = server.nextAction(at: now) {
             switch action {
@@ -177,12 +177,12 @@ private struct AccountsLoad: ~Copyable {
                 while let id = server.nextReady(at: now) {
                     var bytes: [UInt8] = []
                     _ = server.output(for: id, at: now, to: &bytes)
-                    if id == kept { told += bytes }
+                    if id == kept { reported += bytes }
                 }
                 server.flushed(at: now)
             case _: break
             }
         }
-        return told
+        return reported
     }
 }

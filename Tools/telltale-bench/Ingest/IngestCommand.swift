@@ -101,7 +101,7 @@ struct IngestCommand: ParsableCommand {
         max(pending ?? min(1_000 * connections, 4_000), connections)
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private func describe(_ all: [(name: String, results: [IngestResult])], connections: Int) -> JSON {
         var object = JSONObject()

@@ -149,10 +149,10 @@ final class IngestLoad {
         var start = 0
         for index in piece.indices where piece[index] == UInt8(ascii: "\n") {
             if lane.rest.isEmpty {
-                take(piece.extracting(start..<index), lane, at: now)
+                countLine(piece.extracting(start..<index), lane, at: now)
             } else {
                 for position in start..<index { lane.rest.append(piece[position]) }
-                take(lane.rest.span, lane, at: now)
+                countLine(lane.rest.span, lane, at: now)
                 lane.rest.removeAll(keepingCapacity: true)
             }
             start = index + 1
@@ -161,7 +161,7 @@ final class IngestLoad {
         fill(lane)
     }
 
-    private func take(_ line: Span<UInt8>, _ lane: Lane, at now: UInt64) {
+    private func countLine(_ line: Span<UInt8>, _ lane: Lane, at now: UInt64) {
         guard lane.isGreeted else {
             lane.isGreeted = true
             _ = lane.connection?.write(lane.isSubscriber ? Array("SUB *\n".utf8) : target.opening(lane.number))

@@ -21,7 +21,7 @@ final class TelltaleTarget: IngestTarget {
         daemon = try BenchDaemon(["--sync", sync], in: folder)
     }
 
-    /// - Parameter aggregates: Kinds of widgets that tell all activities together.
+    /// - Parameter aggregates: Kinds of widgets that report all activities together.
     static func makeFolder(_ path: String, aggregates: Int = 0) throws -> BenchFolder {
         var kinds = ["tally.json": kind]
         for number in 0..<aggregates { kinds["all-\(number).json"] = BenchAggregate.kind(number) }

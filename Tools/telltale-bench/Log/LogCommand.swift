@@ -42,11 +42,11 @@ struct LogCommand: ParsableCommand {
         }
         var report = JSONObject()
         for count in records {
-            let engine = try LogEngine(server: server, data: data, sync: sync == "always" ? sync : "\"\(sync)\"")
-            let configuration = engine.configuration(isProven: sync == "always", library: library)
-            let before = engine.cpu
+            let store = try BenchLogStore(server: server, data: data, sync: sync == "always" ? sync : "\"\(sync)\"")
+            let configuration = store.configuration(isProven: sync == "always", library: library)
+            let before = store.cpu
             let written = try LogLoad.append(configuration, records: count, bytes: bytes, seconds: seconds)
-            let cpu = (engine.cpu - before) * 1e6 / Double(max(1, written.records))
+            let cpu = (store.cpu - before) * 1e6 / Double(max(1, written.records))
             let read = try LogLoad.read(configuration, records: count)
             let rate = Double(written.records) / written.seconds
             let (p50, p99) = (written.latency.valueAtPercentile(50), written.latency.valueAtPercentile(99))

@@ -12,7 +12,7 @@ final class LogLoad {
         var messages = 0
         var seconds = 0.0
         var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-        var status = EngineStatus(name: "nats")
+        var status = LogStoreStatus(name: "nats")
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -77,7 +77,9 @@ final class LogLoad {
                 send()
             case .refused, .full, .tooLong, .declined: load.fail("the engine refuses a message", where: true)
             case .unusable(let faults): load.fail(faults.joined(separator: "\n"), where: true)
-            case .stored, .read, .beatStored, .beatsShown, .heard, .overheard, .sync, .base, .limited, .denied: break
+            case .stored, .read, .heartbeatStored, .heartbeatsShown, .heard, .overheard, .sync, .checkpoint, .limited,
+                .denied:
+                break
             }
         }
         return try load.run()

@@ -54,7 +54,7 @@ struct PeerComparison {
         }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     /// How far apart two runs of the same program are; `nil` without them.
     private var difference: Double? {

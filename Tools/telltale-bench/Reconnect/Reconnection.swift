@@ -3,7 +3,7 @@ import Foundation
 /// Screens that lose their connections, miss something, and come back by their cursors.
 struct Reconnection {
     struct Result {
-        /// From the first connect until the last has been told that it is live.
+        /// From the first connect until the last has been notified that it is live.
         var seconds = 0.0
         /// Of the server, in nanoseconds.
         var processorTime = 0.0

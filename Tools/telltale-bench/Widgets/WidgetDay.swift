@@ -17,13 +17,13 @@ struct WidgetDay: ~Copyable {
     private(set) var everyChange: Watch
     private(set) var watch: Watch
     /// The lines that the shop sends, by their dates.
-    private var deeds: [(time: Int64, line: String)] = []
+    private var actions: [(time: Int64, line: String)] = []
     private var time = Self.start
-    private var leftLooks: [Int64] = []
+    private var pendingViews: [Int64] = []
 
     /// Midnight.
     private static let start = Timestamp(milliseconds: 1_763_683_200_000)
-    private static let lookLength: Int64 = 10_000
+    private static let viewLength: Int64 = 10_000
 
     init(orders: Int, looks: Int) throws {
         server = try HubLoad.server(of: Self.kinds)
@@ -32,7 +32,7 @@ struct WidgetDay: ~Copyable {
         everyChange = Watch(session: server.connected(at: now))
         watch = Watch(session: server.connected(at: now))
         plan(orders: orders)
-        if looks > 0 { leftLooks = (0..<Int64(looks)).map { 25_200_000 + $0 * 54_000_000 / Int64(looks) } }
+        if looks > 0 { pendingViews = (0..<Int64(looks)).map { 25_200_000 + $0 * 54_000_000 / Int64(looks) } }
         say("HELLO client=watch-a caps=widgets surface=watch account=ada", everyChange.session)
         say("SUB * ahead=0", everyChange.session)
         say("HELLO client=watch-b caps=widgets surface=watch account=ada unit=watch-b", watch.session)
@@ -53,7 +53,7 @@ struct WidgetDay: ~Copyable {
                 (number % 10 == 3 ? 400 : 40 + number % 60, "confirm"), (120 + number % 90, "brew"), (90, "ready"),
                 (60 + number % 240, "collect"),
             ]
-            deeds.append(
+            actions.append(
                 (
                     begin,
                     "EVT \(key) type=start\(isOwn ? " for=ada" : " for=person-\(number)") {\"attributes\":{\"item\":\"Flat white\"}}"
@@ -61,10 +61,10 @@ struct WidgetDay: ~Copyable {
             var time = begin
             for (seconds, event) in steps {
                 time += seconds * 1_000
-                deeds.append((time, "EVT \(key) type=\(event)"))
+                actions.append((time, "EVT \(key) type=\(event)"))
             }
         }
-        deeds.sort { $0.time < $1.time }
+        actions.sort { $0.time < $1.time }
     }
 
     /// From midnight to midnight.
@@ -73,8 +73,8 @@ struct WidgetDay: ~Copyable {
         for second in 0..<Int64(86_400) {
             time = Self.start + .seconds(second)
             turnScreen(at: second * 1_000)
-            while next < deeds.count, deeds[next].time <= second * 1_000 {
-                say(deeds[next].line, shop)
+            while next < actions.count, actions[next].time <= second * 1_000 {
+                say(actions[next].line, shop)
                 next += 1
             }
             turn()
@@ -82,7 +82,7 @@ struct WidgetDay: ~Copyable {
     }
 
     private mutating func turnScreen(at time: Int64) {
-        let isLooking = leftLooks.contains { (0..<Self.lookLength).contains(time - $0) }
+        let isLooking = pendingViews.contains { (0..<Self.viewLength).contains(time - $0) }
         guard isLooking == watch.isDark else { return }
         watch.isDark = !isLooking
         say("TRAIT screen=\(isLooking ? "on" : "off")", watch.session)

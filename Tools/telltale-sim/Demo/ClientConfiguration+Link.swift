@@ -4,7 +4,7 @@ package import ToolSupport
 
 extension ClientConfiguration {
     /// The same, with the token and the encryption of `link`.
-    package func through(_ link: DaemonLink) -> ClientConfiguration {
+    package func through(_ link: ToolClient) -> ClientConfiguration {
         var configuration = self
         configuration.token = link.token
         if link.isEncrypted { configuration.tls = ClientTLS(authorities: link.authorities) }
@@ -14,7 +14,7 @@ extension ClientConfiguration {
 
 extension ExitCode {
     /// Says that no daemon is there.
-    package static func absent(at link: DaemonLink, _ reason: some CustomStringConvertible) -> ExitCode {
+    package static func absent(at link: ToolClient, _ reason: some CustomStringConvertible) -> ExitCode {
         complain("no daemon at \(link): \(reason)")
         return .noDaemon
     }

@@ -48,10 +48,10 @@ extension Demo {
         return check
     }
 
-    /// Whether the case ended and left while this screen had no connection: then it was owed the deletion, and has it.
+    /// Whether the case ended and left while this screen had no connection: then the deletion was due to it, and has it.
     private func wasAway(_ screen: DemoScreen, _ key: String) -> Bool {
         guard let end = newest[key] else { return false }
-        return screen.shown[key]?.end.isOwedDeletionAlone(of: end) == true
+        return screen.shown[key]?.end.awaitsDeletionAlone(of: end) == true
     }
 
     /// Every text in a view.

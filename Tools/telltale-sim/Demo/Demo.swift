@@ -21,7 +21,7 @@ final class Demo {
     let flights: DemoTrace
     let plan: ReplayPlan
     let titles: StateTitles
-    private let link: DaemonLink
+    private let link: ToolClient
     private let isDrawn: Bool
     private let loop: EventLoop
 
@@ -46,7 +46,7 @@ final class Demo {
     private var nextReport = 10
 
     init(
-        orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, link: DaemonLink,
+        orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, link: ToolClient,
         isDrawn: Bool, killing folder: String? = nil
     ) throws {
         takeover = folder.map { DemoTakeover($0) }
@@ -60,11 +60,11 @@ final class Demo {
         postedAt = Array(repeating: 0, count: plan.posts.count)
         loop = try EventLoop()
         let trouble = Trouble()
-        full = DemoScreen(nil, orders: 0, flights: 0, onTrouble: trouble.tell)
+        full = DemoScreen(nil, orders: 0, flights: 0, onTrouble: trouble.report)
         screens = [
-            DemoScreen(.carplay, orders: 2, flights: 1, onTrouble: trouble.tell),
-            DemoScreen(.watch, orders: 1, flights: 1, onTrouble: trouble.tell),
-            DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.tell),
+            DemoScreen(.carplay, orders: 2, flights: 1, onTrouble: trouble.report),
+            DemoScreen(.watch, orders: 1, flights: 1, onTrouble: trouble.report),
+            DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.report),
         ]
         light = DemoLight(on: loop, isCluster: takeover != nil)
         for screen in [full] + screens { screen.takeover = takeover }
@@ -73,7 +73,7 @@ final class Demo {
 
     private final class Trouble {
         var handler: ((String) -> Void)?
-        func tell(_ reason: String) { handler?(reason) }
+        func report(_ reason: String) { handler?(reason) }
     }
 
     func run() throws -> Ending {
@@ -193,7 +193,7 @@ final class Demo {
     }
 
     private func tick() {
-        if let replayer, let fault = takeover?.look(replayer.tally.answered, of: plan.posts.count) {
+        if let replayer, let fault = takeover?.progress(replayer.tally.answered, of: plan.posts.count) {
             return end(.failed(fault))
         }
         for text in takeover?.takeNews() ?? [] where !isDrawn { Output.text(text) }

@@ -50,7 +50,7 @@ final class DemoLight {
         operations = OperationCheck(hasLeaders: isCluster)
     }
 
-    func connect(to link: DaemonLink) throws {
+    func connect(to link: ToolClient) throws {
         func configuration(_ name: String) -> ClientConfiguration {
             var configuration = ClientConfiguration(name: name, eventIDPrefix: name)
             configuration.reconnects = isCluster

@@ -42,7 +42,7 @@ final class DemoScreen {
     private let onTrouble: (String) -> Void
     /// In a cluster: connections end with the leader, and go on at the next one.
     var takeover: DemoTakeover?
-    /// The subscriptions that were told `LIVE` since the connection began.
+    /// The subscriptions that were reported `LIVE` since the connection began.
     private var current: Set<SubscriptionID> = []
     /// The clients of the demo are few: they need not spread over two seconds when they come back to a cluster.
     static let longestPause = Milliseconds(300)
@@ -62,7 +62,7 @@ final class DemoScreen {
 
     var name: String { surface?.rawValue ?? "the full view" }
 
-    func connect(to link: DaemonLink, on loop: EventLoop, onLive: @escaping () -> Void) throws {
+    func connect(to link: ToolClient, on loop: EventLoop, onLive: @escaping () -> Void) throws {
         var configuration = ClientConfiguration(name: "demo-\(surface?.rawValue ?? "full")", eventIDPrefix: "demo")
         configuration.surface = surface
         configuration.keepsRows = false
@@ -111,7 +111,7 @@ final class DemoScreen {
         }
     }
 
-    /// - Parameter isResuming: The subscription tells what has changed while there was no connection.
+    /// - Parameter isResuming: The subscription says what has changed while there was no connection.
     private func heard(_ event: SubscriptionEvent, isResuming: Bool) {
         switch event {
         case .snapshot(let row), .update(let row):
@@ -160,7 +160,7 @@ final class DemoScreen {
         if let sentAt = sends[rev] { record(sentAt, now) }
     }
 
-    /// An event whose commit is `rev` was sent at `time`. Told when its reply is there; the view may be there before it.
+    /// An event whose commit is `rev` was sent at `time`. Reported when its reply is there; the view may be there before it.
     func sent(_ rev: Int64, at time: UInt64) {
         sends[rev] = time
         if let arrivedAt = arrivals[rev] { record(time, arrivedAt) }

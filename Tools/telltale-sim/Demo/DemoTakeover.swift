@@ -69,7 +69,7 @@ final class DemoTakeover {
     /// Kills the leader when half of the events are answered.
     ///
     /// - Returns: Why it cannot be killed.
-    func look(_ answeredCount: Int, of count: Int) -> String? {
+    func progress(_ answeredCount: Int, of count: Int) -> String? {
         guard killed == nil, answeredCount >= count / 2 else { return nil }
         guard let leader else { return "the daemon is no node of a cluster, so there is no leader to kill" }
         let file = "\(folder)/\(leader).pid"

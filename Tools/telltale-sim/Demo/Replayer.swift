@@ -28,7 +28,7 @@ package final class Replayer {
     private let speed: ReplaySpeed
     private let roughness: ReplayFaults?
     private let isChecked: Bool
-    private let link: DaemonLink
+    private let link: ToolClient
     private let loop: EventLoop
     private let onEvent: (Event) -> Void
     private var producers: [Producer] = []
@@ -39,7 +39,7 @@ package final class Replayer {
 
     package private(set) var tally = ReplayTally()
     private var check: OutcomeCheck?
-    private var looks: [RequestID: Int] = [:]
+    private var checks: [RequestID: Int] = [:]
     private var hasLooked = false
     package private(set) var connectionFailure: String?
     /// The state of each case at the end, as the daemon returned it.
@@ -72,7 +72,7 @@ package final class Replayer {
     ///   - roughness: How to misbehave; nothing is paced then.
     ///   - isChecked: Whether each case's end is compared with the data's when all is posted.
     package init(
-        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: ReplayFaults? = nil, isChecked: Bool, link: DaemonLink,
+        _ plan: ReplayPlan, speed: ReplaySpeed, roughness: ReplayFaults? = nil, isChecked: Bool, link: ToolClient,
         on loop: EventLoop, onEvent: @escaping (Event) -> Void
     ) throws {
         self.plan = roughness?.mix(plan) ?? plan
@@ -137,7 +137,7 @@ package final class Replayer {
     private func post() {
         for producer in producers { post(producer) }
         let isDone = producers.allSatisfy(\.isDone)
-        if isDone { isChecked && !hasLooked ? look() : looks.isEmpty ? finish() : () }
+        if isDone { isChecked && !hasLooked ? checkAnswers() : checks.isEmpty ? finish() : () }
     }
 
     /// Posts the events that are due, as far as the window allows.
@@ -179,7 +179,7 @@ package final class Replayer {
             producer.wasReady = true
             post()
         case .reply(let id, let reply):
-            if let index = looks.removeValue(forKey: id) {
+            if let index = checks.removeValue(forKey: id) {
                 looked(index, reply)
             } else if let waiting = producer.waiting.removeValue(forKey: id) {
                 answered(waiting, reply.line, producer)
@@ -264,14 +264,14 @@ package final class Replayer {
     // MARK: The end
 
     /// Asks for every case with `GET`, which returns dismissed activities too. No list has them any more.
-    private func look() {
+    private func checkAnswers() {
         guard let client = producers.first?.client else { return finish() }
         hasLooked = true
         check = OutcomeCheck()
         for (index, each) in plan.cases.enumerated() {
-            looks[client.request(.get(each.key, view: .full))] = index
+            checks[client.request(.get(each.key, view: .full))] = index
         }
-        if looks.isEmpty { finish() }
+        if checks.isEmpty { finish() }
     }
 
     private func looked(_ index: Int, _ reply: Reply) {
@@ -279,7 +279,7 @@ package final class Replayer {
         let state = reply.isOK ? reply.line.tail?["state"]?.string : nil
         states[each.key.text] = state
         check?.compare(each.key, expected: each.expectedState, found: [("the daemon", state)])
-        if looks.isEmpty { finish() }
+        if checks.isEmpty { finish() }
     }
 
     private func finish() {

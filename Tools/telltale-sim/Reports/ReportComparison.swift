@@ -9,7 +9,7 @@ public struct ReportComparison {
         var after: Double?
         /// In microseconds; else a count.
         var isTime = false
-        /// The most that passes; `nil` where the figure is told and judges nothing.
+        /// The most that passes; `nil` where the figure is reported and judges nothing.
         var allowed: Double?
 
         var isWorse: Bool {

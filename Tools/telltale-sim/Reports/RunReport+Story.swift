@@ -19,7 +19,7 @@ extension RunReport {
                 }
                 before[display.name] = look
             }
-            let deed: HTML = scene.deed.isEmpty ? "" : "<p class=\"deed\"><code>\(scene.deed)</code></p>"
+            let action: HTML = scene.action.isEmpty ? "" : "<p class=\"deed\"><code>\(scene.action)</code></p>"
             let checks = scene.checks.map { check -> HTML in
                 let caption: HTML = check.caption.isEmpty ? "" : "<b>\(check.caption)</b> "
                 return check.fault.map { "<li class=\"bad\">\(caption)\(check.text): \($0)</li>" }
@@ -30,7 +30,7 @@ extension RunReport {
                 same.isEmpty ? "" : "<p class=\"note\">Unchanged: \(same.joined(separator: ", "))</p>"
             let title: HTML = scene.caption.isEmpty ? "" : "<h3>\(scene.caption)</h3>"
             return """
-                <li><div class="when">\(HumanTime.moment(scene.time))</div><div class="scene">\(title)\(deed)\(list)\
+                <li><div class="when">\(HumanTime.moment(scene.time))</div><div class="scene">\(title)\(action)\(list)\
                 <div class="screens">\(changed.joined())</div>\(unchanged)</div></li>
 
                 """

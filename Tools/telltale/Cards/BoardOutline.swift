@@ -4,21 +4,21 @@ internal import TelltaleModel
 /// it.
 struct BoardOutline {
     private let name: String
-    private let cards: [(card: Card, place: TilePlace)]
+    private let cards: [(card: Card, place: TileCardPlace)]
 
     static func all(of cards: [Card], at now: Timestamp) -> [BoardOutline] {
-        let tiles = cards.compactMap { card in TilePlace(card, at: now).map { (card: card, place: $0) } }
+        let tiles = cards.compactMap { card in TileCardPlace(card, at: now).map { (card: card, place: $0) } }
         return Dictionary(grouping: tiles, by: \.place.board).map(BoardOutline.init)
             .sorted { $0.name < $1.name }
     }
 
-    private init(_ name: String, _ cards: [(card: Card, place: TilePlace)]) {
+    private init(_ name: String, _ cards: [(card: Card, place: TileCardPlace)]) {
         self.name = name
         // Each stack with its tiles; at the end the tiles of stacks without a row.
         let orders = Dictionary(
             cards.filter(\.card.isStack).map { ($0.place.id, $0.place.order ?? .max) },
             uniquingKeysWith: { first, _ in first })
-        func rank(_ card: (card: Card, place: TilePlace)) -> (Int, String, Int, String) {
+        func rank(_ card: (card: Card, place: TileCardPlace)) -> (Int, String, Int, String) {
             let place = card.place
             guard let stack = place.stack else { return (place.order ?? .max, place.id, -1, place.id) }
             return (orders[stack] ?? .max, stack, place.position, place.id)
@@ -31,7 +31,7 @@ struct BoardOutline {
         return Block(cards.map(line), inner: inner).framed(.rounded, title: Line(name, Ink(.cyan)))
     }
 
-    private func line(_ card: Card, _ place: TilePlace) -> Line {
+    private func line(_ card: Card, _ place: TileCardPlace) -> Line {
         let number = place.stack == nil ? place.order.map { "\($0)" } ?? "" : "\(place.position)"
         var line = Line(place.stack == nil ? "" : "   ")
         line.append(number + String(repeating: " ", count: max(1, 3 - number.count)), .dim)

@@ -6,7 +6,7 @@ struct BoardPicture {
     struct Place {
         var order: Int
         /// Sorted by position.
-        var tiles: [(card: Card, place: TilePlace)]
+        var tiles: [(card: Card, place: TileCardPlace)]
 
         /// The index of the shown tile in ``tiles``.
         ///
@@ -25,7 +25,7 @@ struct BoardPicture {
     static func all(of cards: [Card], at now: Timestamp) -> [BoardPicture] {
         var boards: [String: [String: Place]] = [:]
         for card in cards {
-            guard let tile = TilePlace(card, at: now), !card.isStack, let order = tile.order, order > 0,
+            guard let tile = TileCardPlace(card, at: now), !card.isStack, let order = tile.order, order > 0,
                 // A suggestion is sent ahead: until its time it has no picture and no place.
                 !tile.isSuggested || card.hasPicture(at: now)
             else { continue }
@@ -165,7 +165,7 @@ extension Card {
     ///   - stack: The number of the shown tile in its stack, and how many there are; `nil` for a single tile.
     ///   - height: In lines, frame included; `nil` for as many as needed.
     fileprivate func tile(
-        _ tile: TilePlace, stack: (shown: Int, count: Int)?, width: Int, height: Int?, at now: Timestamp
+        _ tile: TileCardPlace, stack: (shown: Int, count: Int)?, width: Int, height: Int?, at now: Timestamp
     ) -> Block {
         let inner = max(1, width - 4)
         let isRound = ["accessoryCircular", "accessoryCorner"].contains(tile.family) && height != nil
@@ -195,7 +195,7 @@ extension Card {
     }
 
     /// The states and dates of a tile as texts, the longest one first: the first one that fits is drawn.
-    private func tileNotes(_ tile: TilePlace, at now: Timestamp) -> [Line] {
+    private func tileNotes(_ tile: TileCardPlace, at now: Timestamp) -> [Line] {
         let states = tileStates(tile, at: now)
         func joined(_ parts: [(String, Ink)]) -> Line {
             parts.reduce(into: Line()) { $0.add(Line($1.0, $1.1)) }
@@ -211,7 +211,7 @@ extension Card {
     }
 
     /// The most important first.
-    private func tileStates(_ tile: TilePlace, at now: Timestamp) -> [(String, Ink)] {
+    private func tileStates(_ tile: TileCardPlace, at now: Timestamp) -> [(String, Ink)] {
         var states: [(String, Ink)] = []
         if tile.isUnavailable { states.append(("unavailable", Ink(.red))) }
         if isChanging { states.append(("changing", Ink(.yellow))) }

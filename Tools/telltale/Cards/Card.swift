@@ -157,7 +157,7 @@ extension Card {
             ]
             return parts.filter { !$0.isEmpty }.joined(separator: " ").harmless
         }
-        if let place = TilePlace(self, at: now) { return tileSummary(place, at: now) }
+        if let place = TileCardPlace(self, at: now) { return tileSummary(place, at: now) }
         if isWidget { return widgetSummary(at: now) }
         if let state = row["state"]?.string {
             let progress = row["progress"]?.double.map { " " + ProgressBar.percent($0) } ?? ""

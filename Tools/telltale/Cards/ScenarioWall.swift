@@ -44,7 +44,7 @@ public struct ScenarioWall: Hashable, Sendable {
     public func draw(at now: Timestamp, width: Int, height: Int) -> Block {
         let screens = displays.map { display in
             let label = display.isAway ? "\(display.label), away" : display.label
-            let block = Screen.draw(display.cards, view: display.view, at: now, width: width, label: label)
+            let block = TerminalScreen.draw(display.cards, view: display.view, at: now, width: width, label: label)
             return display.isAway ? block.inked { $0.isDim = true } : block
         }
         var head = Line(title, .bold)

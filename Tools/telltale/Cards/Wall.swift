@@ -75,7 +75,7 @@ public struct Wall: Hashable, Sendable {
     }
 
     private func draw(_ display: Display, at now: Timestamp, width: Int) -> Block {
-        Screen.draw(
+        TerminalScreen.draw(
             display.cards, view: .surface(display.surface), at: now, width: width, notices: display.notices)
     }
 

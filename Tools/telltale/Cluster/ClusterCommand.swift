@@ -86,7 +86,7 @@ struct ClusterStatusCommand: ParsableCommand {
         return nodes.count { $0.role == "leader" } == 1 && !standbys.isEmpty
     }
 
-    /// The permissions that the engine denies a node.
+    /// The permissions that the log store denies a node.
     private static func denials(of node: Node) -> [String] {
         node.cluster?["engine"]?["denied"]?.array?.compactMap(\.string) ?? []
     }
@@ -96,9 +96,10 @@ struct ClusterStatusCommand: ParsableCommand {
         let unreachable = Set(nodes.filter { $0.figures == nil }.map(\.address))
         var advertised: [String: String] = [:]
         // The leader's report is the newest one.
-        for told in (nodes.filter { $0.role != "leader" } + nodes.filter { $0.role == "leader" }).compactMap(\.cluster)
+        for reported in (nodes.filter { $0.role != "leader" } + nodes.filter { $0.role == "leader" }).compactMap(
+            \.cluster)
         {
-            for peer in (told["nodes"]?.array ?? []) + [told["leader"] ?? .null] {
+            for peer in (reported["nodes"]?.array ?? []) + [reported["leader"] ?? .null] {
                 guard let name = peer["node"]?.string, let address = peer["address"]?.string else { continue }
                 advertised[name] = Endpoint(address)?.description ?? address
             }
@@ -145,14 +146,14 @@ struct ClusterStatusCommand: ParsableCommand {
 
     private static func row(_ node: Node) -> [String] {
         func number(_ name: String) -> String { node.number(name).map { String($0) } ?? "-" }
-        var engine = node.reason
-        if let told = node.cluster?["engine"] {
-            engine = ["name", "version", "sync"].compactMap { told[$0]?.string }.filter { !$0.isEmpty }.joined(
+        var logStore = node.reason
+        if let reported = node.cluster?["engine"] {
+            logStore = ["name", "version", "sync"].compactMap { reported[$0]?.string }.filter { !$0.isEmpty }.joined(
                 separator: " ")
         }
         return [
             node.name, node.address, node.role, number("term"), number("position"), number("lag"),
-            node.figures?["rules"]?.integer.map { String($0) } ?? "-", engine,
+            node.figures?["rules"]?.integer.map { String($0) } ?? "-", logStore,
         ]
     }
 

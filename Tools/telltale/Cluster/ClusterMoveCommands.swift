@@ -16,19 +16,19 @@ struct ClusterInitCommand: ParsableCommand {
             """)
 
     @OptionGroup var folder: JournalFolderArgument
-    @OptionGroup var engine: EngineOptions
+    @OptionGroup var logStore: LogStoreOptions
     @Flag(help: "One JSON object.") var json = false
 
     func run() throws {
-        try ClusterMoveReport.run(folder.path, engine, json, named: "filling the log", sync: .follower) {
-            journal, engine, progress in
+        try ClusterMoveReport.run(folder.path, logStore, json, named: "filling the log", sync: .follower) {
+            journal, logStore, progress in
             guard journal.mark == nil else {
                 throw HistoryMove.Refusal(
                     kind: .configuration,
                     reason: "\(folder.path) is a node's copy of a log already; start telltaled with --cluster")
             }
-            try ClusterMover.run(.intoLog(epoch: journal.epoch), of: journal, engine, progress)
-            return "the log of \(engine.cluster) has it, and \(folder.path) is the copy of \(engine.node)"
+            try ClusterMover.run(.intoLog(epoch: journal.epoch), of: journal, logStore, progress)
+            return "the log of \(logStore.cluster) has it, and \(folder.path) is the copy of \(logStore.node)"
         }
     }
 }
@@ -43,14 +43,14 @@ struct ClusterLeaveCommand: ParsableCommand {
             """)
 
     @OptionGroup var folder: JournalFolderArgument
-    @OptionGroup var engine: EngineOptions
+    @OptionGroup var logStore: LogStoreOptions
     @Flag(help: "One JSON object.") var json = false
 
     func run() throws {
-        try ClusterMoveReport.run(folder.path, engine, json, named: "reading the log", sync: .full) {
-            journal, engine, progress in
-            try ClusterMover.run(.outOfLog, of: journal, engine, progress)
-            return "the log of \(engine.cluster) is sealed, and \(folder.path) is a single daemon's folder"
+        try ClusterMoveReport.run(folder.path, logStore, json, named: "reading the log", sync: .full) {
+            journal, logStore, progress in
+            try ClusterMover.run(.outOfLog, of: journal, logStore, progress)
+            return "the log of \(logStore.cluster) is sealed, and \(folder.path) is a single daemon's folder"
         }
     }
 }
@@ -66,12 +66,12 @@ struct ClusterRestoreCommand: ParsableCommand {
             """)
 
     @OptionGroup var folder: JournalFolderArgument
-    @OptionGroup var engine: EngineOptions
+    @OptionGroup var logStore: LogStoreOptions
     @Flag(help: "One JSON object.") var json = false
 
     func run() throws {
-        try ClusterMoveReport.run(folder.path, engine, json, named: "filling the log", sync: .follower) {
-            journal, engine, progress in
+        try ClusterMoveReport.run(folder.path, logStore, json, named: "filling the log", sync: .follower) {
+            journal, logStore, progress in
             guard journal.mark != nil else {
                 throw HistoryMove.Refusal(
                     kind: .configuration,
@@ -80,9 +80,9 @@ struct ClusterRestoreCommand: ParsableCommand {
                 )
             }
             let epoch = UInt64.random(in: 1 ... .max)
-            try ClusterMover.run(.anew(epoch: epoch), of: journal, engine, progress)
+            try ClusterMover.run(.anew(epoch: epoch), of: journal, logStore, progress)
             return
-                "the log of \(engine.cluster) has it under a new epoch, and \(folder.path) is the copy of \(engine.node)"
+                "the log of \(logStore.cluster) has it under a new epoch, and \(folder.path) is the copy of \(logStore.node)"
         }
     }
 }
@@ -90,11 +90,11 @@ struct ClusterRestoreCommand: ParsableCommand {
 /// The output and the exit status of a move.
 private enum ClusterMoveReport {
     static func run(
-        _ path: String, _ engine: EngineOptions, _ json: Bool, named name: String, sync: SQLiteJournal.Sync,
-        _ body: (SQLiteJournal, EnginePlace, JournalProgress) throws -> String
+        _ path: String, _ logStore: LogStoreOptions, _ json: Bool, named name: String, sync: SQLiteJournal.Sync,
+        _ body: (SQLiteJournal, LogStorePlace, JournalProgress) throws -> String
     ) throws {
         do {
-            let engine = try engine.place()
+            let logStore = try logStore.place()
             // Opening it would create the folder.
             _ = try JournalInspector(path)
             var options = SQLiteJournal.Options()
@@ -103,10 +103,10 @@ private enum ClusterMoveReport {
             if let reason = journal.opening.epochReplaced {
                 complain("telltale: the history may not be whole, so it has a new epoch: \(reason)")
             }
-            let text = try body(journal, engine, JournalProgress(name))
+            let text = try body(journal, logStore, JournalProgress(name))
             try journal.close()
             FolderOwner.advise(path)
-            tell(journal, text, engine, json)
+            printMove(journal, text, logStore, json)
         } catch let refusal as HistoryMove.Refusal {
             try end(refusal.reason, status(of: refusal.kind), json)
         } catch let error as JournalError {
@@ -115,13 +115,13 @@ private enum ClusterMoveReport {
         }
     }
 
-    private static func tell(_ journal: SQLiteJournal, _ text: String, _ engine: EnginePlace, _ json: Bool) {
+    private static func printMove(_ journal: SQLiteJournal, _ text: String, _ logStore: LogStorePlace, _ json: Bool) {
         guard json else {
             return Output.text("\(journal.lastSequence) records of epoch \(hex(journal.epoch)): \(text)")
         }
         Output.json(
             [
-                "ok": true, "cluster": .string(engine.cluster), "node": .string(engine.node),
+                "ok": true, "cluster": .string(logStore.cluster), "node": .string(logStore.node),
                 "epoch": .string(hex(journal.epoch)), "last": .integer(journal.lastSequence),
             ])
     }

@@ -5,7 +5,7 @@ import TelltaleModel
 import TelltaleWire
 import ToolSupport
 
-/// Performs a ``Replication/HistoryMove`` for a command: on the engine, the folder and the loop. It decides nothing.
+/// Performs a ``Replication/HistoryMove`` for a command: on the log store, the folder and the loop. It decides nothing.
 final class ClusterMover {
     private let loop: EventLoop
     private let log: any ReplicatedLog
@@ -16,7 +16,7 @@ final class ClusterMover {
     private var isPerforming = false
 
     private init(
-        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EnginePlace,
+        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: LogStorePlace,
         _ progress: JournalProgress
     ) throws {
         var generator = SystemRandomNumberGenerator()
@@ -31,13 +31,13 @@ final class ClusterMover {
 
     /// Moves, and waits for the end.
     static func run(
-        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: EnginePlace,
+        _ direction: HistoryMove.Direction, of journal: any Journal, _ options: LogStorePlace,
         _ progress: JournalProgress
     ) throws {
         let mover = try ClusterMover(direction, of: journal, options, progress)
         mover.timer = try TimerHandle(on: mover.loop) { [unowned mover] _ in mover.tick() }
         mover.log.onEvent = { [unowned mover] event in
-            mover.move.take(event, at: now)
+            mover.move.performAction(event, at: now)
             mover.perform()
         }
         mover.perform()
@@ -69,8 +69,8 @@ final class ClusterMover {
         switch action {
         case .append(let bytes, let after, let token): log.append(bytes, after: after, token: token)
         case .read(let from): log.read(from: from)
-        case .beat(let beat): log.beat(beat)
-        case .ask(let request): log.ask(request)
+        case .heartbeat(let beat): log.heartbeat(beat)
+        case .ask(let request): log.queryServers(request)
         case .progress(let done, let all): progress.show(done, of: all)
         case .warn(let text):
             progress.end()

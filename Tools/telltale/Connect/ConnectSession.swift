@@ -245,7 +245,7 @@ final class ConnectSession {
     private func typed(_ bytes: [UInt8]) {
         guard let prompt else { return piped(bytes) }
         guard !bytes.isEmpty else { return leave() }
-        for outcome in prompt.take(bytes) {
+        for outcome in prompt.handleBytes(bytes) {
             switch outcome {
             case .entered(let line): enter(line)
             case .keysWanted(let kind):

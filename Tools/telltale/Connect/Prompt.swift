@@ -50,9 +50,9 @@ final class Prompt {
         Output.write(isOpen ? LineEditor.erased + text + editor.drawn(width: Output.size.width) : text)
     }
 
-    func take(_ bytes: [UInt8]) -> [Outcome] {
+    func handleBytes(_ bytes: [UInt8]) -> [Outcome] {
         var outcomes: [Outcome] = []
-        for outcome in editor.take(bytes) {
+        for outcome in editor.edit(bytes) {
             switch outcome {
             case .edited: break
             case .entered(let line):

@@ -19,7 +19,7 @@ public struct KeyDecoder: Sendable {
     public init() {}
 
     /// - Returns: `nil` if the key is incomplete or unknown.
-    public mutating func take(_ byte: UInt8) -> Key? {
+    public mutating func decodeByte(_ byte: UInt8) -> Key? {
         switch state {
         case .ground: return ground(byte)
         case .escape:

@@ -51,10 +51,10 @@ public struct LineEditor: Sendable {
     // MARK: Input
 
     /// Takes bytes of the terminal, in pieces of any size.
-    public mutating func take(_ bytes: some Sequence<UInt8>) -> [Outcome] {
+    public mutating func edit(_ bytes: some Sequence<UInt8>) -> [Outcome] {
         var outcomes: [Outcome] = []
         for byte in bytes {
-            guard let key = decoder.take(byte), let outcome = press(key) else { continue }
+            guard let key = decoder.decodeByte(byte), let outcome = press(key) else { continue }
             if outcome == .edited, outcomes.last == .edited { continue }
             outcomes.append(outcome)
         }

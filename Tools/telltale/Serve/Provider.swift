@@ -103,16 +103,16 @@ final class Provider {
             guard reply.isOK else { return refused(DaemonOptions.describe(reply.line)) }
             hasServed = true
             report(to: client)
-            log.tell(.serving(kind, again: false))
+            log.log(.serving(kind, again: false))
             follow(client)
         case .reply(let id, let reply) where id == reporting && reply.isOK:
             isKindGone = false
-            log.tell(.serving(kind, again: true))
+            log.log(.serving(kind, again: true))
         case .reply(_, let reply) where isKindGone && reply.line["code"] == "unknown_kind": break
         case .subscription(_, .deletion(let key, _, "removed")) where reports.contains { $0.key == key }:
             guard !isKindGone else { break }
             isKindGone = true
-            log.tell(.kindRemoved(kind))
+            log.log(.kindRemoved(kind))
             reportTimer?.schedule(afterMilliseconds: Self.reportMilliseconds)
         case .reply(_, let reply) where !reply.isOK:
             complain("telltale: \(DaemonOptions.describe(reply.line))")
@@ -123,7 +123,7 @@ final class Provider {
         case .disconnected(let reason, _):
             guard hasServed else { return finish(DaemonOptions.exit(afterNoReady: reason, farewell)) }
             farewell = nil
-            log.tell(.disconnected(reason))
+            log.log(.disconnected(reason))
         case .action(let action): perform(action, client)
         case .lost: complain("telltale: an answer was lost with the connection")
         case .violation(let text): complain("telltale: the daemon broke a promise: \(text.harmless)")
@@ -176,17 +176,17 @@ final class Provider {
     private func perform(_ action: ProviderAction, _ client: Client) {
         if let number = current[action.key], runs[number]?.action.operation == action.operation {
             // Requested again on a new connection, while its command is running.
-            log.tell(.asked(action, again: true))
+            log.log(.asked(action, again: true))
             return setDeadline(of: number)
         }
         if let answer = answers[action.key], answer.operation == action.operation {
-            log.tell(.asked(action, again: true))
+            log.log(.asked(action, again: true))
             client.request(answer.command)
             return
         }
         // An older command would reset the device when it ends.
         if let number = current.removeValue(forKey: action.key) { replace(number) }
-        log.tell(.asked(action, again: false))
+        log.log(.asked(action, again: false))
         // The reader of the log is gone, so the program is ending and starts nothing new.
         guard outcome == nil else { return }
         lastRun += 1
@@ -220,7 +220,7 @@ final class Provider {
     private func replace(_ number: Int) {
         guard let run = runs[number] else { return }
         run.process?.terminate()
-        log.tell(.replaced(run.action))
+        log.log(.replaced(run.action))
     }
 
     private func setDeadline(of number: Int) {
@@ -274,12 +274,12 @@ final class Provider {
 
     private func answer(_ action: ProviderAction, _ command: Command) {
         switch command {
-        case .supply: log.tell(.done(action, value: nil))
+        case .supply: log.log(.done(action, value: nil))
         case .done(_, let value):
             if !action.isPress { values[action.key] = value ?? action.value }
-            log.tell(.done(action, value: value))
+            log.log(.done(action, value: value))
         case .fail(_, _, let message):
-            log.tell(.failed(action, message))
+            log.log(.failed(action, message))
         case _: break
         }
         answers[action.key] = (action.operation, command)

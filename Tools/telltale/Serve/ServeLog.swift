@@ -30,7 +30,7 @@ final class ServeLog {
 
     init(json: Bool) { isJSON = json }
 
-    func tell(_ event: Event) {
+    func log(_ event: Event) {
         guard isJSON else {
             if let text = Self.text(of: event) { complain("telltale: \(text)") }
             return

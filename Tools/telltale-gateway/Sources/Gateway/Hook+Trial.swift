@@ -3,7 +3,7 @@ internal import TelltaleWire
 
 extension Hook {
     /// The event that a delivery would become, as one JSON object, and whether that succeeded.
-    public func trial(of delivery: Delivery) -> (text: String, isGood: Bool) {
+    public func dryRun(of delivery: Delivery) -> (text: String, isGood: Bool) {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("hook", name)

@@ -33,7 +33,7 @@ public struct ListingSession: ~Copyable {
     private var count = 0
     public private(set) var outcome: Outcome?
     /// The principal of the token; `nil` before the daemon said it, and without tokens.
-    public private(set) var standing: Standing?
+    public private(set) var status: PrincipalStatus?
 
     public init(_ request: ListingRequest, token: String?) {
         self.request = request
@@ -109,7 +109,7 @@ public struct ListingSession: ~Copyable {
     private mutating func introduced(_ bytes: Span<UInt8>, _ count: Int) {
         guard let line = reply(bytes) else { return }
         guard line.verb == "OK" else { return refused(line) }
-        if standing == nil { standing = Standing(line) }
+        if status == nil { status = PrincipalStatus(line) }
         phase = count > 1 ? .introduction(count - 1) : .items
     }
 

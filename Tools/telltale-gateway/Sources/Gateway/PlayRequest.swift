@@ -1,8 +1,8 @@
+internal import KindPreview
 internal import Kinds
 internal import Machines
 internal import Surfaces
 public import TelltaleModel
-internal import Trials
 
 /// `POST /v1/play`: a kind file, and the steps of one entity. Nothing is stored: each request contains all steps.
 public struct PlayRequest: Sendable {
@@ -16,8 +16,8 @@ public struct PlayRequest: Sendable {
     /// The longest time of one step.
     static let spanLimit = Milliseconds.days(366)
 
-    private var trial: KindTrial
-    private var steps: [KindTrial.Step]
+    private var preview: EntityPreview
+    private var steps: [EntityPreview.Step]
     private var traits = Traits()
 
     /// - Parameters:
@@ -53,10 +53,10 @@ public struct PlayRequest: Sendable {
             begin = Timestamp(milliseconds: time)
         }
         let id = object["id"] ?? "1042"
-        guard let text = id.string, let trial = KindTrial(kind, id: text, at: begin) else {
+        guard let text = id.string, let preview = EntityPreview(kind, id: text, at: begin) else {
             throw Self.fault("id", "is to be the second half of a key")
         }
-        self.trial = trial
+        self.preview = preview
         let list = object["steps"] ?? .array([])
         guard let array = list.array, array.count <= Self.stepLimit else {
             throw Self.fault("steps", "is to be an array of at most \(Self.stepLimit) steps")
@@ -82,26 +82,28 @@ public struct PlayRequest: Sendable {
     /// - Throws: `too_complex` if it may not continue, or if the rows are too long.
     public consuming func play(mayGoOn: () -> Bool) throws(Problem) -> [UInt8] {
         for step in steps {
-            guard trial.take(step, mayGoOn: mayGoOn), mayGoOn() else { throw Self.tooComplex("takes too long") }
+            guard preview.performStep(step, mayGoOn: mayGoOn), mayGoOn() else {
+                throw Self.tooComplex("takes too long")
+            }
         }
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("kind")
-        LintReport.write(trial.kind, to: &writer)
-        writer.member("key", trial.key.text)
-        writer.member("now", trial.now.milliseconds)
+        LintReport.write(preview.kind, to: &writer)
+        writer.member("key", preview.key.text)
+        writer.member("now", preview.now.milliseconds)
         writer.name("next")
-        if let next = trial.deadline { writer.value(next.milliseconds) } else { writer.null() }
+        if let next = preview.deadline { writer.value(next.milliseconds) } else { writer.null() }
         writeLog(to: &writer)
         guard writer.bytes.count <= Self.logLimit else {
             throw Self.tooComplex("makes a log of more than \(Self.logLimit) bytes")
         }
         writer.name("rows")
-        guard trial.writeRows(traits: traits, limit: Self.rowLimit, to: &writer) else {
+        guard preview.writeRows(traits: traits, limit: Self.rowLimit, to: &writer) else {
             throw Self.tooComplex("makes rows of more than \(Self.rowLimit) bytes")
         }
         writer.name("opened")
-        if let row = trial.openedRow(traits: traits) { writer.raw(row) } else { writer.null() }
+        if let row = preview.openedRow(traits: traits) { writer.raw(row) } else { writer.null() }
         writeAlerts(to: &writer)
         writer.endObject()
         guard mayGoOn() else { throw Self.tooComplex("takes too long") }
@@ -113,7 +115,7 @@ public struct PlayRequest: Sendable {
     }
 
     private func writeLog(to writer: inout JSONWriter) {
-        writer.objects("log", of: trial.log) { entry, writer in
+        writer.objects("log", of: preview.log) { entry, writer in
             writer.member("step", entry.step)
             writer.member("at", entry.time.milliseconds)
             writer.member("type", entry.name)
@@ -131,9 +133,9 @@ public struct PlayRequest: Sendable {
     private func writeAlerts(to writer: inout JSONWriter) {
         writer.name("alerts")
         writer.beginObject()
-        if let alert = trial.alert {
-            for surface in KindTrial.surfaces {
-                guard let style = trial.alertStyle(on: surface, traits: traits) else { continue }
+        if let alert = preview.alert {
+            for surface in EntityPreview.surfaces {
+                guard let style = preview.alertStyle(on: surface, traits: traits) else { continue }
                 writer.name(of: surface.rawValue)
                 Self.write(alert, style: style, to: &writer)
             }
@@ -163,7 +165,7 @@ public struct PlayRequest: Sendable {
 
 /// One step of a play: an object with one member that names the step, and `data` beside `event`.
 enum PlayStep {
-    static func read(_ json: JSON, _ place: String) throws(Problem) -> KindTrial.Step {
+    static func read(_ json: JSON, _ place: String) throws(Problem) -> EntityPreview.Step {
         guard let object = json.object, let first = object.first(where: { $0.name != "data" }) else {
             throw PlayRequest.fault(place, "is to be an object such as {\"event\":\"ready\"} or {\"after\":\"5m\"}")
         }
@@ -194,7 +196,7 @@ enum PlayStep {
         }
     }
 
-    private static func event(_ name: JSON, _ data: JSON?, _ place: String) throws(Problem) -> KindTrial.Step {
+    private static func event(_ name: JSON, _ data: JSON?, _ place: String) throws(Problem) -> EntityPreview.Step {
         guard let text = name.string, EventName.isValid(text) else {
             throw PlayRequest.fault("\(place).event", "is to be an event's name: A-Z a-z 0-9 _ . : -")
         }

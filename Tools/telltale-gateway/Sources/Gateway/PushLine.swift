@@ -27,7 +27,7 @@ struct PushLine {
                 return
             }
             let end = Self.end(ofWordAt: start, line)
-            take(start..<end, line)
+            readWord(start..<end, line)
             start = end
         }
     }
@@ -37,7 +37,7 @@ struct PushLine {
         line.extracting(0..<end(ofWordAt: 0, line)).equals(verb)
     }
 
-    private mutating func take(_ word: Range<Int>, _ line: Span<UInt8>) {
+    private mutating func readWord(_ word: Range<Int>, _ line: Span<UInt8>) {
         var equals = word.lowerBound
         while equals < word.upperBound, line[equals] != UInt8(ascii: "=") { equals += 1 }
         let name = line.extracting(word.lowerBound..<equals)

@@ -52,12 +52,12 @@ public struct RowsCollector: Sendable {
     // MARK: Events
 
     /// Takes whole events in the format ``StreamEncoder/Format/lines``.
-    public mutating func take(_ events: [UInt8]) {
+    public mutating func collect(_ events: [UInt8]) {
         // A copy of each, so that a small row does not keep the bytes that it came with.
-        for line in events.split(separator: 0x0A) where refusal == nil { take(line: Array(line)[...]) }
+        for line in events.split(separator: 0x0A) where refusal == nil { collect(line: Array(line)[...]) }
     }
 
-    private mutating func take(line: ArraySlice<UInt8>) {
+    private mutating func collect(line: ArraySlice<UInt8>) {
         guard let (name, afterName) = Self.text(after: "{\"event\":\"", in: line) else { return }
         var rest = afterName
         if let (id, afterID) = Self.text(after: ",\"id\":\"", in: rest) {

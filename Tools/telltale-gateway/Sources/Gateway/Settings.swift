@@ -43,7 +43,7 @@ public struct Settings: Sendable {
         }
     }
 
-    /// The daemon's address, as ``Setting`` checks it.
+    /// The daemon's address, as ``GatewaySetting`` checks it.
     public var connect = "127.0.0.1:7878"
     public var connectTrustRoots: String?
     public var listen = Listener(host: "127.0.0.1", port: 7880, isTLS: false)
@@ -72,7 +72,7 @@ public struct Settings: Sendable {
 }
 
 /// One thing that can be set: a flag, an environment variable, a key of the configuration file.
-struct Setting: Sendable {
+struct GatewaySetting: Sendable {
     /// - Returns: What is wrong with the values.
     typealias Apply = @Sendable (inout Settings, [String]) -> String?
 
@@ -111,49 +111,49 @@ struct Setting: Sendable {
 
     var variable: String { "TELLTALE_GATEWAY_" + name.uppercased().split(separator: "-").joined(separator: "_") }
 
-    static let all: [Setting] = [
-        Setting("connect") { settings, value in
+    static let all: [GatewaySetting] = [
+        GatewaySetting("connect") { settings, value in
             settings.connect = value
             return nil
         },
-        Setting("connect-ca", \.connectTrustRoots),
-        Setting("listen", \.listen, takes: "http://HOST:PORT or https://HOST:PORT") { text in
+        GatewaySetting("connect-ca", \.connectTrustRoots),
+        GatewaySetting("listen", \.listen, takes: "http://HOST:PORT or https://HOST:PORT") { text in
             for (scheme, isTLS) in [("http://", false), ("https://", true)] where text.hasPrefix(scheme) {
                 return Settings.Listener(text.dropFirst(scheme.count), isTLS: isTLS)
             }
             return nil
         },
-        Setting("ops-listen", \.ops, takes: "HOST:PORT") { Settings.Listener($0[...], isTLS: false) },
-        Setting("connections", \.connections, takes: "a number from 1 to 1000000") { text in
+        GatewaySetting("ops-listen", \.ops, takes: "HOST:PORT") { Settings.Listener($0[...], isTLS: false) },
+        GatewaySetting("connections", \.connections, takes: "a number from 1 to 1000000") { text in
             Int(text).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
         },
-        Setting(all: "host") { settings, values in
+        GatewaySetting(all: "host") { settings, values in
             for name in values where name.isEmpty || !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }) {
                 return "takes a host name, not \"\(name)\""
             }
             settings.hosts = values
             return nil
         },
-        Setting(all: "cors") { settings, values in
+        GatewaySetting(all: "cors") { settings, values in
             for origin in values where !OriginPolicy.isOrigin(origin) {
                 return "takes an origin such as https://shop.example.com, without a path, not \"\(origin)\""
             }
             settings.origins = values
             return nil
         },
-        Setting("tls-cert", \.certificate),
-        Setting("tls-key", \.privateKey),
-        Setting("token-file", \.tokenFile),
-        Setting("hooks", \.hooks),
-        Setting("state", \.state),
-        Setting("examples", \.hasExamples, takes: "on or off") { ["on": true, "off": false][$0] },
-        Setting("log-level") { settings, value in choose(value, &settings.logLevel) },
-        Setting("log-format") { settings, value in choose(value, &settings.logFormat) },
-        Setting("apns-listen", \.apns, takes: "HOST:PORT") { text in
+        GatewaySetting("tls-cert", \.certificate),
+        GatewaySetting("tls-key", \.privateKey),
+        GatewaySetting("token-file", \.tokenFile),
+        GatewaySetting("hooks", \.hooks),
+        GatewaySetting("state", \.state),
+        GatewaySetting("examples", \.hasExamples, takes: "on or off") { ["on": true, "off": false][$0] },
+        GatewaySetting("log-level") { settings, value in choose(value, &settings.logLevel) },
+        GatewaySetting("log-format") { settings, value in choose(value, &settings.logFormat) },
+        GatewaySetting("apns-listen", \.apns, takes: "HOST:PORT") { text in
             Settings.Listener(text[...], isTLS: true).map(Optional.some)
         },
-        Setting("apns", \.apnsFile),
-        Setting("push", \.push, takes: "unix:PATH or http://HOST:PORT") { text in
+        GatewaySetting("apns", \.apnsFile),
+        GatewaySetting("push", \.push, takes: "unix:PATH or http://HOST:PORT") { text in
             guard let place = Settings.PushPlace(text) else { return nil }
             if case .tcp(_, port: 0) = place { return nil }
             return place
@@ -198,18 +198,18 @@ public struct SettingSources {
             } catch {
                 faults.append("\(file.name): \(error)")
             }
-            for member in content where !Setting.all.contains(where: { $0.name == member.name }) {
-                let names = Setting.all.map(\.name).joined(separator: ", ")
+            for member in content where !GatewaySetting.all.contains(where: { $0.name == member.name }) {
+                let names = GatewaySetting.all.map(\.name).joined(separator: ", ")
                 faults.append("\(file.name): \(member.name): no such setting; those that exist are \(names)")
             }
         }
-        let known = Set(Setting.all.map(\.variable) + ["TELLTALE_GATEWAY_CONFIG"])
+        let known = Set(GatewaySetting.all.map(\.variable) + ["TELLTALE_GATEWAY_CONFIG"])
         for variable in environment.keys.sorted()
         where variable.hasPrefix("TELLTALE_GATEWAY_") && !known.contains(variable) {
             faults.append("environment: \(variable): no such setting")
         }
         var wrong: Set<String> = []
-        for setting in Setting.all {
+        for setting in GatewaySetting.all {
             guard let (place, values) = values(of: setting, content, &faults) else { continue }
             guard !values.isEmpty, setting.isRepeatable || values.count == 1 else {
                 faults.append("\(place): takes one value")
@@ -246,7 +246,7 @@ public struct SettingSources {
 
     /// The strongest source that has a value, named as people know it.
     private func values(
-        of setting: Setting, _ content: JSONObject, _ faults: inout [String]
+        of setting: GatewaySetting, _ content: JSONObject, _ faults: inout [String]
     ) -> (place: String, values: [String])? {
         if let values = flags[setting.name], !values.isEmpty { return ("--\(setting.name)", values) }
         if let value = environment[setting.variable] {

@@ -33,7 +33,7 @@ public struct StreamSession: ~Copyable {
     private var views: [String] = []
     public private(set) var encoder: StreamEncoder
     /// The principal of the token; `nil` before the daemon said it, and without tokens.
-    public private(set) var standing: Standing?
+    public private(set) var status: PrincipalStatus?
     /// For the daemon.
     private var output: [UInt8] = []
     /// For the reader.
@@ -175,7 +175,7 @@ public struct StreamSession: ~Copyable {
             refuse(Problem(line))
             return true
         }
-        if number == 0 { standing = Standing(line) }
+        if number == 0 { status = PrincipalStatus(line) }
         if number >= introductionCount {
             views.append(line["view"] ?? "full")
             // Sent before the first row of that subscription.

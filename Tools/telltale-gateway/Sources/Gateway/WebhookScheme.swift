@@ -164,11 +164,11 @@ public struct SignatureCheck: Sendable {
         self.signatures = signatures
         guard (1...WebhookScheme.signatureLimit).contains(signatures.count) else { return }
         codes = secrets.map { MessageCode(key: $0) }
-        take(Array(beforeBody.utf8)[...])
+        digest(Array(beforeBody.utf8)[...])
     }
 
     /// Takes the next part of the body.
-    public mutating func take(_ part: ArraySlice<UInt8>) {
+    public mutating func digest(_ part: ArraySlice<UInt8>) {
         for index in codes.indices { codes[index].update(part) }
     }
 

@@ -10,7 +10,7 @@ struct Caller {
     let request: Request
     let context: GatewayContext
     /// Those of its listener.
-    let connections: ConnectionTable
+    let connections: ListenerConnections
     let path: Substring
     let query: Query
     let requestID: String

@@ -27,7 +27,7 @@ final class DaemonLink: Sendable {
 
     private struct Own {
         var client: AsyncClient?
-        var standing: Standing?
+        var status: PrincipalStatus?
         var hasServed = false
         var isClosed = false
     }
@@ -43,7 +43,7 @@ final class DaemonLink: Sendable {
     let ownToken: String?
     private let pool = Mutex(Pool())
     private let greeting = Mutex<(authentication: String, version: String, node: String?, term: Int64?)?>(nil)
-    private let principals = Mutex<[String: Standing]>([:])
+    private let principals = Mutex<[String: PrincipalStatus]>([:])
     private let own = Mutex(Own())
 
     init(_ connector: DaemonConnector, group: any EventLoopGroup, ownToken: String?) {
@@ -56,7 +56,7 @@ final class DaemonLink: Sendable {
 
     func start() {
         // Counters that begin at their first increment hide that increment from Prometheus.
-        for counter in [Self.reconnects, ConnectionTable.refusals] { counter.increment(by: 0) }
+        for counter in [Self.reconnects, ListenerConnections.refusals] { counter.increment(by: 0) }
         for counter in StreamFigures.counters { counter.increment(by: 0) }
         renewOwn(nil)
     }
@@ -72,7 +72,7 @@ final class DaemonLink: Sendable {
                 guard hello != nil else { return }
                 let isFirst = own.withLock { own in
                     defer { own.hasServed = true }
-                    own.standing = hello.flatMap { Standing($0) }
+                    own.status = hello.flatMap { PrincipalStatus($0) }
                     return !own.hasServed
                 }
                 if !isFirst { Self.reconnects.increment() }
@@ -119,9 +119,9 @@ final class DaemonLink: Sendable {
     }
 
     /// The principal that the daemon named for a token, for the log; `nil` before it did, and without tokens.
-    func principal(of token: String?) -> String? { standing(of: token)?.principal }
+    func principal(of token: String?) -> String? { status(of: token)?.principal }
 
-    private func standing(of token: String?) -> Standing? {
+    private func status(of token: String?) -> PrincipalStatus? {
         token.flatMap { token in principals.withLock { $0[token] } }
     }
 
@@ -133,19 +133,19 @@ final class DaemonLink: Sendable {
         guard token != nil else { return nil }
         // After this, its connection has sent HELLO.
         _ = try await ask(.ping, token: token)
-        return standing(of: token)?.allowance
+        return status(of: token)?.allowance
     }
 
     /// The same for the gateway's own token, with which hooks post.
-    var ownAllowance: String? { isOpen ? "*" : own.withLock { $0.standing }?.allowance }
+    var ownAllowance: String? { isOpen ? "*" : own.withLock { $0.status }?.allowance }
 
-    /// Keeps the standing of a token.
-    func learned(_ standing: Standing?, token: String?) {
-        guard let standing, let token else { return }
+    /// Keeps the status of a token.
+    func learned(_ status: PrincipalStatus?, token: String?) {
+        guard let status, let token else { return }
         let pooled = pool.withLock { Set($0.entries.keys) }
         principals.withLock { known in
             if known.count >= 4 * Self.connectionLimit { known = known.filter { pooled.contains($0.key) } }
-            known[token] = standing
+            known[token] = status
         }
     }
 
@@ -234,7 +234,7 @@ final class DaemonLink: Sendable {
             on: group.next(),
             onGreeting: { [weak self] greeting, hello in
                 self?.heard(greeting)
-                self?.learned(hello.flatMap { Standing($0) }, token: token)
+                self?.learned(hello.flatMap { PrincipalStatus($0) }, token: token)
             })
         client.start()
         return client

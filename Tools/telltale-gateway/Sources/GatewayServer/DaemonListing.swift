@@ -23,7 +23,7 @@ final class DaemonListing: @unchecked Sendable {
     private var daemon: (any Channel)?
     private var isReading = false
     /// The address of the connection, or of the last attempt.
-    private var address: DaemonAddress?
+    private var address: DaemonSocket?
     private var asked: Asked?
     private var silence: Scheduled<Void>?
     private var failure: Problem?
@@ -80,11 +80,11 @@ final class DaemonListing: @unchecked Sendable {
             finish(Problem("daemon_unreachable", "the daemon does not answer; ask again later"))
         }
         if daemon == nil, session.outcome == nil { connect() }
-        tell()
+        publish()
     }
 
     /// Passes the available bytes to the reader if they are enough.
-    private func tell() {
+    private func publish() {
         defer { readMore() }
         guard let asked else { return }
         let result: Result<Piece, Problem>
@@ -155,14 +155,14 @@ final class DaemonListing: @unchecked Sendable {
         }
         let output = session.takeOutput()
         if !output.isEmpty { daemon?.writeAndFlush(ByteBuffer(bytes: output), promise: nil) }
-        if !hasLearned, let standing = session.standing {
+        if !hasLearned, let status = session.status {
             hasLearned = true
-            link.learned(standing, token: token)
+            link.learned(status, token: token)
         }
         switch session.outcome {
         case .whole?:
             leave()
-            tell()
+            publish()
         case .refused(let problem)?: refused(problem)
         case .elsewhere(let leader)?:
             link.connector.choice.isNotLeader(address, leader: leader)
@@ -186,7 +186,7 @@ final class DaemonListing: @unchecked Sendable {
         return attempts < attemptLimit
     }
 
-    fileprivate func readCompleted() { tell() }
+    fileprivate func readCompleted() { publish() }
 
     fileprivate func becameInactive(_ channel: any Channel) {
         guard daemon === channel else { return }
@@ -205,7 +205,7 @@ final class DaemonListing: @unchecked Sendable {
         isClosed = true
         failure = problem
         leave()
-        tell()
+        publish()
     }
 }
 

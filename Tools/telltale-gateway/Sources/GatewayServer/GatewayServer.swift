@@ -41,8 +41,8 @@ public struct GatewayServer: Service {
         }
         let token = Self.attempt(&faults, "--token-file") { try settings.tokenFile.flatMap { try readToken($0) } }
         let connector = Self.attempt(&faults, "--connect") {
-            guard let addresses = DaemonAddress.list(settings.connect) else {
-                throw StartFault(lines: ["takes \(DaemonAddress.form), not \"\(settings.connect)\""])
+            guard let addresses = DaemonSocket.list(settings.connect) else {
+                throw StartFault(lines: ["takes \(DaemonSocket.form), not \"\(settings.connect)\""])
             }
             return try DaemonConnector(to: addresses, trustRoots: settings.connectTrustRoots)
         }
@@ -73,8 +73,8 @@ public struct GatewayServer: Service {
             link: link,
             origins: OriginPolicy(hosts: settings.hosts, origins: settings.origins, isTLS: settings.listen.isTLS),
             log: log, openAPI: openAPI, sessions: sessions, hooks: hooks, pushes: pushes,
-            forwarder: settings.push.map { PushForwarder($0, group: MultiThreadedEventLoopGroup.singleton) },
-            hasExamples: settings.hasExamples, connections: ConnectionTable(limit: limit))
+            forwarder: settings.push.map { PushProxy($0, group: MultiThreadedEventLoopGroup.singleton) },
+            hasExamples: settings.hasExamples, connections: ListenerConnections(limit: limit))
         state.certificateExpiry = certificates?.expiry
     }
 
@@ -150,7 +150,7 @@ public struct GatewayServer: Service {
             onServerRunning: { ready.serving("http", $0.localAddress) }, logger: quiet)
         let operations = Application(
             responder: OpsResponder(gateway: state, registry: registry, figures: StatsCache()),
-            server: HTTPServerBuilder { [operators = ConnectionTable(limit: shares.operators)] responder in
+            server: HTTPServerBuilder { [operators = ListenerConnections(limit: shares.operators)] responder in
                 CountedChannel(HTTP1Channel(responder: responder, configuration: .bounded(operators)), in: operators)
             },
             configuration: .init(address: .hostname(settings.ops.host, port: settings.ops.port), serverName: nil),
@@ -160,7 +160,7 @@ public struct GatewayServer: Service {
         }
         let taking = PushListener(
             host: listener.host, port: listener.port, certificates: certificates, endpoint: pushes, link: state.link,
-            connections: ConnectionTable(limit: shares.senders)
+            connections: ListenerConnections(limit: shares.senders)
         ) { ready.serving("apns", $0) }
         return [application, operations, taking]
     }
@@ -193,7 +193,7 @@ public struct GatewayServer: Service {
             for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
                 try? await loop.submit {}.get()
             }
-            manager.tell("WATCHDOG=1")
+            manager.notify("WATCHDOG=1")
             try? await Task.sleep(for: .milliseconds(interval))
         }
     }

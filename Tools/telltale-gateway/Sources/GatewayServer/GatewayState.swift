@@ -16,12 +16,12 @@ final class GatewayState: Sendable {
     let slots = AnswerSlots()
     let listings = ListingTable()
     /// The connections of the public listener.
-    let connections: ConnectionTable
+    let connections: ListenerConnections
     let hooks: HookTable
     /// `nil` if Apple's push requests are not accepted.
     let pushes: PushEndpoint?
     /// `nil` if no `telltale-push` is configured.
-    let forwarder: PushForwarder?
+    let forwarder: PushProxy?
     /// Whether `/examples` is served.
     let hasExamples: Bool
     let owners = KindOwners()
@@ -37,7 +37,7 @@ final class GatewayState: Sendable {
 
     init(
         link: DaemonLink, origins: OriginPolicy, log: Logger, openAPI: [UInt8], sessions: Sessions, hooks: HookTable,
-        pushes: PushEndpoint?, forwarder: PushForwarder?, hasExamples: Bool, connections: ConnectionTable
+        pushes: PushEndpoint?, forwarder: PushProxy?, hasExamples: Bool, connections: ListenerConnections
     ) {
         self.connections = connections
         self.link = link

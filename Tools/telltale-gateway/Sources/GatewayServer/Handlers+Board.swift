@@ -12,7 +12,7 @@ extension GatewayResponder {
         }
         let page =
             gateway.forwarder != nil
-            ? Board.pageWithSent : gateway.pushes != nil ? Board.pageWithReceived : Board.page
+            ? BoardFiles.pageWithSent : gateway.pushes != nil ? BoardFiles.pageWithReceived : BoardFiles.page
         return document(page, caller)
     }
 
@@ -24,22 +24,22 @@ extension GatewayResponder {
         guard Acceptance.choose(caller.request.headers[values: .accept], of: ["text/html"]) != nil else {
             throw Problem("not_acceptable", "this is a page for browsers")
         }
-        return document(Board.examples, caller)
+        return document(BoardFiles.examples, caller)
     }
 
     private func document(_ page: BoardFile, _ caller: Caller) -> Response {
         var response = boardFile(page, caller, caching: "no-cache")
-        response.headers[.contentSecurityPolicy] = Board.contentSecurityPolicy
+        response.headers[.contentSecurityPolicy] = BoardFiles.contentSecurityPolicy
         response.headers[.referrerPolicy] = "no-referrer"
         return response
     }
 
     /// One of the files beside the page. A path with another version is answered, but must not be cached.
     func boardAsset(_ values: [String], _ caller: Caller) throws(Problem) -> Response {
-        guard let file = Board.files[values[1]] else {
+        guard let file = BoardFiles.files[values[1]] else {
             throw Problem("not_found", "the board has no file \(values[1].prefix(100))")
         }
-        let isCurrent = values[0] == Board.version
+        let isCurrent = values[0] == BoardFiles.version
         return boardFile(file, caller, caching: isCurrent ? "public, max-age=31536000, immutable" : "no-cache")
     }
 

@@ -66,13 +66,13 @@ extension GatewayResponder {
 
     private static func end(
         of operation: String, in rows: FollowedSequence, within span: Duration
-    ) async -> OperationEnd? {
-        await withTaskGroup(of: OperationEnd?.self) { group in
+    ) async -> OperationReport? {
+        await withTaskGroup(of: OperationReport?.self) { group in
             group.addTask {
                 for await followed in rows {
                     switch followed.event {
                     case .snapshot(let row), .update(let row):
-                        if let end = OperationEnd(of: operation, in: row.body, rev: row.rev) { return end }
+                        if let end = OperationReport(of: operation, in: row.body, rev: row.rev) { return end }
                     case .deletion, .milestone, .alert, .changed, .live, .reset, .refused: break
                     }
                 }

@@ -65,11 +65,11 @@ extension GatewayResponder {
         for element in elements { events.append(await event(element, caller, &silence)) }
         let commands = events.compactMap { try? Command.event($0.get()) }
         let answers = await gateway.link.ask(all: commands, token: caller.token)
-        return Self.tell(elements, events, answers)
+        return Self.stream(elements, events, answers)
     }
 
     /// - Parameter answers: The answers for the valid events.
-    private static func tell(
+    private static func stream(
         _ elements: [JSON], _ events: [Result<EventCommand, Problem>], _ answers: [Result<Answer, Problem>]
     ) -> Response {
         var answers = answers[...]
@@ -79,13 +79,13 @@ extension GatewayResponder {
             case .failure(let problem): batch.refused(id: element["id"]?.string, problem)
             // The sender's own id; the event's may be a hash of it.
             case .success(let event):
-                tell(event, id: element["id"]?.string ?? event.eid ?? "", answers.popFirst(), in: &batch)
+                stream(event, id: element["id"]?.string ?? event.eid ?? "", answers.popFirst(), in: &batch)
             }
         }
         return .json(batch.finish(), status: batch.status)
     }
 
-    private static func tell(
+    private static func stream(
         _ event: EventCommand, id: String, _ answer: Result<Answer, Problem>?, in batch: inout CloudEventBatch
     ) {
         switch answer {

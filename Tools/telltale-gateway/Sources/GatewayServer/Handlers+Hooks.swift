@@ -19,7 +19,7 @@ extension GatewayResponder {
             headers[name] = headers[name].map { "\($0),\(field.value)" } ?? field.value
         }
         var check = loaded.hook.check(headers, secrets: loaded.secrets, now: SystemClock.now)
-        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit) { check.take($0) }
+        let body = try await caller.body(upTo: EventRequest.deliveryByteLimit) { check.digest($0) }
         let delivery = Delivery(headers: headers, body: body)
         var record = HookTable.Record(
             at: SystemClock.now, hook: name, topic: "", result: "", status: 200, requestID: caller.requestID)

@@ -9,7 +9,7 @@ extension GatewayResponder {
     /// The longest body of a registration, in bytes.
     private static let registrationLimit = 8_192
 
-    private func forwarder() throws(Problem) -> PushForwarder {
+    private func forwarder() throws(Problem) -> PushProxy {
         guard let forwarder = gateway.forwarder else {
             throw Problem("not_found", "this gateway knows no telltale-push; start it with --push http://HOST:PORT")
         }
@@ -34,8 +34,7 @@ extension GatewayResponder {
         return try await answer(path, caller, forwarder)
     }
 
-    private func answer(_ path: String, _ caller: Caller, _ forwarder: PushForwarder) async throws(Problem) -> Response
-    {
+    private func answer(_ path: String, _ caller: Caller, _ forwarder: PushProxy) async throws(Problem) -> Response {
         let method = caller.method == "HEAD" ? "GET" : caller.method
         let body = ["PUT", "POST"].contains(method) ? try await caller.body(upTo: Self.registrationLimit) : []
         let answer = try await forwarder.ask(method, path, token: token(caller), body: body)

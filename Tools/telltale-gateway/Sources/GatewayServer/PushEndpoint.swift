@@ -176,7 +176,7 @@ final class PushEndpoint: Sendable {
                 if budgets.count >= Self.budgetLimit { budgets = [:] }
             }
             return budgets[push.tokenText, default: PushBudget(isFrequent: push.token.isFrequent, at: now)]
-                .take(at: now)
+                .spend(at: now)
         }
         guard !isWithin else { return nil }
         let size = push.token.isFrequent ? PushBudget.frequent : PushBudget.standard

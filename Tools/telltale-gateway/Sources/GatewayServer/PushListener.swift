@@ -20,7 +20,7 @@ struct PushListener: Service {
     let certificates: CertificateReloader
     let endpoint: PushEndpoint
     let link: DaemonLink
-    let connections: ConnectionTable
+    let connections: ListenerConnections
     let onServing: @Sendable (SocketAddress?) -> Void
 
     /// Requests at once on one connection.
@@ -37,7 +37,7 @@ struct PushListener: Service {
         let context = try NIOSSLContext(configuration: tls)
         let group = MultiThreadedEventLoopGroup.singleton
         let quiescing = ServerQuiescingHelper(group: group)
-        let answering = PushAnswering(endpoint: endpoint, link: link)
+        let answering = PushDecider(endpoint: endpoint, link: link)
         let connections = connections
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1_024)
@@ -66,7 +66,7 @@ struct PushListener: Service {
     }
 
     private static func configure(
-        _ channel: any Channel, _ context: NIOSSLContext, _ answering: PushAnswering, _ connections: ConnectionTable
+        _ channel: any Channel, _ context: NIOSSLContext, _ answering: PushDecider, _ connections: ListenerConnections
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: context))
@@ -80,7 +80,7 @@ struct PushListener: Service {
             HTTP2Setting(parameter: .maxConcurrentStreams, value: streamLimit),
             HTTP2Setting(parameter: .maxHeaderListSize, value: HPACKDecoder.defaultMaxHeaderListSize),
         ]
-        let (sender, member) = (PushSender(), connections.member(channel))
+        let (sender, member) = (PushWriter(), connections.member(channel))
         _ = try pipeline.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: connection, streamConfiguration: .init(),
             streamDelegate: manager.http2StreamDelegate
@@ -94,7 +94,7 @@ struct PushListener: Service {
 }
 
 /// What the tokens of a connection show about its sender.
-final class PushSender: Sendable {
+final class PushWriter: Sendable {
     let connection = Mutex(ProviderConnection())
 }
 
@@ -108,15 +108,15 @@ final class PushStreamHandler: ChannelInboundHandler {
     /// One byte more than the largest payload.
     private static let bodyLimit = ChannelRequest.payloadLimit + 1
 
-    private let answering: PushAnswering
-    private let sender: PushSender
-    private let member: ConnectionTable.Member?
+    private let answering: PushDecider
+    private let sender: PushWriter
+    private let member: ListenerConnections.Member?
     private var head: HPACKHeaders?
     private var body: [UInt8] = []
     private var deadline: Scheduled<Void>?
     private var isAsked = false
 
-    init(_ answering: PushAnswering, _ sender: PushSender, _ member: ConnectionTable.Member?) {
+    init(_ answering: PushDecider, _ sender: PushWriter, _ member: ListenerConnections.Member?) {
         self.answering = answering
         self.sender = sender
         self.member = member

@@ -35,7 +35,7 @@ final class StreamBridge: @unchecked Sendable {
     private var collector: RowsCollector?
     private var deadlineOfRead = NIODeadline.now()
     /// The address of the connection, or of the last attempt.
-    private var address: DaemonAddress?
+    private var address: DaemonSocket?
     private let opening: EventLoopPromise<Problem?>
     private let ending: EventLoopPromise<Void>
 
@@ -262,7 +262,7 @@ final class StreamBridge: @unchecked Sendable {
             switch outcome {
             case .opened:
                 hasOpened = true
-                link.learned(session.standing, token: token)
+                link.learned(session.status, token: token)
                 opening.succeed(nil)
             case .refused(let problem):
                 // Treats a temporary lack of room like a missing daemon, because a browser would not reconnect after a
@@ -289,7 +289,7 @@ final class StreamBridge: @unchecked Sendable {
         guard isAttached, !isOver else { return }
         let events = session.takeEvents()
         if collector != nil {
-            collector?.take(events)
+            collector?.collect(events)
             if collector?.isAnswered ?? false { finish() }
             return
         }

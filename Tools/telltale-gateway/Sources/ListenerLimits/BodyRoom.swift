@@ -35,7 +35,7 @@ package final class BodyRoom: Sendable {
             let problem: Problem? = state.withLock { state in
                 let held = state.held + count
                 let borrowed = max(0, held - room.ownByteCount - BodyRoom.streamByteCount)
-                guard room.take(count, borrowing: borrowed - state.borrowed) else {
+                guard room.reserve(count, borrowing: borrowed - state.borrowed) else {
                     return Problem("busy", "too many bodies are under way; send this one again in a moment")
                 }
                 state = State(held: held, borrowed: borrowed)
@@ -85,7 +85,7 @@ package final class BodyRoom: Sendable {
     /// Bytes of the incomplete bodies, buffers included.
     package var heldByteCount: Int { taken.withLock { $0.all } }
 
-    private func take(_ count: Int, borrowing: Int) -> Bool {
+    private func reserve(_ count: Int, borrowing: Int) -> Bool {
         taken.withLock { taken in
             guard borrowing <= 0 || taken.common + borrowing <= limit else { return false }
             taken.all += count

@@ -45,8 +45,8 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     private static let sendByteCount = 65_536
 
     private let limits: Limits
-    private let connections: ConnectionTable?
-    private var member: ConnectionTable.Member?
+    private let connections: ListenerConnections?
+    private var member: ListenerConnections.Member?
     private var begin = NIODeadline.now()
     private var byteCount = 0
     /// Whether a request's head has arrived, but not its end.
@@ -68,7 +68,7 @@ package final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandl
     /// Whether the answer is an event stream. Its writer limits the reader then, not this handler.
     package var isStream = false { didSet { if isStream { readerTimer?.cancel() } } }
 
-    package init(_ limits: Limits = Limits(), connections: ConnectionTable? = nil) {
+    package init(_ limits: Limits = Limits(), connections: ListenerConnections? = nil) {
         self.limits = limits
         self.connections = connections
     }

@@ -149,7 +149,7 @@ final class AsyncClientCore: @unchecked Sendable {
         pump()
     }
 
-    private func tell(_ id: SubscriptionID, _ event: SubscriptionEvent) {
+    private func deliverEvent(_ id: SubscriptionID, _ event: SubscriptionEvent) {
         guard let number = followerNumbers[id], let follower = followers[number] else { return }
         let followed = Followed(event: event, cursor: proto.cursor(of: id))
         if case .stopProducing = follower.source.yield(followed) { followers[number]?.isPaused = true }
@@ -192,7 +192,7 @@ final class AsyncClientCore: @unchecked Sendable {
     private func connect() {
         isConnecting = true
         proto.connecting(at: now)
-        guard let address = proto.address.flatMap({ DaemonAddress($0) }) else {
+        guard let address = proto.address.flatMap({ DaemonSocket($0) }) else {
             isConnecting = false
             return lost("\(proto.address ?? "") is no address of a daemon")
         }
@@ -290,7 +290,7 @@ final class AsyncClientCore: @unchecked Sendable {
             } else if failsFast, !hasServed, proto.hasAskedAll {
                 failAll(.unreachable(reason))
             }
-        case .subscription(let id, let event): tell(id, event)
+        case .subscription(let id, let event): deliverEvent(id, event)
         case .farewell(let line): lastReason = line.message ?? line["code"]
         case .violation(let text): lastReason = text
         case .traitsRefused, .serviceRefused, .action: break

@@ -6,7 +6,7 @@ internal import TelltaleClient
 
 /// Opens connections to a daemon, or to several of which one serves, plain or with TLS and verified certificates.
 public struct DaemonConnector: Sendable {
-    public let addresses: [DaemonAddress]
+    public let addresses: [DaemonSocket]
     /// The server for connections that do not choose one themselves.
     public let choice: ServerChoice
     private let tls: NIOSSLContext?
@@ -15,15 +15,15 @@ public struct DaemonConnector: Sendable {
 
     /// - Parameter trustRoots: A PEM file with the certificates to trust instead of the system's; only for `tls://`.
     /// - Throws: When the file cannot be read, or holds no certificate.
-    public init(to address: DaemonAddress, trustRoots: String? = nil) throws {
+    public init(to address: DaemonSocket, trustRoots: String? = nil) throws {
         try self.init(to: [address], trustRoots: trustRoots)
     }
 
     /// - Parameters:
-    ///   - addresses: As ``DaemonAddress/list(_:)`` reads them.
+    ///   - addresses: As ``DaemonSocket/list(_:)`` reads them.
     ///   - trustRoots: A PEM file with the certificates to trust instead of the system's; only for `tls://`.
     /// - Throws: When the file cannot be read, or holds no certificate.
-    public init(to addresses: [DaemonAddress], trustRoots: String? = nil) throws {
+    public init(to addresses: [DaemonSocket], trustRoots: String? = nil) throws {
         self.addresses = addresses
         choice = ServerChoice(addresses)
         if addresses.first?.isEncrypted == true {
@@ -43,7 +43,7 @@ public struct DaemonConnector: Sendable {
     ///     stops; `nil` = the kernel's own choice, some MiB.
     ///   - initializer: Adds the handlers; runs on `eventLoop`.
     public func connect(
-        to address: DaemonAddress, on eventLoop: any EventLoop, receiveBufferSize: Int32? = nil,
+        to address: DaemonSocket, on eventLoop: any EventLoop, receiveBufferSize: Int32? = nil,
         initializer: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
         let tls = tls
@@ -85,23 +85,23 @@ public struct DaemonConnector: Sendable {
 public final class ServerChoice: Sendable {
     private let servers: Mutex<ServerList>
 
-    init(_ addresses: [DaemonAddress]) {
+    init(_ addresses: [DaemonSocket]) {
         servers = Mutex(ServerList(addresses.map(\.description)))
     }
 
     /// `nil` if a server named a leader by something other than an address.
-    public var address: DaemonAddress? { servers.withLock { $0.address.flatMap { DaemonAddress($0) } } }
+    public var address: DaemonSocket? { servers.withLock { $0.address.flatMap { DaemonSocket($0) } } }
 
     /// A connection is served here.
     public func isServed(at address: String) { servers.withLock { $0.isServed(at: address) } }
 
     /// The server at `address` did not answer; nothing changes if another connection has found out already.
-    public func failed(_ address: DaemonAddress?) {
+    public func failed(_ address: DaemonSocket?) {
         servers.withLock { if $0.address == address?.description { _ = $0.failed() } }
     }
 
     /// The server at `address` does not lead.
-    public func isNotLeader(_ address: DaemonAddress?, leader: String?) {
+    public func isNotLeader(_ address: DaemonSocket?, leader: String?) {
         servers.withLock { if $0.address == address?.description { _ = $0.isNotLeader(leader: leader) } }
     }
 }

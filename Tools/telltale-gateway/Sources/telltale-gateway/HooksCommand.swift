@@ -59,7 +59,7 @@ struct Hooks: ParsableCommand {
                     in: .whitespaces)
             }
             let body = FileHandle.standardInput.readDataToEndOfFile()
-            let (text, isGood) = hook.trial(of: Delivery(headers: headers, body: Array(body)))
+            let (text, isGood) = hook.dryRun(of: Delivery(headers: headers, body: Array(body)))
             print(text)
             if !isGood { throw ExitCode(1) }
         }

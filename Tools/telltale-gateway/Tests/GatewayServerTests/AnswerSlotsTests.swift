@@ -36,7 +36,7 @@ struct AnswerSlotsTests {
         withExtendedLifetime((second, third)) {}
     }
 
-    @Test func `one that waits too long, and one too many, are told when to come again`() async throws {
+    @Test func `one that waits too long, and one too many, are notified when to come again`() async throws {
         let slots = AnswerSlots(.init(total: 1, caller: 1, waiting: 1, patience: .minutes(10)))
         let held = try await slots.enter("a", on: Self.loop)
         let waiting = Task { try await slots.enter("b", on: Self.loop) }

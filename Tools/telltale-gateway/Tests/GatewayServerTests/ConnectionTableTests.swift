@@ -13,7 +13,7 @@ struct ConnectionTableTests {
     }
 
     @Test func `a new connection takes the place of the one that has been idle for longest`() throws {
-        let table = ConnectionTable(limit: 2)
+        let table = ListenerConnections(limit: 2)
         let (first, second, third) = (try Self.connection(), try Self.connection(), try Self.connection())
         #expect(table.insert(first) && table.insert(second))
         let member = try #require(table.member(first))
@@ -26,7 +26,7 @@ struct ConnectionTableTests {
     }
 
     @Test func `where every connection has a request under way, a new one finds no room`() throws {
-        let table = ConnectionTable(limit: 2)
+        let table = ListenerConnections(limit: 2)
         let (first, second, third) = (try Self.connection(), try Self.connection(), try Self.connection())
         for channel in [first, second] {
             #expect(table.insert(channel))
@@ -40,7 +40,7 @@ struct ConnectionTableTests {
     }
 
     @Test func `a connection that is asked something as it gives way is answered`() throws {
-        let table = ConnectionTable(limit: 1)
+        let table = ListenerConnections(limit: 1)
         let (first, second) = (try Self.connection(), try Self.connection())
         #expect(table.insert(first))
         let member = try #require(table.member(first))
@@ -54,7 +54,7 @@ struct ConnectionTableTests {
     }
 
     @Test func `an idle connection among many is found, in a few looks`() throws {
-        let table = ConnectionTable(limit: 200)
+        let table = ListenerConnections(limit: 200)
         let channels = try (0..<200).map { _ in try Self.connection() }
         for channel in channels {
             #expect(table.insert(channel))

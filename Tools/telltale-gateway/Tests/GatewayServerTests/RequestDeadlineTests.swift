@@ -116,7 +116,7 @@ struct RequestDeadlineTests {
         #expect(errors.count == 1)
     }
 
-    @Test func `a caller that waits for a word is told to send its body, once`() throws {
+    @Test func `a caller that waits for a word is asked to send its body, once`() throws {
         try ask()
         RequestDeadline.askForBody(channel)
         channel.embeddedEventLoop.run()
@@ -169,7 +169,7 @@ struct RequestDeadlineTests {
     }
 
     @Test func `a connection is idle once the end of its answer has left`() throws {
-        let (table, other, third) = (ConnectionTable(limit: 1), EmbeddedChannel(), EmbeddedChannel())
+        let (table, other, third) = (ListenerConnections(limit: 1), EmbeddedChannel(), EmbeddedChannel())
         try other.connect(to: SocketAddress(unixDomainSocketPath: "/nowhere")).wait()
         #expect(table.insert(other))
         try other.pipeline.syncOperations.addHandler(RequestDeadline(connections: table))

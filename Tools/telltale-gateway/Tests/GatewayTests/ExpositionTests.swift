@@ -40,7 +40,7 @@ struct ExpositionTests {
         #expect(open.contains("# TYPE a counter\na_total{") && open.hasSuffix("# EOF\n"))
     }
 
-    @Test func `the daemon's figures, whatever it tells of them`() throws {
+    @Test func `the daemon's figures, whatever it reports of them`() throws {
         let stats = try JSONParser.parse(
             """
             {"connections":3,"requests":7,"seq":9,"rules":2,"leftOut":4,"verdicts":{"applied":2,"noop":1},"conflated":{"slow":4},

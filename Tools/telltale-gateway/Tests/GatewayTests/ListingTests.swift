@@ -12,7 +12,7 @@ struct ListingTests {
         .list(.all, view: .full), verb: "SNAP", .object("entities"), Situation(), write: ListingRequest.row)
 
     /// The lines of the session for the daemon, its body and its outcome.
-    private static func tell(
+    private static func pieces(
         _ lines: String, _ request: ListingRequest, in size: Int = .max
     ) -> (said: String, body: String, outcome: ListingSession.Outcome?) {
         var session = ListingSession(request, token: "tt_secret")
@@ -32,8 +32,8 @@ struct ListingTests {
     }
 
     @Test(arguments: [1, 7, 64, Int.max])
-    func `a list is told as the daemon's rows are, byte for byte`(size: Int) {
-        let told = Self.tell(
+    func `a list is reported as the daemon's rows are, byte for byte`(size: Int) {
+        let reported = Self.pieces(
             Self.greeting + """
                 OK conn=c1 hb=20000 principal=car
                 SNAP sub=0 key=errand/1 rev=41 {"title":"\\"Ö\\"","n":1.50}
@@ -43,20 +43,21 @@ struct ListingTests {
                 SNAP sub=0 key=errand/3 rev=43 {}
 
                 """, Self.list, in: size)
-        #expect(told.said == "HELLO client=gateway token=tt_secret\nLIST * view=full\n")
+        #expect(reported.said == "HELLO client=gateway token=tt_secret\nLIST * view=full\n")
         #expect(
-            told.body == """
+            reported.body == """
                 {"entities":[{"key":"errand/1","rev":41,"row":{"title":"\\"Ö\\"","n":1.50}},\
                 {"key":"errand/2","rev":42,"row":{}}],"count":2}
                 """)
-        guard case .whole? = told.outcome else {
-            Issue.record("\(String(describing: told.outcome))")
+        guard case .whole? = reported.outcome else {
+            Issue.record("\(String(describing: reported.outcome))")
             return
         }
     }
 
     @Test func `nothing at all is a list of nothing`() {
-        #expect(Self.tell(Self.greeting + "OK conn=c1\nOK count=0\n", Self.list).body == #"{"entities":[],"count":0}"#)
+        #expect(
+            Self.pieces(Self.greeting + "OK conn=c1\nOK count=0\n", Self.list).body == #"{"entities":[],"count":0}"#)
     }
 
     @Test func `lines have no frame, and traits have a reply of their own`() throws {
@@ -67,34 +68,34 @@ struct ListingTests {
         let request = ListingRequest(.history(key), verb: "HIST", .lines, situation) { line, _, body in
             body += "\(line.count)".utf8
         }
-        let told = Self.tell(
+        let reported = Self.pieces(
             Self.greeting + "OK conn=c1\nOK\nHIST key=errand/1\nHIST key=errand/1 rev=2\nOK count=2\n", request)
         #expect(
-            told.said == """
+            reported.said == """
                 HELLO client=gateway surface=carplay token=tt_secret
                 TRAIT dashboard=hidden
                 HISTORY errand/1
 
                 """)
-        #expect(told.body == "17\n23\n")
+        #expect(reported.body == "17\n23\n")
     }
 
     @Test func `each refusal is one, before the first row and behind it`() throws {
         let refusal = "ERR code=internal retry=later {\"msg\":\"pruned\"}\n"
         for lines in ["", "OK conn=c1\n", "OK conn=c1\nSNAP sub=0 key=errand/1 rev=41 {}\n"] {
-            let problem = try #require(Self.problem(Self.tell(Self.greeting + lines + refusal, Self.list).outcome))
+            let problem = try #require(Self.problem(Self.pieces(Self.greeting + lines + refusal, Self.list).outcome))
             #expect((problem.code, problem.title, problem.retry) == ("internal", "pruned", "later"))
         }
-        let leaving = Self.tell(Self.greeting + "OK conn=c1\nBYE code=auth_revoked wait=1-2\n", Self.list).outcome
+        let leaving = Self.pieces(Self.greeting + "OK conn=c1\nBYE code=auth_revoked wait=1-2\n", Self.list).outcome
         #expect(Self.problem(leaving)?.code == "auth_revoked")
-        #expect(Self.problem(Self.tell("SSH-2.0-OpenSSH_9.2\n", Self.list).outcome)?.code == "version_unsupported")
+        #expect(Self.problem(Self.pieces("SSH-2.0-OpenSSH_9.2\n", Self.list).outcome)?.code == "version_unsupported")
     }
 
     @Test func `another daemon may lead`() {
         let follower = Self.greeting.replacing("auth=token", with: "auth=token role=follower leader=10.0.0.2:7878")
         let late = Self.greeting + "OK conn=c1\nERR code=not_leader leader=10.0.0.2:7878\n"
         for lines in [follower, late] {
-            guard case .elsewhere(leader: "10.0.0.2:7878")? = Self.tell(lines, Self.list).outcome else {
+            guard case .elsewhere(leader: "10.0.0.2:7878")? = Self.pieces(lines, Self.list).outcome else {
                 Issue.record("\(lines)")
                 continue
             }

@@ -27,7 +27,7 @@ struct PlaygroundTests {
         #expect(played["now"]?.integer == Self.now.milliseconds && played["key"] == "order/1042")
     }
 
-    @Test func `its time is the one that it is told`() throws {
+    @Test func `its time is the one that it is given`() throws {
         let played = try play(#","at":1000,"id":"x","steps":[{"event":"start"},{"after":"90s"}]"#)
         #expect(played["now"] == 91_000 && played["log"]?.array?.last?["at"] == 61_000)
     }

@@ -22,7 +22,7 @@ struct PushFileTests {
         #expect(read("{}").file.policy == .shape)
     }
 
-    @Test func `all faults are told, with their places`() {
+    @Test func `all faults are reported, with their places`() {
         let (_, faults) = read(
             """
             { "auth": "maybe", "tokenWebhook": "x", "keys": [ 7, { "team": "T", "kid": "KEY1234567", "key": "file:a" },

@@ -59,7 +59,7 @@ struct RowsTests {
 
     private static func collector(_ query: String, _ events: String) throws -> RowsCollector {
         var collector = RowsCollector(try read(query))
-        collector.take(Array(events.utf8))
+        collector.collect(Array(events.utf8))
         return collector
     }
 
@@ -73,7 +73,7 @@ struct RowsTests {
         var collector = try Self.collector("sub=a/*&sub=b/*", hello + rows)
         #expect(!collector.isCurrent && !collector.isAnswered && !collector.isAnswered(isLate: true))
         #expect(throws: Problem.self) { try collector.body(at: 77) }
-        collector.take(Array(Self.line("live", "\"sub\":2", id: "x:5:y~x:5:z").utf8))
+        collector.collect(Array(Self.line("live", "\"sub\":2", id: "x:5:y~x:5:z").utf8))
         #expect(collector.isAnswered)
         #expect(
             try Self.body(collector) == """
@@ -88,7 +88,7 @@ struct RowsTests {
         #expect(!collector.isAnswered && !collector.isAnswered(isLate: false) && collector.isAnswered(isLate: true))
         #expect(try Self.body(collector) == #"{"cursor":"\#(Self.cursor).77","rows":[],"gone":[]}"#)
         let gone = #""sub":1,"key":"a/2","rev":6,"why":"ended""#
-        collector.take(
+        collector.collect(
             Array(
                 (Self.row(1, "a/1", 4) + Self.row(1, "a/2", 5) + Self.row(1, "a/12", 5)
                     + Self.line("alert", "\"sub\":1,\"key\":\"a/1\",\"rev\":7")
@@ -111,7 +111,7 @@ struct RowsTests {
         #expect(try Self.read("from=.5").stream.isMalformed == false)
     }
 
-    @Test func `a failure that passes is told beside a cursor that moves on`() throws {
+    @Test func `a failure that passes is reported beside a cursor that moves on`() throws {
         let query = "sub=a/*&from=\(Self.cursor).76"
         let away = Problem("daemon_unreachable", "")
         let body = try #require(try Self.read(query).body(lost: away, at: 77))
@@ -129,14 +129,14 @@ struct RowsTests {
         #expect(try Self.body(collector) == #"{"cursor":"x:9:y","rows":[],"gone":[]}"#)
     }
 
-    @Test func `a reset drops what came before it, and is told with its whole picture`() throws {
+    @Test func `a reset drops what came before it, and is reported with its whole picture`() throws {
         let live = Self.line("live", "\"sub\":1", id: "x:7:y~x:7:z") + Self.line("live", "\"sub\":2")
         let reset = Self.line("reset", #""sub":1,"why":"epoch""#)
         var collector = try Self.collector(
             "sub=a/*&sub=b/*&from=\(Self.cursor)~\(Self.cursor)",
             live + Self.row(1, "a/1", 4) + Self.row(2, "a/1", 4) + reset + Self.row(1, "a/3", 1))
         #expect(!collector.isAnswered(isLate: true))
-        collector.take(Array(Self.line("live", "\"sub\":1", id: "w:2:y~w:2:z").utf8))
+        collector.collect(Array(Self.line("live", "\"sub\":1", id: "w:2:y~w:2:z").utf8))
         #expect(collector.isAnswered)
         #expect(
             try Self.body(collector) == """
@@ -167,9 +167,9 @@ struct RowsTests {
         func row(_ number: Int) -> [UInt8] {
             Array(Self.line("row", #""sub":1,"key":"a/\#(number)","row":{"n":"\#(text)"}"#).utf8)
         }
-        for _ in 0..<40 { collector.take(row(1)) }
+        for _ in 0..<40 { collector.collect(row(1)) }
         #expect(try collector.body(at: 77).count < 100_000)
-        for number in 0..<40 { collector.take(row(number)) }
+        for number in 0..<40 { collector.collect(row(number)) }
         #expect(collector.isAnswered)
         #expect(try #require(throws: Problem.self) { try collector.body(at: 77) }.code == "too_large")
     }

@@ -23,7 +23,7 @@ struct StreamEncodingTests {
 
         """
 
-    static let told = """
+    static let example = """
         retry: 2000
 
         event: hello
@@ -80,7 +80,7 @@ struct StreamEncodingTests {
     @Test func `the events of a conversation`() throws {
         var session = try Self.session()
         session.receive(Array(Self.conversation.utf8).span)
-        #expect(String(decoding: session.takeEvents(), as: UTF8.self) == Self.told)
+        #expect(String(decoding: session.takeEvents(), as: UTF8.self) == Self.example)
         #expect(session.takeCounts().reduce(0) { $0 + $1.count } == 11)
     }
 
@@ -89,21 +89,21 @@ struct StreamEncodingTests {
         for cut in bytes.indices {
             var session = try Self.session()
             session.receive(Array(bytes[..<cut]).span)
-            var told = session.takeEvents()
+            var reported = session.takeEvents()
             session.receive(Array(bytes[cut...]).span)
-            told += session.takeEvents()
-            #expect(told.elementsEqual(Self.told.utf8), "cut at \(cut)")
+            reported += session.takeEvents()
+            #expect(reported.elementsEqual(Self.example.utf8), "cut at \(cut)")
         }
     }
 
     @Test func `byte by byte, it is the same`() throws {
         var session = try Self.session()
-        var told: [UInt8] = []
+        var reported: [UInt8] = []
         for byte in Self.conversation.utf8 {
             session.receive([byte].span)
-            told += session.takeEvents()
+            reported += session.takeEvents()
         }
-        #expect(told.elementsEqual(Self.told.utf8))
+        #expect(reported.elementsEqual(Self.example.utf8))
     }
 
     @Test func `as lines, each is one JSON object with its name and id`() throws {
@@ -146,11 +146,11 @@ struct StreamEncodingTests {
     }
 
     @Test(arguments: ["", "x", "-", "-~-~-", "6f3a91c2d0e4b577:41903:b0e4", "6f3a91c2d0e4b577:41903:b0e4~x"])
-    func `a position that is none is told as a reset`(position: String) throws {
+    func `a position that is none is reported as a reset`(position: String) throws {
         var session = try Self.session(lastEventID: position)
         session.receive(Array(Self.conversation.utf8).span)
-        let told = String(decoding: session.takeEvents(), as: UTF8.self)
-        #expect(told.contains("\"why\":\"malformed\"") == !position.isEmpty)
+        let reported = String(decoding: session.takeEvents(), as: UTF8.self)
+        #expect(reported.contains("\"why\":\"malformed\"") == !position.isEmpty)
         #expect(session.request.resumedFrom == "earliest")
     }
 
@@ -183,7 +183,7 @@ struct StreamEncodingTests {
                 "retry: 700\nevent: bye\ndata: {\"code\":\"shutting_down\",\"wait\":700}\n\n"))
     }
 
-    @Test func `a stream goes to the leader that a standby or a farewell names, and the reader is told nothing of it`()
+    @Test func `a stream goes to the leader that a standby or a farewell names, and the reader is sent nothing of it`()
         throws
     {
         var standby = try Self.session()
@@ -204,7 +204,7 @@ struct StreamEncodingTests {
         #expect(session.takeEvents().isEmpty)
     }
 
-    @Test func `a connection that is lost is resumed, and the reader is told nothing of it`() throws {
+    @Test func `a connection that is lost is resumed, and the reader is sent nothing of it`() throws {
         var first = try Self.session("sub=*")
         first.receive(
             Array(
@@ -223,7 +223,7 @@ struct StreamEncodingTests {
         #expect(second.takeEvents().isEmpty && second.takeOutcomes().isEmpty)
     }
 
-    @Test func `a picture that was cut is told as a reset, and what was not sent comes first`() throws {
+    @Test func `a picture that was cut is reported as a reset, and what was not sent comes first`() throws {
         var first = try Self.session("sub=*&sub=errand/*")
         first.receive(
             Array(
@@ -260,11 +260,11 @@ struct StreamEncodingTests {
 
                 """.utf8
             ).span)
-        let told = String(decoding: third.takeEvents(), as: UTF8.self).split(separator: "\n").filter {
+        let reported = String(decoding: third.takeEvents(), as: UTF8.self).split(separator: "\n").filter {
             $0.hasPrefix("event: ") || $0.contains("\"why\"")
         }
         #expect(
-            told == [
+            reported == [
                 "event: hello", "event: live", "event: row", "event: reset", #"data: {"sub":2,"why":"cut"}"#,
                 "event: row",
             ])

@@ -26,7 +26,7 @@ struct WebhookTests {
             var check = hook.check(headers, secrets: secrets, now: now)
             var rest = Array(body.utf8)[...]
             while !rest.isEmpty {
-                check.take(rest.prefix(length))
+                check.digest(rest.prefix(length))
                 rest = rest.dropFirst(length)
             }
             return (try? check.finish()) != nil
@@ -283,7 +283,7 @@ struct WebhookTests {
             "rules.0.guard"
         ),
     ])
-    func `the lint tells where`(text: String, place: String) {
+    func `the lint says where`(text: String, place: String) {
         var reader = HookReader()
         #expect(reader.read(Array(text.utf8)) == nil)
         #expect(text.isEmpty ? !reader.faults.isEmpty : reader.faults.contains { $0.contains(place) })

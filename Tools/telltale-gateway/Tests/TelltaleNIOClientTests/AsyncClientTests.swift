@@ -8,7 +8,7 @@ import TelltaleWire
 import Testing
 
 /// A daemon of a few words: answers every `EVT`, and sends rows to whoever subscribes.
-private final class ScriptedDaemon: ChannelInboundHandler, Sendable {
+private final class ScriptedPeer: ChannelInboundHandler, Sendable {
     typealias InboundIn = NIOCore.ByteBuffer
     private let rows: Int
     private let cutsFirst: Bool
@@ -79,7 +79,7 @@ struct AsyncClientTests {
     }
 
     @Test func `requests are answered, in pieces and in order`() async throws {
-        let daemon = ScriptedDaemon()
+        let daemon = ScriptedPeer()
         let (server, connector) = try await daemon.serve()
         let client = client(connector)
         #expect(try await client.ready().epoch == "0000000000000001")
@@ -99,7 +99,7 @@ struct AsyncClientTests {
     }
 
     @Test func `an event whose connection is cut is sent again, with the same id`() async throws {
-        let daemon = ScriptedDaemon(cutsFirst: true)
+        let daemon = ScriptedPeer(cutsFirst: true)
         let (server, connector) = try await daemon.serve()
         let client = client(connector)
         let reply = try await client.post(EventCommand(key: try #require(Key("a/b")), type: "x"))
@@ -111,7 +111,7 @@ struct AsyncClientTests {
     }
 
     @Test func `what was not answered in time may have taken effect; what was never sent has not`() async throws {
-        let daemon = ScriptedDaemon()
+        let daemon = ScriptedPeer()
         let (server, connector) = try await daemon.serve()
         let client = client(connector)
         _ = try await client.ready()
@@ -141,7 +141,7 @@ struct AsyncClientTests {
     }
 
     @Test func `a subscription is followed, each event with its cursor, however slow the consumer`() async throws {
-        let daemon = ScriptedDaemon(rows: 5_000)
+        let daemon = ScriptedPeer(rows: 5_000)
         let (server, connector) = try await daemon.serve()
         let client = client(connector)
         var count = 0
@@ -161,7 +161,7 @@ struct AsyncClientTests {
     }
 
     @Test func `a closed client fails what it is asked, and ends what is followed`() async throws {
-        let daemon = ScriptedDaemon()
+        let daemon = ScriptedPeer()
         let (server, connector) = try await daemon.serve()
         let client = client(connector)
         _ = try await client.ready()

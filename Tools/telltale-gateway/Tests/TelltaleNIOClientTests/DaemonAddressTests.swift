@@ -3,30 +3,30 @@ import Testing
 
 struct DaemonAddressTests {
     @Test(arguments: [
-        ("unix:/run/x.sock", DaemonAddress.unix(path: "/run/x.sock")), ("/run/x.sock", .unix(path: "/run/x.sock")),
+        ("unix:/run/x.sock", DaemonSocket.unix(path: "/run/x.sock")), ("/run/x.sock", .unix(path: "/run/x.sock")),
         ("unix:x", .unix(path: "x")), ("127.0.0.1:7878", .tcp(host: "127.0.0.1", port: 7878)),
         ("[::1]:1", .tcp(host: "::1", port: 1)), ("tls://a.example:7879", .tls(host: "a.example", port: 7879)),
     ])
-    func `an address is read, and written as it was read`(text: String, address: DaemonAddress) {
-        #expect(DaemonAddress(text) == address)
-        #expect(DaemonAddress(address.description) == address)
+    func `an address is read, and written as it was read`(text: String, address: DaemonSocket) {
+        #expect(DaemonSocket(text) == address)
+        #expect(DaemonSocket(address.description) == address)
     }
 
     @Test(arguments: [
         "", "unix:", "x", "x:", ":1", "x:0", "x:65536", "x:-1", "::1:1", "tls://", "tls://x", "http://x:1", "a b:1",
     ])
-    func `what is no address is none`(text: String) { #expect(DaemonAddress(text) == nil) }
+    func `what is no address is none`(text: String) { #expect(DaemonSocket(text) == nil) }
 
     @Test func `a list is of addresses, all encrypted or none`() {
-        #expect(DaemonAddress.list("a:1,unix:/x")?.map(\.description) == ["a:1", "unix:/x"])
-        #expect(DaemonAddress.list("tls://a:1,tls://b:2")?.count == 2)
+        #expect(DaemonSocket.list("a:1,unix:/x")?.map(\.description) == ["a:1", "unix:/x"])
+        #expect(DaemonSocket.list("tls://a:1,tls://b:2")?.count == 2)
         for text in ["", "a:1,", "a:1,tls://b:1", Array(repeating: "a:1", count: 17).joined(separator: ",")] {
-            #expect(DaemonAddress.list(text) == nil, "\(text)")
+            #expect(DaemonSocket.list(text) == nil, "\(text)")
         }
     }
 
     @Test func `a stream goes where the others are served, and on where its server is down`() throws {
-        let list = try #require(DaemonAddress.list("a:1,b:1,c:1"))
+        let list = try #require(DaemonSocket.list("a:1,b:1,c:1"))
         let choice = try DaemonConnector(to: list).choice
         #expect(choice.address == list[0])
         choice.isServed(at: "c:1")

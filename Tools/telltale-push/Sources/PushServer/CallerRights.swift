@@ -11,7 +11,7 @@ internal import TelltaleWire
 struct CallerRights: Sendable {
     let connector: DaemonConnector
     let group: any EventLoopGroup
-    private let underWay = AskCount()
+    private let underWay = RequestCount()
 
     init(connector: DaemonConnector, group: any EventLoopGroup) {
         self.connector = connector
@@ -80,7 +80,7 @@ struct CallerRights: Sendable {
 }
 
 /// The number of callers being checked.
-private final class AskCount: Sendable {
+private final class RequestCount: Sendable {
     private let count = Mutex(0)
     private static let limit = 64
 

@@ -13,11 +13,11 @@ actor PushFollower {
     private let connector: DaemonConnector
     private let group: any EventLoopGroup
     private let token: String?
-    private let desk: PushDesk
+    private let desk: PushDispatcher
     private let log: Logger
     private var clients: [(client: AsyncClient, count: Int)] = []
-    private var tasks: [PushLedger.Watch: (tasks: [Task<Void, Never>], client: Int)] = [:]
-    private var wanted: [PushLedger.Watch] = []
+    private var tasks: [PushState.Watch: (tasks: [Task<Void, Never>], client: Int)] = [:]
+    private var wanted: [PushState.Watch] = []
     private var generation = 0
     private var epoch: String?
     private var isBeginning = false
@@ -26,7 +26,8 @@ actor PushFollower {
     /// Each watch has two subscriptions, and the daemon allows 256 on a connection.
     private static let watchesPerClient = 120
 
-    init(_ connector: DaemonConnector, group: any EventLoopGroup, token: String?, _ desk: PushDesk, _ log: Logger) {
+    init(_ connector: DaemonConnector, group: any EventLoopGroup, token: String?, _ desk: PushDispatcher, _ log: Logger)
+    {
         self.connector = connector
         self.group = group
         self.token = token
@@ -101,7 +102,7 @@ actor PushFollower {
         await begin()
     }
 
-    private func want(_ watches: [PushLedger.Watch]) {
+    private func want(_ watches: [PushState.Watch]) {
         wanted = watches
         update()
     }
@@ -117,7 +118,7 @@ actor PushFollower {
         for watch in wanted where tasks[watch] == nil { follow(watch) }
     }
 
-    private func follow(_ watch: PushLedger.Watch) {
+    private func follow(_ watch: PushState.Watch) {
         var number = clients.firstIndex { $0.count < Self.watchesPerClient }
         if number == nil {
             clients.append((makeClient(), 0))
@@ -140,7 +141,7 @@ actor PushFollower {
                     var isRefused = false
                     for await followed in rowSequence {
                         if case .refused = followed.event { isRefused = true }
-                        await Self.take(followed, watch, generation, desk, log)
+                        await Self.handleRow(followed, watch, generation, desk, log)
                     }
                     // A connection that the daemon refuses ends all of its subscriptions.
                     if !isRefused, !Task.isCancelled { await self?.lost(generation) }
@@ -149,7 +150,8 @@ actor PushFollower {
         )
     }
 
-    private static func hear(_ followed: Followed, _ watch: PushLedger.Watch, _ generation: Int, _ desk: PushDesk) async
+    private static func hear(_ followed: Followed, _ watch: PushState.Watch, _ generation: Int, _ desk: PushDispatcher)
+        async
     {
         if case .snapshot(let row) = followed.event {
             return await desk.surface(row.body, of: row.key, rev: row.rev, in: watch, generation)
@@ -163,8 +165,8 @@ actor PushFollower {
         await desk.alert(alert, of: key, rev: rev, in: watch, generation)
     }
 
-    private static func take(
-        _ followed: Followed, _ watch: PushLedger.Watch, _ generation: Int, _ desk: PushDesk, _ log: Logger
+    private static func handleRow(
+        _ followed: Followed, _ watch: PushState.Watch, _ generation: Int, _ desk: PushDispatcher, _ log: Logger
     ) async {
         switch followed.event {
         case .snapshot(let row), .update(let row):

@@ -10,7 +10,7 @@ internal import TelltaleModel
 struct PushResponder: HTTPResponder {
     typealias Context = PushRequestContext
 
-    let desk: PushDesk
+    let desk: PushDispatcher
     /// `nil` = no channel management.
     let channelService: AppleConnection?
     let rights: CallerRights

@@ -20,7 +20,7 @@ public struct PushService: Sendable {
     private let log: Logger
     private let manager: ServiceManager
     private let connector: DaemonConnector
-    private let desk: PushDesk
+    private let desk: PushDispatcher
     private let connection: AppleConnection?
     /// The connection for channel management.
     private let channels: AppleConnection?
@@ -37,15 +37,15 @@ public struct PushService: Sendable {
     ///
     /// - Parameter isTrial: Whether to create and lock nothing on disk.
     /// - Throws: ``StartFault`` with all faults.
-    public init(_ settings: PushSettings, log: Logger, manager: ServiceManager, isTrial: Bool = false) throws {
+    public init(_ settings: PushSettings, log: Logger, manager: ServiceManager, isDryRun: Bool = false) throws {
         self.settings = settings
         self.log = log
         self.manager = manager
         shares = .push(of: DescriptorLimit.raiseToMaximum())
-        let flightLimit = max(1, shares.services / PushLedger.browserFlights)
+        let flightLimit = max(1, shares.services / PushState.browserFlights)
         connector = try Self.attempt("connect") {
-            guard let addresses = DaemonAddress.list(settings.connect) else {
-                throw StartFault(lines: ["takes \(DaemonAddress.form), not \"\(settings.connect)\""])
+            guard let addresses = DaemonSocket.list(settings.connect) else {
+                throw StartFault(lines: ["takes \(DaemonSocket.form), not \"\(settings.connect)\""])
             }
             return try DaemonConnector(to: addresses, trustRoots: settings.connectTrustRoots)
         }
@@ -71,15 +71,15 @@ public struct PushService: Sendable {
             }
         }
         desk = try Self.attempt("state") {
-            if !isTrial {
+            if !isDryRun {
                 try FileManager.default.createDirectory(
                     atPath: settings.state, withIntermediateDirectories: true,
                     attributes: [.posixPermissions: 0o700])
             }
-            let store = try PushStore(folder: isTrial ? nil : settings.state)
-            var ledger = PushLedger(forms: settings.forms, flightLimit: flightLimit, Self.cryptography)
+            let store = try PushStore(folder: isDryRun ? nil : settings.state)
+            var ledger = PushState(forms: settings.forms, flightLimit: flightLimit, Self.cryptography)
             try store.restore(into: &ledger)
-            return PushDesk(ledger, store, connection, web, Self.cryptography, log)
+            return PushDispatcher(ledger, store, connection, web, Self.cryptography, log)
         }
     }
 
@@ -125,7 +125,7 @@ public struct PushService: Sendable {
             cryptography: Self.cryptography)
         let application = Application(
             responder: responder,
-            server: HTTPServerBuilder { [callers = ConnectionTable(limit: shares.callers)] responder in
+            server: HTTPServerBuilder { [callers = ListenerConnections(limit: shares.callers)] responder in
                 CountedChannel(HTTP1Channel(responder: responder, configuration: .bounded(callers)), in: callers)
             },
             configuration: .init(address: address, serverName: nil, backlog: 1_024),
@@ -166,7 +166,7 @@ public struct PushService: Sendable {
                 try? await loop.submit {}.get()
             }
             _ = await desk.generation
-            manager.tell("WATCHDOG=1")
+            manager.notify("WATCHDOG=1")
             try? await Task.sleep(for: .milliseconds(interval))
         }
     }

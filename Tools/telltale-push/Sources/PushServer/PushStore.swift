@@ -75,7 +75,7 @@ final class PushStore {
     }
 
     /// Reads everything stored into a new ledger.
-    func restore(into ledger: inout PushLedger) throws(Fault) {
+    func restore(into ledger: inout PushState) throws(Fault) {
         let kept = try rows("SELECT id, at, body FROM registration ORDER BY id") { row in
             (Self.text(row, 0), unsafe sqlite3_column_int64(row, 1), Self.text(row, 2))
         }
@@ -90,7 +90,7 @@ final class PushStore {
         }
         for (id, key, bytes) in lanes {
             do throws(BinaryError) {
-                try ledger.restore(PushLedger.LaneID(id, Key(key)), bytes)
+                try ledger.restore(PushState.LaneID(id, Key(key)), bytes)
             } catch {
                 throw Fault(description: "\(path): the state of \(id) cannot be read: \(error)")
             }
@@ -100,7 +100,7 @@ final class PushStore {
     // MARK: Writing
 
     /// Writes a turn, all of it or nothing; it is on disk when this returns.
-    func write(_ turn: PushLedger.Turn) throws(Fault) {
+    func write(_ turn: PushState.Turn) throws(Fault) {
         guard !turn.lanes.isEmpty || !turn.registrations.isEmpty else { return }
         try execute("BEGIN IMMEDIATE")
         for (id, registration, at) in turn.registrations {

@@ -108,7 +108,7 @@ struct TelltalePush: AsyncParsableCommand {
         let log = Logger(label: "telltale-push")
         let service: PushService
         do {
-            service = try PushService(settings, log: log, manager: ServiceManager(), isTrial: checkConfig)
+            service = try PushService(settings, log: log, manager: ServiceManager(), isDryRun: checkConfig)
         } catch let fault as PushService.StartFault {
             throw Self.refuse(fault.lines)
         }

@@ -1,0 +1,135 @@
+public import TelltaleModel
+internal import TelltaleWire
+
+/// This server's role and view of its cluster, as reported in the greeting, in refusals and in `STATS`.
+///
+/// The performer updates it whenever it changes. The hub's decisions depend on ``Role`` alone.
+public struct ClusterStatus: Hashable, Sendable {
+    public enum Role: String, Hashable, Sendable {
+        /// Requests are decided here.
+        case leader
+        /// ``Hub`` answers `HELLO PING HELP STATS BYE`, and nothing else.
+        case standby
+    }
+
+    /// Another node, as described by its last heartbeat.
+    public struct Peer: Hashable, Sendable {
+        public var node: String
+        public var role: String
+        public var term: Int64
+        public var position: Int64
+        public var address: String
+        public var release: String
+        /// Whether a heartbeat arrived within the last lease.
+        public var isHeard = true
+
+        public init(node: String, role: String, term: Int64, position: Int64, address: String, release: String) {
+            (self.node, self.role, self.term) = (node, role, term)
+            (self.position, self.address, self.release) = (position, address, release)
+        }
+    }
+
+    /// The name of this node.
+    public var node: String
+    public var role: Role
+    /// The newest term read from the log; 0 before the first.
+    public var term: Int64 = 0
+    /// The leader and its address, without `tls://`; `nil` while no leader is known, and while the known one is silent.
+    public var leader: (node: String, address: String)? {
+        get { leaderNode.flatMap { node in leaderAddress.map { (node, $0) } } }
+        set { (leaderNode, leaderAddress) = (newValue?.node, newValue?.address) }
+    }
+    private var leaderNode: String?
+    private var leaderAddress: String?
+    /// On a standby: the epoch of the history that it replays. Its hub of connections does not have it.
+    public var epoch: UInt64?
+    public var sequence: Int64 = 0
+    /// On a standby: the edition of the rules of that history.
+    public var rules: Int64?
+    /// Messages read from the log.
+    public var position: Int64 = 0
+    /// The record after which `HISTORY` begins here, and its time, if this node started from a checkpoint; `nil` = the first
+    /// record.
+    public var historySince: (record: Int64, time: Timestamp)? {
+        get { historyRecord.flatMap { record in historyTime.map { (record, $0) } } }
+        set { (historyRecord, historyTime) = (newValue?.record, newValue?.time) }
+    }
+    private var historyRecord: Int64?
+    private var historyTime: Timestamp?
+    /// Messages known to be in the log and not read yet.
+    public var lag: Int64 = 0
+    public var peers: [Peer] = []
+    /// The state of the log store, for people.
+    public var logStore = JSONObject()
+
+    public init(node: String, role: Role) {
+        (self.node, self.role) = (node, role)
+    }
+}
+
+extension ClusterStatus {
+    var wire: NodeStatus {
+        switch role {
+        case .leader: NodeStatus(name: node, role: .leader(term: term))
+        case .standby: NodeStatus(name: node, role: .standby(leader: leaderAddress))
+        }
+    }
+
+    /// The error with which a request is refused here; `nil` = it is answered.
+    func refusal(of request: WaitingRequest) -> WireError? {
+        guard role == .standby else { return nil }
+        if case .other(let request) = request {
+            switch request.command {
+            case .hello, .ping, .help, .stats, .bye, .refused: return nil
+            case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .dismiss,
+                .seen, .open, .tap, .serve, .done, .supply, .fail, .report, .reload,
+                .tile, .handover:
+                break
+            }
+        }
+        guard let leader else { return WireError(.notLeader, "\(node) does not lead, and knows no node that does") }
+        var details = JSONObject()
+        details["leader"] = .string(leader.address)
+        return WireError(.notLeader, "\(leader.node) leads at \(leader.address)", details: details)
+    }
+
+    /// The member `cluster` of `STATS`.
+    func write(to body: inout JSONWriter) {
+        body.name("cluster")
+        body.beginObject()
+        body.member("node", node)
+        body.member("role", role.rawValue)
+        body.member("term", term)
+        if let leader {
+            body.name("leader")
+            body.beginObject()
+            body.member("node", leader.node)
+            body.member("address", leader.address)
+            body.endObject()
+        }
+        body.member("position", position)
+        body.member("lag", lag)
+        if let historySince {
+            body.name("historySince")
+            body.beginObject()
+            body.member("record", historySince.record)
+            body.member("at", historySince.time.milliseconds)
+            body.endObject()
+        }
+        body.name("nodes")
+        body.beginArray()
+        for peer in peers {
+            body.beginObject()
+            body.member("node", peer.node)
+            body.member("role", peer.role)
+            body.member("term", peer.term)
+            body.member("position", peer.position)
+            body.member("address", peer.address)
+            body.member("release", peer.release)
+            body.endObject()
+        }
+        body.endArray()
+        if !logStore.isEmpty { body.member("engine", .object(logStore)) }
+        body.endObject()
+    }
+}

@@ -1,0 +1,350 @@
+import Cluster
+import Hub
+import Journal
+import Kinds
+import Replication
+import Server
+import TelltaleModel
+import Testing
+
+/// Daemons of one cluster over a log in memory, with one clock that is set by hand. Each performs the actions of its member and
+/// its server as `telltaled` does; its clients are strings in and strings out.
+final class TestCluster {
+    let log = InMemoryLog()
+    private(set) var now = MonotonicTime(milliseconds: 1_000_000)
+    private(set) var daemons: [TestDaemon] = []
+    private var instance: UInt64 = 100
+    let checkpoints: CheckpointSettings
+
+    static let begin: Int64 = 1_763_719_200_000
+
+    static let kind = """
+        {"kind":"tea","type":"activity","version":1,"app":"com.example.tea","title":"Tea",
+         "machine":{"initial":"steeping","states":{
+           "steeping":{"progress":0.5,"on":{"pour":"ready"},"after":{"60s":"cold"}},
+           "ready":{"progress":1.0,"on":{"drink":"done"}},"cold":{"progress":0.1},"done":{"type":"final"}}},
+         "views":{"compact":{"leading":{"symbol":"cup"},"trailing":{"text":"{{state.title}}"}},
+                  "minimal":{"symbol":"cup"},"lockScreen":{"title":"Tea","subtitle":"{{state.title}}"},
+                  "expanded":{"center":{"title":"{{state.title}}"}}}}
+        """
+
+    /// - Parameter count: Of daemons, which begin one after the other.
+    init(_ count: Int, checkpoints: CheckpointSettings = CheckpointSettings()) throws {
+        self.checkpoints = checkpoints
+        for number in 1...count { daemons.append(TestDaemon("n\(number)", "10.0.0.\(number):7878", in: self)) }
+        for daemon in daemons { try daemon.start() }
+        settle()
+    }
+
+    /// Another daemon begins. Its name may be one that another has.
+    func join(_ name: String) throws -> TestDaemon {
+        let daemon = TestDaemon(name, "10.0.0.\(daemons.count + 1):7878", in: self)
+        daemons.append(daemon)
+        try daemon.start()
+        return daemon
+    }
+
+    var time: HubTime {
+        let wall = Timestamp(milliseconds: Self.begin + now.milliseconds)
+        return HubTime(time: wall, wall: wall, monotonic: now)
+    }
+
+    func makeInstance() -> UInt64 {
+        instance += 1
+        return instance
+    }
+
+    /// Something happened in a step of a daemon: another step may find more to do.
+    var hasHappened = false
+
+    /// Lets everything happen that needs no time.
+    func settle() {
+        var quietRounds = 0
+        for _ in 0..<50 where quietRounds < 3 {
+            hasHappened = false
+            for daemon in daemons { daemon.step() }
+            quietRounds = hasHappened ? 0 : quietRounds + 1
+        }
+    }
+
+    /// Lets time pass, in steps of 50 ms.
+    func pass(_ span: Milliseconds) {
+        for _ in 0..<max(1, span.count / 50) {
+            now = now + Milliseconds(50)
+            settle()
+        }
+    }
+
+    var leaders: [TestDaemon] { daemons.filter { $0.isUp && $0.isLeading } }
+}
+
+final class TestDaemon {
+    let name: String
+    let address: String
+    unowned let cluster: TestCluster
+    private(set) var contents = InMemoryJournal.Contents(epoch: 1)
+    /// Puts another folder in the place of this one's.
+    func adopt(_ contents: InMemoryJournal.Contents) { self.contents = contents }
+    var journal: InMemoryJournal?
+    private(set) var node: InMemoryLogNode?
+    var member: Member?
+    var server: Server?
+    var clients: [SessionID: TestClient] = [:]
+    private(set) var reported: [String] = []
+    private(set) var stopReason: String?
+    /// The process is stopped: nothing of it happens.
+    var isPaused = false
+    /// Its copy falls behind with the next batch.
+    var fallsBehind = false
+    private var wantsRecovery = false
+    private var checkpointPieces: [[UInt8]] = []
+    /// The local journal takes no step of a checkpoint until ``performCheckpointSteps()``.
+    var isDiskSlow = false
+    var checkpointSteps = 0
+    var isInstalling = false
+    /// A snapshot of a server is being written.
+    var isWritingSnapshot: Bool {
+        get { member?.isWritingSnapshot == true }
+        set { member?.isWritingSnapshot = newValue }
+    }
+    /// As of the next start.
+    var checkpointStepLimit = 16
+    /// Of its folder, and its options: as of the next start.
+    var kind = TestCluster.kind
+    var settings = DecisionSettings()
+
+    init(_ name: String, _ address: String, in cluster: TestCluster) {
+        (self.name, self.address, self.cluster) = (name, address, cluster)
+    }
+
+    var isUp: Bool { member != nil }
+    var isLeading: Bool { member?.isLeading == true }
+    var position: Int64 { member?.replica.reader.position ?? 0 }
+    var status: ClusterStatus? { member?.status(at: cluster.now) }
+
+    // MARK: Life
+
+    func start() throws {
+        let journal = InMemoryJournal(contents)
+        self.journal = journal
+        (checkpointSteps, isInstalling) = (0, false)
+        let reader = try journal.mark.map { try LogReader(mark: $0) } ?? LogReader(cluster: "shop", epoch: nil)
+        let replica = Replica(
+            node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
+            instance: cluster.makeInstance(), at: cluster.now)
+        let kind = try #require(Kind.read(try JSONParser.parse(kind), file: "tea.json").0)
+        var hub = HubConfiguration()
+        hub.decisions = settings
+        var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
+        configuration.checkpoints = cluster.checkpoints
+        configuration.checkpointStepLimit = checkpointStepLimit
+        let member = Member(
+            replica, hub: try recoveredHub(), snapshotSequence: 0, configuration: configuration, at: cluster.now)
+        self.server = member.standbyServer(at: cluster.now)
+        self.member = consume member
+        let node = cluster.log.node()
+        node.onEvent = { [unowned self] event in
+            self.cluster.hasHappened = true
+            self.member?.handleEvent(event, at: self.cluster.time)
+            self.performMember()
+        }
+        self.node = node
+        stopReason = nil
+        performMember()
+    }
+
+    func kill() {
+        contents = journal?.contents ?? contents
+        node?.close()
+        member = nil
+        server = nil
+        (node, journal) = (nil, nil)
+        for client in clients.values { client.isClosed = true }
+        clients = [:]
+    }
+
+    func handOver() {
+        member?.handOver(at: cluster.time)
+        performMember()
+    }
+
+    /// The process ends in order.
+    ///
+    /// - Returns: Whether it leads, and waits for the log.
+    @discardableResult func end() -> Bool {
+        defer { performMember() }
+        return member?.end(at: cluster.time) == true
+    }
+
+    /// Of a standby.
+    var stateHash: UInt64? { member?.stateHash }
+
+    /// Whether a snapshot could be written.
+    var hasSnapshot: Bool { member?.snapshot != nil }
+
+    func refuseConnectionsOfLeader() {
+        member?.leaderRefusesConnections(at: cluster.time)
+        performMember()
+    }
+
+    var hasHandedOver: Bool { member?.hasHandedOver == true }
+
+    /// A turn of its loop.
+    func step() {
+        guard isUp, !isPaused, stopReason == nil else { return }
+        node?.deliver()
+        if !isDiskSlow { performCheckpointSteps() }
+        if let status { server?.stands(status) }
+        if let deadline = member?.deadline, deadline <= cluster.now {
+            member?.tick(at: cluster.time)
+            performMember()
+        }
+        turn()
+    }
+
+    private func turn() {
+        guard mayServe(), member?.mayDecide == true else { return }
+        server?.turn(at: cluster.time)
+        performServer()
+    }
+
+    private func mayServe() -> Bool {
+        // As the edge of `telltaled`: a node that does not lead serves as a standby, and its member is not asked.
+        guard isLeading else { return stopReason == nil }
+        let isAllowed = member?.mayServe(at: cluster.time) == true
+        performMember()
+        return isAllowed && isLeading && stopReason == nil
+    }
+
+    // MARK: Actions
+
+    func performMember() {
+        while let action = member?.nextAction() { perform(action) }
+        guard wantsRecovery else { return }
+        wantsRecovery = false
+        do {
+            if let hub = try recoveredHub() {
+                member?.recovered(hub, snapshotSequence: 0, at: cluster.time)
+                performMember()
+            }
+        } catch {
+            Issue.record("\(name) does not recover: \(error)")
+        }
+    }
+
+    private func perform(_ action: Member.Action) {
+        cluster.hasHappened = true
+        switch action {
+        case .append(let bytes, let after, let token): node?.append(bytes, after: after, token: token)
+        case .read(let from): node?.read(from: from)
+        case .holdReading(let isHeld): node?.hold(isHeld)
+        case .heartbeat(let heartbeat): node?.heartbeat(heartbeat)
+        case .keep(let records, let mark, let epoch):
+            if fallsBehind { member?.localJournalIsBehind(true, at: cluster.time) }
+            do {
+                try journal?.write(records)
+                try journal?.write(mark: mark, epoch: epoch)
+                try journal?.commit()
+            } catch {
+                Issue.record("\(name) cannot keep: \(error)")
+            }
+        case .lead(let term, _, let farewell):
+            reported.append("leading term=\(term)")
+            closeAll(farewell)
+            do {
+                server = try member?.takeOver(at: cluster.time)
+            } catch {
+                reported.append("cannot lead: \(error)")
+            }
+        case .settle(let outcome):
+            server?.synced(outcome, at: cluster.time)
+            if mayServe() { performServer() }
+        case .abandon: reported.append("abandons")
+        case .standDown(let farewell, let reason, let isEnding):
+            reported.append("standby: \(reason)")
+            closeAll(farewell)
+            server = member?.standbyServer(at: cluster.now)
+            wantsRecovery = !isEnding
+        case .follow(let term, let node):
+            reported.append("\(node) leads in term \(term)")
+            if let status { server?.stands(status) }
+        case .writeSnapshot: member?.snapshotWritten(isWritten: false)
+        case .askOfCheckpoints(let request): node?.queryServers(request)
+        case .beginCheckpoint:
+            var pieces: [[UInt8]] = []
+            var cutter = CheckpointCutter(length: 700)
+            let snapshot = isLeading ? server?.snapshot() : member?.snapshot
+            snapshot?.forEachChunk { pieces += cutter.add($0) }
+            if let last = cutter.end() { pieces.append(last) }
+            checkpointPieces = pieces
+            member?.checkpointBegan(at: snapshot?.sequence, now: cluster.time)
+        case .giveCheckpointPiece:
+            member?.checkpointPiece(checkpointPieces.isEmpty ? nil : checkpointPieces.removeFirst(), at: cluster.time)
+        case .endCheckpoint(let position, let isWhole):
+            reported.append("base \(position) \(isWhole ? "made" : "given up")")
+        case .loadCheckpoint(let sequence):
+            expectNoError { try journal?.beginCheckpoint(at: sequence) }
+            checkpointSteps += 1
+        case .loadCheckpointChunk(let bytes):
+            expectNoError { try journal?.appendToSnapshot(bytes) }
+            checkpointSteps += 1
+        case .abandonCheckpoint:
+            reported.append("base abandoned")
+            expectNoError { try journal?.abandonSnapshot() }
+            checkpointSteps += 1
+        case .installCheckpoint(let sequence, let link, let mark, let epoch):
+            reported.append("base of record \(sequence)")
+            expectNoError {
+                try journal?.finishCheckpoint(link: link, mark: mark, epoch: epoch)
+                checkpointSteps += 1
+                isInstalling = true
+            }
+        case .warn(let text): reported.append("warning: \(text)")
+        case .differs(let texts): reported.append("differs: \(texts.joined(separator: "; "))")
+        case .stop(let reason):
+            stopReason = reason
+            closeAll([])
+        case .refuse(let duplicateNode):
+            stopReason = "\(duplicateNode) has its name"
+            closeAll([])
+        }
+    }
+
+    private func performServer() {
+        while let action = server?.nextAction(at: cluster.time) { perform(action) }
+    }
+
+    private func perform(_ action: Action) {
+        // A server says in every turn when it is to be woken.
+        if case .wake = action { return }
+        cluster.hasHappened = true
+        switch action {
+        case .append(let part, let isLast):
+            member?.append(part, isLast: isLast, at: cluster.time)
+            performMember()
+        case .flush:
+            while let id = server?.nextReady(at: cluster.time) {
+                var bytes: [UInt8] = []
+                guard let output = server?.output(for: id, at: cluster.time, to: &bytes) else { continue }
+                if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }
+                clients[id]?.receive(bytes)
+                if output.disposition == .finish { close(id) }
+            }
+            server?.flushed(at: cluster.time)
+        case .close(let id): close(id)
+        case .readHistory(let request):
+            guard let journal else { return }
+            server?.historyRead(
+                Result { () throws(JournalError) in
+                    try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
+                }, for: request)
+        case .writeSnapshot: server?.snapshotWritten(isWritten: false)
+        case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
+        case .closeConnections: closeAll([])
+        case .resumeReading, .pauseReading, .stopListening, .closeJournal, .wake, .report, .exit: break
+        case .handOver(let handover):
+            member?.handOver(to: handover.successor, at: cluster.time)
+            performMember()
+        }
+    }
+}
