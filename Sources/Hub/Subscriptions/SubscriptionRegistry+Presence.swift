@@ -252,7 +252,7 @@ extension SubscriptionRegistry {
         if presence.isHeld(key, byMoreThan: limit) { changePresence { $0.scan.demand(since: commit) } }
         let boards = presence.boards(with: key, of: store.widget(at: widget)?.accounts ?? [], limit: limit)
         guard !boards.isEmpty else { return }
-        let relevance = renderer.commonRelevance(ofVisitor: widget, store)
+        let relevance = renderer.commonRelevance(ofRelevantWidget: widget, store)
         let former = presence.sentRelevance(of: key)
         for board in boards {
             guard isFollowed(board: board) else {
