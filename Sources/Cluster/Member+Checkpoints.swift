@@ -61,7 +61,7 @@ extension Member {
     }
 
     /// The local journal is not changed before the first chunk proves that the checkpoint is of the record that its manifest
-    /// names: a journal that was replaced is no local journal of the log any more, and accepts no older checkpoint.
+    /// names. Once replaced, the journal no longer follows the log, and it accepts no older checkpoint.
     ///
     /// - Returns: `false` where it is not.
     private mutating func begin(with chunk: [UInt8]?, at now: HubTime) -> Bool {

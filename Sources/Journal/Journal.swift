@@ -61,12 +61,11 @@ public protocol Journal: AnyObject {
     ///   to another log, may get a new one.
     func write(mark: [UInt8], epoch: UInt64) throws(JournalError)
 
-    /// The last ``mark`` of a journal that is no longer the local journal of a log; `nil` if it never was one, and by default. A
-    /// new log for this history begins after the terms of the old log.
+    /// The last ``mark`` of a journal that was released from its log; `nil` if it never followed one, which is the default. A new log
+    /// for this history begins after the terms of the old log.
     var formerMark: [UInt8]? { get }
 
-    /// Makes ``mark`` the ``formerMark``, durably: the journal is no longer the local journal of a log, and its history continues
-    /// here.
+    /// Releases the journal from its log: ``mark`` becomes ``formerMark``, durably, and the history continues in this journal alone.
     ///
     /// - Precondition: No batch is being written.
     func release() throws(JournalError)

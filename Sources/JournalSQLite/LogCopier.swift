@@ -24,7 +24,7 @@ final class LogCopier: Sendable {
     // At most one thread waits at a time: the copier for work, or the owner for the copier.
     private let state = Monitor(State())
 
-    /// - Parameter marker: The journal's sync marker, which is notified before and after.
+    /// - Parameter syncMarker: The journal's sync marker, which is notified before and after.
     init(_ folder: JournalFolder, _ options: SQLiteJournal.Options, _ syncMarker: SyncMarker) throws(JournalError) {
         let connection = try SQLiteConnection(folder.database, .readWrite, fileSystem: options.fileSystem)
         try OpenedJournal.configure(connection, options)

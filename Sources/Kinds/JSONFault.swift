@@ -39,7 +39,7 @@ package struct JSONFault: Hashable {
             byte.map { (0x21...0x7E).contains($0) ? String(UnicodeScalar($0)) : "a character" } ?? "the end of the file"
         switch mistake {
         case .encoding: return ("a byte here is not UTF-8", "save the file as UTF-8")
-        case .end: return ("\(found) stands behind the document's end", "take it out, or look for a } too many")
+        case .end: return ("\(found) follows the end of the document", "take it out, or look for a } too many")
         case .noValue where bytes.allSatisfy(JSONPlaces.isBlank): return ("the file is empty", "write one object")
         case .noValue: return ("the file ends where a value should stand", "finish it")
         case .value: return words(forValue: found, at: offset, in: bytes)
@@ -49,7 +49,7 @@ package struct JSONFault: Hashable {
         case .name where byte == UInt8(ascii: "}"): return ("a comma stands before }", "take the comma out")
         case .name:
             return ("\(found) stands where a member's name should", "names are texts in double quotes")
-        case .colon: return ("a : is missing behind the name", "write \"name\": value")
+        case .colon: return ("a : is missing after the name", "write \"name\": value")
         case .depth: return ("nested deeper than \(JSON.depthLimit)", "make it flatter")
         case .unclosed(let bracket):
             let kind = bracket == UInt8(ascii: "}") ? "object" : "array"
@@ -80,7 +80,7 @@ package struct JSONFault: Hashable {
             return ("the file begins with a byte order mark", "save it as UTF-8 without one")
         }
         switch found {
-        case "'": return ("a text in single quotes", "JSON's texts stand in double quotes")
+        case "'": return ("a text in single quotes", "write it in double quotes")
         case "/", "#":
             return ("a comment stands where a value should", "JSON has no comments: take it out")
         case "]" where bytes[..<offset].last(where: { !JSONPlaces.isBlank($0) }) == UInt8(ascii: ","):

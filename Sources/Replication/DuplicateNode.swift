@@ -17,7 +17,7 @@ struct DuplicateNode: Hashable, Sendable {
     /// A heartbeat with this node's name arrived from another process.
     ///
     /// - Parameters:
-    ///   - beatCount: Of this process.
+    ///   - heartbeatCount: Of this process.
     ///   - instance: Of this process.
     ///   - span: The least time between two heartbeats of a running process.
     mutating func heard(

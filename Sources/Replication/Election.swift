@@ -106,8 +106,8 @@ public struct Election: Hashable, Sendable {
 
     /// Another node's newest heartbeat, as this node sees it.
     ///
-    /// The first view, and all that is heard before it, may be heartbeats that the log store stored long ago: they are no sign
-    /// of life. Nor is a heartbeat that is no newer than another one of its process, which a lagging replica may deliver.
+    /// The first view, and everything heard before it, may be heartbeats that the log store stored long ago; they do not prove that
+    /// a node is alive. Neither does one that is no newer than another of its process: a lagging replica may deliver it.
     ///
     /// - Parameter isOfLeader: It is of the process that leads.
     public mutating func heard(_ heartbeat: Heartbeat, isOfLeader: Bool, at now: MonotonicTime) {

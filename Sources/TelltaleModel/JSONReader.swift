@@ -363,7 +363,7 @@ package enum JSONMistake: CustomStringConvertible {
         case .value: "begins no value"
         case .word: "begins no value: true, false, null, or a text in double quotes is"
         case .name: "is where a name in double quotes should stand"
-        case .colon: "is where a : should stand behind the name"
+        case .colon: "is where a : should follow the name"
         case .depth: "is nested deeper than \(JSON.depthLimit) levels"
         case .unclosed(let bracket): "is where a \(UnicodeScalar(bracket)) should stand, and the text ends before it"
         case .comma(let bracket): "is where a , or a \(UnicodeScalar(bracket)) should stand"

@@ -92,7 +92,7 @@ struct BoardCrowdTests {
         let second = harness.time.milliseconds / 1_000
         let content = #"{"content-state":{"from":\#(second),"to":\#(second + 600),"n":1}}"#
         for id in ["a", "b"] { harness.send("EVT coffee-order/\(id) type=start for=alice \(content)", from: phone) }
-        let (other, watch) = (try BoardDevice.watch(harness), try BoardDevice.watch(harness, as: nil))
+        let (other, watch) = (try TestBoardDevice.watch(harness), try TestBoardDevice.watch(harness, as: nil))
         let id = RelevantWidgetTests.id("hint/b")
         #expect(other.rows[id] != nil && watch.rows[id] != nil)
         let cursor = try #require(watch.cursor)

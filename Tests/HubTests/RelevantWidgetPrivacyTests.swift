@@ -11,11 +11,11 @@ struct RelevantWidgetPrivacyTests {
     private func deletions(
         as account: String?, pattern: String = "@wrist/*", while happens: () throws -> Void
     ) throws -> [String] {
-        let first = try BoardDevice.watch(harness, as: account, pattern: pattern)
+        let first = try TestBoardDevice.watch(harness, as: account, pattern: pattern)
         let cursor = try #require(first.cursor)
         harness.disconnect(first.client)
         try happens()
-        return try BoardDevice.watch(harness, as: account, "from=\(cursor)", pattern: pattern).deletions
+        return try TestBoardDevice.watch(harness, as: account, "from=\(cursor)", pattern: pattern).deletions
             .compactMap { HubHarness.attribute("key", of: $0) }
     }
 
@@ -62,12 +62,12 @@ struct RelevantWidgetPrivacyTests {
     @Test("Whoever may not see a board is not told which suggestions its stacks had")
     func suggestions() throws {
         let tests = try SuggestionTests()
-        let stranger = try BoardDevice.car(tests.harness, "bob")
+        let stranger = try TestBoardDevice.car(tests.harness, "bob")
         let cursor = try tests.harness.cursor(of: "SUB @car/* view=carplay", from: tests.harness.connect(as: "bob"))
         tests.stack(2)
         tests.post("tip/main", [(0, 3)])
         tests.reply("TILE @car/left do=stack suggest=no")
-        #expect(try BoardDevice.car(tests.harness, "bob", "from=\(cursor)").deletions == [])
+        #expect(try TestBoardDevice.car(tests.harness, "bob", "from=\(cursor)").deletions == [])
         #expect(stranger.deletions == [])
     }
 }

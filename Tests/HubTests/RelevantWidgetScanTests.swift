@@ -21,8 +21,8 @@ struct RelevantWidgetScanTests {
         }
     }
 
-    private func watches() throws -> [BoardDevice] {
-        try (0..<Self.boardCount).map { try BoardDevice.watch(harness, as: nil, pattern: "@b\($0)/*") }
+    private func watches() throws -> [TestBoardDevice] {
+        try (0..<Self.boardCount).map { try TestBoardDevice.watch(harness, as: nil, pattern: "@b\($0)/*") }
     }
 
     /// Posts an event about an order that matters now, and decides it alone.
@@ -130,10 +130,11 @@ struct RelevantWidgetScanTests {
         #expect(waitingCount > 3)
         if restarts { try harness.restart(kinds: RelevantWidgetTests.kinds) }
         for (number, watch) in watches.enumerated() {
-            let later = try BoardDevice.watch(harness, as: nil, "from=\(watch.cursor ?? "-")", pattern: "@b\(number)/*")
+            let later = try TestBoardDevice.watch(
+                harness, as: nil, "from=\(watch.cursor ?? "-")", pattern: "@b\(number)/*")
             var held = watch.rows.filter { row in !later.deletions.contains { $0.contains("/\(row.key) ") } }
             held.merge(later.rows) { $1 }
-            let fresh = try BoardDevice.watch(harness, as: nil, pattern: "@b\(number)/*")
+            let fresh = try TestBoardDevice.watch(harness, as: nil, pattern: "@b\(number)/*")
             #expect(held.keys.sorted() == fresh.rows.keys.sorted(), "\(number)")
         }
     }
@@ -143,7 +144,7 @@ struct RelevantWidgetScanTests {
         _ = try watches()
         let phone = harness.connect(as: "alice")
         harness.send("TILE @wrist/t0 do=add widget=sales/s0 family=accessoryRectangular", from: phone)
-        let own = try BoardDevice.watch(harness)
+        let own = try TestBoardDevice.watch(harness)
         post("start", "mine", for: "alice")
         #expect(!isUnderWay && lookedAtCount == 1)
         harness.flush()
@@ -183,7 +184,7 @@ struct RelevantWidgetScanTests {
     @Test("A device that follows the key of one that is to come is told when it comes")
     func keyAlone() throws {
         let id = RelevantWidgetTests.id("hint/a")
-        let watch = try BoardDevice.watch(harness, as: nil, pattern: "@b3/\(id)")
+        let watch = try TestBoardDevice.watch(harness, as: nil, pattern: "@b3/\(id)")
         post("start")
         harness.turn()
         #expect(try watch.read() == [id])

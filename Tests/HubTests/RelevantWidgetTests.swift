@@ -45,7 +45,7 @@ struct RelevantWidgetTests: BoardSuite {
         "W-V62: at each date a watch draws those that are relevant, before what is placed, without a connection"
     )
     func untilDates() throws {
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         #expect(watch.drawn(at: start) == ["sales/s0"])
         begin("a", 0, 600)
         begin("b", 300, 900)
@@ -68,7 +68,7 @@ struct RelevantWidgetTests: BoardSuite {
     @Test("W-V63: a situation brings it to the watch that is in it, and its end takes it away")
     func situations() throws {
         reply("EVT coffee-order/a type=start for=alice {}")
-        let (watch, other) = (try BoardDevice.watch(harness), try BoardDevice.watch(harness))
+        let (watch, other) = (try TestBoardDevice.watch(harness), try TestBoardDevice.watch(harness))
         #expect(watch.rows.count == 1)
         harness.send("TRAIT place=work", from: watch.client)
         let near = Self.id("near/a")
@@ -83,7 +83,7 @@ struct RelevantWidgetTests: BoardSuite {
     @Test("W-V64: of 12 that matter and a pinned tile a watch shows 10, the pinned one second")
     func limit() throws {
         reply("TILE @wrist/t0 do=pin pos=2")
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         for number in 0..<12 { begin("o\(number)", Int64(-60 + number), 600, for: "") }
         try watch.read()
         let drawn = watch.drawn(at: harness.time)
@@ -96,7 +96,7 @@ struct RelevantWidgetTests: BoardSuite {
 
     @Test("It comes and goes with its activity; a change of it is a row of that commit")
     func members() throws {
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         begin("a", 0, 600)
         let hint = Self.id("hint/a")
         #expect(try watch.read().contains(hint))
@@ -129,7 +129,7 @@ struct RelevantWidgetTests: BoardSuite {
         #expect(reply("GET @wrist/\(hint) view=full").contains("not_offered"))
         #expect(reply("HISTORY @wrist/\(hint)").contains("unknown_key"))
         #expect(harness.send("LIST @wrist/* view=watch", from: phone).contains { $0.contains(hint) })
-        _ = try BoardDevice.watch(harness)
+        _ = try TestBoardDevice.watch(harness)
         for request in ["SUB @wrist/* view=full", "SUB @wrist/* view=phone", "LIST @wrist/* view=phone"] {
             #expect(!harness.send(request, from: harness.connect(as: "alice")).contains { $0.contains(hint) })
         }
@@ -145,8 +145,8 @@ struct RelevantWidgetTests: BoardSuite {
     func audience() throws {
         harness.send("TILE @hall/t0 do=add widget=sales/s0 family=accessoryRectangular", from: harness.connect())
         let watches = try [
-            BoardDevice.watch(harness), BoardDevice.watch(harness, pattern: "@hall/*"),
-            BoardDevice.watch(harness, as: "bob", pattern: "@hall/*"),
+            TestBoardDevice.watch(harness), TestBoardDevice.watch(harness, pattern: "@hall/*"),
+            TestBoardDevice.watch(harness, as: "bob", pattern: "@hall/*"),
         ]
         begin("mine", 0, 600)
         begin("his", 0, 600, for: "bob")
@@ -168,13 +168,13 @@ struct RelevantWidgetTests: BoardSuite {
     func resume(restarts: Bool) throws {
         begin("a", 0, 600)
         begin("b", 0, 600)
-        let first = try BoardDevice.watch(harness)
+        let first = try TestBoardDevice.watch(harness)
         let cursor = try #require(first.cursor)
         harness.disconnect(first.client)
         reply("EVT coffee-order/a type=end")
         begin("c", 0, 600)
         if restarts { try harness.restart(kinds: Self.kinds) }
-        let watch = try BoardDevice.watch(harness, "from=\(cursor)")
+        let watch = try TestBoardDevice.watch(harness, "from=\(cursor)")
         #expect(watch.deletions.count { $0.contains(Self.id("hint/a")) && $0.contains("why=hidden") } == 1)
         #expect(watch.rows[Self.id("hint/c")] != nil && watch.rows[Self.id("hint/c")]?["order"] == 2)
         // Whoever may not see the board is sent nothing.
@@ -189,10 +189,10 @@ struct RelevantWidgetTests: BoardSuite {
     func replay(fromSnapshot: Bool) throws {
         begin("a", 0, 600)
         begin("b", 60, 600)
-        let before = try BoardDevice.watch(harness).rows
+        let before = try TestBoardDevice.watch(harness).rows
         #expect(before.count == 3)
         try harness.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
-        #expect(try BoardDevice.watch(harness).rows == before)
+        #expect(try TestBoardDevice.watch(harness).rows == before)
         let other = try harness.recovered()
         #expect(harness.hub.stateHash == other.stateHash)
     }
@@ -200,21 +200,21 @@ struct RelevantWidgetTests: BoardSuite {
     @Test("A batch that the disk refuses brings nothing and takes nothing")
     func fullDisk() throws {
         begin("a", 0, 600)
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         harness.isFull = true
         #expect(reply("EVT coffee-order/a type=end").contains("storage_full"))
         #expect(reply("EVT coffee-order/b type=start for=alice {}").contains("storage_full"))
         harness.isFull = false
         #expect(try watch.read() == [])
         #expect(harness.hub.store.relevantWidgetCount(for: "alice") == 2)
-        #expect(try BoardDevice.watch(harness).rows == watch.rows)
+        #expect(try TestBoardDevice.watch(harness).rows == watch.rows)
     }
 
     @Test("A board that no watch looks at has no keys of them, and their change does not look at it")
     func unfollowed() throws {
         begin("a", 0, 600)
         for number in 0..<20 { reply("TILE @b\(number)/t0 do=add widget=sales/s0 family=accessoryRectangular") }
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         #expect(harness.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = harness.hub.store.keyCount
         harness.disconnect(watch.client)
@@ -236,7 +236,7 @@ struct RelevantWidgetTests: BoardSuite {
             begin("o\(number)", 0, 600, for: "")
             harness.advance(by: .seconds(1))
         }
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         let number = harness.hub.store.boardNumbers[0]
         #expect(harness.hub.subscriptions.presence.members(onBoard: number).count == RelevantWidgets.limit)
         // Each order has two of them, and one of these needs another situation.
@@ -244,14 +244,14 @@ struct RelevantWidgetTests: BoardSuite {
         for number in (10..<100).reversed() { reply("EVT coffee-order/o\(number) type=end") }
         try watch.read()
         #expect(watch.drawn(at: harness.time) == (0..<10).map { "hint/o\($0)" })
-        #expect(try BoardDevice.watch(harness).drawn(at: harness.time) == watch.drawn(at: harness.time))
+        #expect(try TestBoardDevice.watch(harness).drawn(at: harness.time) == watch.drawn(at: harness.time))
     }
 
     @Test("The first tile of a board, and a kind that comes, bring them to a watch that follows already")
     func later() throws {
         let harness = try HubHarness(kinds: [HubHarness.coffee, Self.sales])
         let phone = harness.connect(as: "alice")
-        let watch = try BoardDevice.watch(harness)
+        let watch = try TestBoardDevice.watch(harness)
         harness.send("EVT coffee-order/a type=start for=alice {}", from: phone)
         harness.send("TILE @wrist/t0 do=add widget=sales/s0 family=accessoryRectangular", from: phone)
         try harness.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })

@@ -46,7 +46,7 @@ struct SmartStackTests: BoardSuite {
         var places: [Int64: Character] = [:]
         for name in names {
             guard let row = watch["@watch/\(name)"] else { continue }
-            guard let order = (BoardDevice.newest("orders", of: row, at: now) ?? row)["order"]?.integer, order > 0
+            guard let order = (TestBoardDevice.newest("orders", of: row, at: now) ?? row)["order"]?.integer, order > 0
             else { continue }
             #expect(places.updateValue(name, forKey: order) == nil)
         }

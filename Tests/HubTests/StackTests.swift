@@ -44,7 +44,7 @@ struct StackTests: BoardSuite {
         #expect(answer.hasPrefix("OK"), "\(answer)")
     }
 
-    private func car() throws -> BoardDevice { try .car(harness) }
+    private func car() throws -> TestBoardDevice { try .car(harness) }
 
     @Test("W-V55: of scores 5 of 10 and 3 of 3 the second is on top, until the first has its 10")
     func normalised() throws {
@@ -111,7 +111,7 @@ struct StackTests: BoardSuite {
             )
         }
         harness.send("TILE @car/B do=show", from: phone)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         #expect(car.turns("A", from: harness.time) == "60:A")
     }
 
@@ -141,9 +141,9 @@ struct StackTests: BoardSuite {
         let cursor = try harness.cursor(of: "SUB @car/* view=carplay", from: first)
         harness.disconnect(first)
         harness.advance(by: .seconds(300))
-        #expect(try BoardDevice.car(harness, "alice", "from=\(cursor)").told == [])
+        #expect(try TestBoardDevice.car(harness, "alice", "from=\(cursor)").told == [])
         post("B", [(0, nil, 0), (300, 1, 60)])
-        let car = try BoardDevice.car(harness, "alice", "from=\(cursor)")
+        let car = try TestBoardDevice.car(harness, "alice", "from=\(cursor)")
         #expect(car.told == ["A", "B"])
         #expect(car.turns("A", from: start) == "360:A")
     }

@@ -11,11 +11,11 @@ extension SuggestionTests {
         stack(2)
         post("tip/main", [(0, nil), (60, 1), (120, nil)])
         post("walk/main", [(0, 1)])
-        let before = try BoardDevice.car(harness).rows
+        let before = try TestBoardDevice.car(harness).rows
         let hash = harness.hub.stateHash
         #expect(before.count == 4)
         try harness.restart(kinds: Self.kinds, fromSnapshot: fromSnapshot)
-        #expect(try BoardDevice.car(harness).rows == before)
+        #expect(try TestBoardDevice.car(harness).rows == before)
         // Keys of suggestions are no state.
         let other = try harness.recovered()
         #expect(harness.hub.stateHash == other.stateHash && hash != 0)
@@ -25,7 +25,7 @@ extension SuggestionTests {
     func fullDisk() throws {
         stack(1)
         post("tip/main", [(0, 1), (600, 0)])
-        let (car, tip) = (try BoardDevice.car(harness), try id("tip/main"))
+        let (car, tip) = (try TestBoardDevice.car(harness), try id("tip/main"))
         harness.isFull = true
         #expect(reply("TILE @car/\(tip) do=keep").contains("storage_full"))
         harness.isFull = false
@@ -47,7 +47,7 @@ extension SuggestionTests {
         #expect(reply("TILE @car/~0 do=stack").contains("bad_key"))
         #expect(reply("TILE @car/t9 do=add widget=tip stack=~0").contains("bad_key"))
         #expect(reply("TILE @car/~0 do=keep").contains("unknown_key"))
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         #expect(reply("HISTORY @car/\(tip)").contains("unknown_key"))
         #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=applied"))
         #expect(reply("TILE @car/\(tip) do=keep eid=k1").hasPrefix("OK verdict=duplicate"))
@@ -99,7 +99,7 @@ extension SuggestionTests {
         let phone = harness.connect(as: "alice")
         harness.send("TILE @car/left do=stack smart=yes suggest=yes", from: phone)
         harness.send(#"TILE @car/t0 do=add widget=sales stack=left {"configuration":{"shop":"a"}}"#, from: phone)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         try harness.hub.adopt(try Self.kinds.map { try HubHarness.kind($0) })
         harness.turn()
         #expect(try car.read() == [])
@@ -135,7 +135,9 @@ extension SuggestionTests {
         configuration.decisions.retention = .seconds(60)
         let harness = try HubHarness(kinds: Self.kinds, configuration: configuration)
         let phone = harness.connect(as: "alice")
-        let (car, tip, second) = (try BoardDevice.car(harness), try id("tip/main"), harness.time.milliseconds / 1_000)
+        let (car, tip, second) = (
+            try TestBoardDevice.car(harness), try id("tip/main"), harness.time.milliseconds / 1_000
+        )
         for line in [
             "TILE @car/left do=stack smart=yes suggest=yes",
             #"EVT tip/main type=timeline {"entries":[{"date":\#(second),"content-state":{"n":"1"},"relevance":{"score":1}}]}"#,
@@ -180,7 +182,7 @@ extension SuggestionTests {
         let lines = harness.lines(of: clock)
         #expect(lines.contains { $0.hasPrefix("DEL sub=1 key=@car/\(tip)") && $0.contains("why=hidden") }, "\(lines)")
         // A car has the whole stack.
-        #expect(try BoardDevice.car(harness).rows[tip] != nil)
+        #expect(try TestBoardDevice.car(harness).rows[tip] != nil)
     }
 
     @Test("A widget that is not for the account is not suggested")
@@ -194,8 +196,8 @@ extension SuggestionTests {
         let anybody = harness.connect()
         harness.send("TILE @hall/left do=stack smart=yes suggest=yes", from: anybody)
         harness.send(#"EVT coffee-order/1 type=start for=alice {"content-state":{"n":1}}"#, from: anybody)
-        #expect(try BoardDevice.car(harness, "alice", pattern: "@hall/*").suggested.count == 1)
-        #expect(try BoardDevice.car(harness, "bob", pattern: "@hall/*").suggested.isEmpty)
+        #expect(try TestBoardDevice.car(harness, "alice", pattern: "@hall/*").suggested.count == 1)
+        #expect(try TestBoardDevice.car(harness, "bob", pattern: "@hall/*").suggested.isEmpty)
     }
 
     @Test("A board that nobody looks at has no keys of suggestions, and a change of their widget does not look at it")
@@ -204,7 +206,7 @@ extension SuggestionTests {
         for number in 0..<20 { reply("TILE @b\(number)/left do=stack suggest=yes") }
         post("tip/main", [(0, 1)])
         #expect(harness.hub.subscriptions.presence.boardNumbers.isEmpty)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         #expect(harness.hub.subscriptions.presence.boardNumbers.count == 1)
         let count = harness.hub.store.keyCount
         harness.disconnect(car.client)
@@ -248,7 +250,7 @@ extension SuggestionTests {
             }
             post(widget, entries)
         }
-        let car = try BoardDevice.car(harness, "alice", "ahead=64")
+        let car = try TestBoardDevice.car(harness, "alice", "ahead=64")
         let (tip, walk) = (try id("tip/main"), try id("walk/main"))
         for minute in 0..<1_440 {
             harness.time = start + .minutes(Int64(minute))

@@ -13,7 +13,7 @@ struct SuggestionStormTests {
         let walk = "@car/" + SuggestionTests.id("walk/main")
         var storm = try BoardStorm(kinds, seed: seed)
         for view in ["carplay", "phone", "standby", "carplay"] {
-            storm.devices.append(try BoardDevice(storm.harness, view: view, pattern: "@car/*"))
+            storm.devices.append(try TestBoardDevice(storm.harness, view: view, pattern: "@car/*"))
         }
         var suggestedCount = 0
         for step in 0..<150 {

@@ -58,7 +58,7 @@ struct SuggestionTests: BoardSuite {
     @Test("W-V60: a suggestion in a stack of 9 that is kept stays; in a stack of 10 it was never shown")
     func kept() throws {
         stack(9)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         #expect(car.rows.count == 9)
         post("tip/main", [(0, 1), (600, 0)])
         let tip = try id("tip/main")
@@ -80,14 +80,14 @@ struct SuggestionTests: BoardSuite {
         let walk = try id("walk/main")
         #expect(reply("TILE @car/\(walk) do=keep").contains("limit_tiles"))
         try harness.restart(kinds: Self.kinds)
-        #expect(try BoardDevice.car(harness).rows[tip]?["position"] == 10)
+        #expect(try TestBoardDevice.car(harness).rows[tip]?["position"] == 10)
     }
 
     @Test("W-V61: a suggestion that is not kept goes when its context ends")
     func notKept() throws {
         stack(9)
         post("tip/main", [(0, 1), (600, 0)])
-        let (car, tip) = (try BoardDevice.car(harness), try id("tip/main"))
+        let (car, tip) = (try TestBoardDevice.car(harness), try id("tip/main"))
         #expect(car.suggested == [tip])
         harness.advance(by: .seconds(599))
         #expect(try car.read() == [])
@@ -97,13 +97,13 @@ struct SuggestionTests: BoardSuite {
         #expect(reply("TILE @car/\(tip) do=keep").contains("unknown_key"))
         #expect(car.top(at: harness.time) == "t0")
         // The row of a new subscriber is not there at all.
-        #expect(try BoardDevice.car(harness).suggested.isEmpty)
+        #expect(try TestBoardDevice.car(harness).suggested.isEmpty)
     }
 
     @Test("W42: what matters later is told ahead, with nothing drawn until then, and no row comes at its date")
     func ahead() throws {
         stack(2)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         post("tip/main", [(0, nil), (60, 1), (120, nil)])
         let tip = try id("tip/main")
         #expect(try car.read() == ["t0", "t1", tip].sorted())
@@ -119,7 +119,7 @@ struct SuggestionTests: BoardSuite {
     @Test("W42: other content that matters as before brings the row of the suggestion alone")
     func quiet() throws {
         stack(2)
-        let (car, tip) = (try BoardDevice.car(harness), Self.id("tip/main"))
+        let (car, tip) = (try TestBoardDevice.car(harness), Self.id("tip/main"))
         post("tip/main", [(0, 1), (600, 0)])
         #expect(try car.read() == ["t0", "t1", tip].sorted())
         post("tip/main", [(0, 1), (300, 1), (600, 0)])
@@ -135,7 +135,7 @@ struct SuggestionTests: BoardSuite {
     @Test("W42: further ahead than a day it is told when it is known")
     func farAhead() throws {
         stack(0)
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         post("tip/main", [(0, nil), (90_000, 1), (90_060, nil)])
         #expect(try car.read() == [])
         harness.advance(by: .seconds(3_599))
@@ -152,7 +152,9 @@ struct SuggestionTests: BoardSuite {
     func situation() throws {
         stack(1)
         post("walk/main", [(0, nil)])
-        let (car, other, walk) = (try BoardDevice.car(harness), try BoardDevice.car(harness), try id("walk/main"))
+        let (car, other, walk) = (
+            try TestBoardDevice.car(harness), try TestBoardDevice.car(harness), try id("walk/main")
+        )
         #expect(car.suggested.isEmpty)
         harness.post("TRAIT place=commute", from: car.client)
         harness.turn()
@@ -170,7 +172,7 @@ struct SuggestionTests: BoardSuite {
         let (tip, walk) = (try id("tip/main"), try id("walk/main"))
         post("tip/main", [(0, 1), (60, 2), (120, 0)])
         post("walk/main", [(0, 1), (120, 1), (180, 0)])
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         #expect(car.suggested == [tip, walk].sorted())
         for (second, name) in [(0, walk), (60, tip), (119, tip), (120, walk), (179, walk)] as [(Int64, String)] {
             let now = start + .seconds(second)
@@ -200,9 +202,9 @@ struct SuggestionTests: BoardSuite {
         let keys = rows.compactMap { HubHarness.attribute("key", of: $0) }
         // CarPlay has no medium family.
         #expect(Set(keys) == ["@car/\(small)", "@car/\(big)"])
-        #expect(try BoardDevice.car(harness).suggested == [small])
+        #expect(try TestBoardDevice.car(harness).suggested == [small])
         reply("TILE @car/t9 do=add widget=tip")
-        let car = try BoardDevice.car(harness)
+        let car = try TestBoardDevice.car(harness)
         let walk = try id("walk/main")
         #expect(car.suggested == [walk])
         reply("TILE @car/t9 do=remove")
@@ -228,7 +230,7 @@ struct SuggestionTests: BoardSuite {
         case 1: reply("TILE @car/left do=stack suggest=no")
         default: post("tip/main", [(0, 1), (600, 0)])
         }
-        let car = try BoardDevice.car(harness, "alice", "from=\(cursor)")
+        let car = try TestBoardDevice.car(harness, "alice", "from=\(cursor)")
         #expect(car.deletions.contains { $0.contains(tip) && $0.contains("why=hidden") } == (number < 2))
         #expect(car.suggested == (number < 2 ? [] : [tip]))
     }

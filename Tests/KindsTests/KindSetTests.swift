@@ -117,7 +117,7 @@ struct KindSetTests {
             ("", "1:1", "empty"), ("{\n  \"a\": 1,\n}", "3:1", "comma"), ("{\"a\" 1}", "1:6", ": is missing"),
             ("{\n\t\"é☕\": tru}", "2:8", "word"), ("{\"a\":1 \"b\":2}", "1:8", "comma is missing"),
             ("[1,2", "1:5", "array"),
-            ("{\"a\":\"x\ny\"}", "1:8", "line ends"), ("{} {}", "1:4", "behind the document"),
+            ("{\"a\":\"x\ny\"}", "1:8", "line ends"), ("{} {}", "1:4", "follows the end of the document"),
             ("{\"a\":01}", "1:7", "begins with 0"),
             ("{\"a\":\"\\q\"}", "1:7", "escape"), ("// no\n{}", "1:1", "comment"), ("{a:1}", "1:2", "member's name"),
             ("{\"a\":'x'}", "1:6", "single quotes"), ("{\"a\":1e999}", "1:6", "too large"),

@@ -55,7 +55,7 @@ struct Batch: ~Copyable, Sendable {
     ///  - limit: The number of records in a part.
     ///  - requestLimit: How many requests may be decided for the whole batch.
     ///   - byteLimit: ``Limits/batchBytes``
-    ///  - walkShare: How many keys all scans of one kind may process together.
+    ///  - scanShare: How many keys all scans of one kind may process together.
     init(expecting count: Int, limit: Int, requestLimit: Int, byteLimit: Int, scanShare: Int) {
         self.requestLimit = requestLimit
         self.byteLimit = byteLimit

@@ -5,7 +5,7 @@ struct ScanShare: Sendable {
     /// How many more keys may be examined. Most are skipped.
     private(set) var left: Int
 
-    /// - Parameter looksPerKey: How many skipped keys cost as much as one that is processed.
+    /// - Parameter checksPerKey: How many skipped keys cost as much as one that is processed.
     init(keys: Int, checksPerKey: Int = 32) {
         self.keys = keys
         let (left, isTooMany) = keys.multipliedReportingOverflow(by: checksPerKey)

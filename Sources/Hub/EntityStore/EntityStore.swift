@@ -1908,7 +1908,7 @@ struct EntityStore: ~Copyable {
 
     /// The tiles of a board that nobody placed. They follow from the kinds, the board and the widgets, and are stored nowhere.
     ///
-    /// - Parameter withVisits: Includes those that only a watch shows.
+    /// - Parameter withRelevantTiles: Includes the tiles that only a watch shows.
     func unplacedTiles(onBoard number: Int32, withRelevantTiles: Bool = true) -> [BoardTile] {
         let suggestions = boards.takesSuggestions(number) ? suggestions(of: board(numbered: number), number) : []
         return withRelevantTiles ? suggestions + relevantTiles(onBoard: number) : suggestions
@@ -1974,7 +1974,7 @@ struct EntityStore: ~Copyable {
         return max(stack.map { rev(of: $0) } ?? 0, rev(of: tile.tile.widget))
     }
 
-    /// 0 = there is no such key.
+    /// The newest `rev` of a key; 0 if the key does not exist.
     func rev(of key: Key) -> Int64 { index(of: key).map { self[$0].rev } ?? 0 }
 
     /// The index of the key of a tile that nobody placed, or no longer does, for its rows and its deletion. The caller retains it.

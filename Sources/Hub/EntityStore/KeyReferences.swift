@@ -2,8 +2,8 @@ internal import FanOut
 
 /// How many subscriptions, pending rows and boards refer to each index, so that no other key gets it.
 ///
-/// Who refers to a key is no state: it decides nothing, and readers change it. So it is a class, and a borrowed ``EntityStore`` is enough
-/// to change it. The store frees an index that nothing refers to before it assigns another one.
+/// References are not part of the replayed state: no decision reads them, and readers change them. They are a class, so that a
+/// borrowed ``EntityStore`` can retain and release. The store frees an index that nothing refers to before it assigns another one.
 final class KeyReferences {
     private var counts: [Int32] = []
     /// The indices whose last reference was released, in that order. Some may be referred to again.

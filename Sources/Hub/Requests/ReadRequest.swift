@@ -389,7 +389,7 @@ extension Command {
 
 extension WireError {
     fileprivate static func notShown(_ key: Key) -> WireError {
-        WireError(.notOffered, "\(key) is not shown there in that family; KIND tells its families and places")
+        WireError(.notOffered, "\(key) is not shown there in that family; KIND lists its families and places")
     }
 }
 

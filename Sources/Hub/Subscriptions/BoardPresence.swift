@@ -5,8 +5,8 @@ internal import TelltaleModel
 /// The tiles that nobody placed on the boards that subscribers follow: suggestions of stacks, and relevant widgets on boards that
 /// a watch follows.
 ///
-/// Such a tile is no state. It follows from the kinds, the board and the widgets (``EntityStore/unplacedTiles(onBoard:withVisits:)``), and
-/// is computed when its row is drawn. Its key has an index only while it is held here, so that its followers are sent rows, and a
+/// Such a tile is not stored. ``EntityStore/unplacedTiles(onBoard:withRelevantTiles:)`` computes it from the kinds, the board and the
+/// widgets when its row is drawn. Its key has an index only while it is held here, so that its followers are sent rows, and a
 /// deletion when it goes. Requests read boards without this, and a board that nobody follows has nothing here.
 ///
 /// Invariant: the key of each member is retained in the store once.
@@ -56,7 +56,8 @@ struct BoardPresence {
         boards[number]?.members.first { $0.entity == entity }
     }
 
-    /// The `rev` of a member's widget; 0 = the key is no member. A deletion is not older, also before the board is examined.
+    /// The `rev` of a member's widget; 0 if the key is not a member. The `rev` of its deletion is at least this, even if the board has not
+    /// been examined since.
     func widgetRev(of entity: EntityIndex, _ store: borrowing EntityStore) -> Int64 {
         member(at: entity, onBoard: store[entity].kindName).map { store.rev(of: $0.widget) } ?? 0
     }

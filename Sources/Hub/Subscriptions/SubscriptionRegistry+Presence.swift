@@ -132,8 +132,8 @@ extension SubscriptionRegistry {
         presence.release(gone, store)
     }
 
-    /// Marks a tile that is no more pending for those who hold it, or may hold it: a resume that has not reached its place in the
-    /// table would find nothing there.
+    /// Makes the deletion of a tile pending for each subscription that holds it, and for each resume that has not scanned its index
+    /// yet: the scan would find no key there.
     private mutating func markDeletion(
         of entity: EntityIndex, onBoard number: Int32, commit: Int64, _ store: borrowing EntityStore,
         to sessions: inout SessionTable

@@ -46,8 +46,8 @@ struct ReceivedTile {
     /// The fault of the row, if it has one: where its tile stands, and that it turns as the rules say.
     ///
     /// - Parameters:
-    ///   - now: The moment at which it is looked at.
-    ///   - isTelling: The row is of that moment: what it reports of later ones is looked at too.
+    ///   - now: The moment at which it is checked.
+    ///   - isSending: Whether the row is sent at that moment. What it reports of later moments is then checked too.
     func fault(of key: String, in boardView: ReferenceBoardView, at now: Int64, isSending: Bool) -> String? {
         if isSuggested { return fault(ofSuggested: key, in: boardView, at: now, isSending: isSending) }
         let id = SimulatedBoards.parts(of: key).id

@@ -35,7 +35,7 @@ public struct PushService: Sendable {
 
     /// Opens everything that the settings name.
     ///
-    /// - Parameter isTrial: Whether to create and lock nothing on disk.
+    /// - Parameter isDryRun: Whether to create and lock nothing on disk.
     /// - Throws: ``StartFault`` with all faults.
     public init(_ settings: PushSettings, log: Logger, manager: ServiceManager, isDryRun: Bool = false) throws {
         self.settings = settings

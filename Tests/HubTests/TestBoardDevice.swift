@@ -3,7 +3,7 @@ import TelltaleModel
 import TestSupport
 
 /// A device that follows a board, and draws from the rows that reached it, without asking anybody.
-final class BoardDevice {
+final class TestBoardDevice {
     let harness: HubHarness
     let account: String?
     /// The words of its `TRAIT`.
@@ -32,14 +32,14 @@ final class BoardDevice {
 
     static func car(
         _ harness: HubHarness, _ account: String = "alice", _ words: String = "", pattern: String = "@car/*"
-    ) throws -> BoardDevice {
-        try BoardDevice(harness, view: "carplay", as: account, words, pattern: pattern)
+    ) throws -> TestBoardDevice {
+        try TestBoardDevice(harness, view: "carplay", as: account, words, pattern: pattern)
     }
 
     static func watch(
         _ harness: HubHarness, as account: String? = "alice", _ words: String = "", pattern: String = "@wrist/*"
-    ) throws -> BoardDevice {
-        try BoardDevice(harness, view: "watch", as: account, words, pattern: pattern)
+    ) throws -> TestBoardDevice {
+        try TestBoardDevice(harness, view: "watch", as: account, words, pattern: pattern)
     }
 
     private func follow(_ words: String) {
@@ -49,8 +49,8 @@ final class BoardDevice {
     }
 
     /// A new device of the same account, in the same situation.
-    func another() throws -> BoardDevice {
-        try BoardDevice(harness, view: view, as: account, pattern: pattern, traits: traits)
+    func another() throws -> TestBoardDevice {
+        try TestBoardDevice(harness, view: view, as: account, pattern: pattern, traits: traits)
     }
 
     /// It reconnects, and resumes.
@@ -165,7 +165,7 @@ extension BoardSuite {
 struct BoardStorm {
     let harness: HubHarness
     private(set) var phone: HubHarness.Client
-    var devices: [BoardDevice] = []
+    var devices: [TestBoardDevice] = []
     var kinds: [String]
     var generator: SeededGenerator
     private let seed: UInt64
@@ -224,11 +224,12 @@ struct BoardStorm {
         return "PING"
     }
 
-    /// The phone sends a request, or nothing that matters.
+    /// The phone sends a request, or nothing that has an effect.
     ///
-    /// - Parameter sight: What a device draws.
+    /// - Parameter viewState: What a device draws.
     /// - Returns: The device that draws something else than a new one, if there is one.
-    mutating func fault<Sight: Equatable>(after request: String, _ viewState: (BoardDevice) -> Sight) throws -> String?
+    mutating func fault<Sight: Equatable>(after request: String, _ viewState: (TestBoardDevice) -> Sight) throws
+        -> String?
     {
         log.append(request)
         harness.post(request, from: phone)
