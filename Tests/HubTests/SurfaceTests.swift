@@ -67,6 +67,10 @@ struct SurfaceTests: SurfaceSuite {
         try view(phone)
         #expect(phone["coffee-order/1"]?["island"]?["attached"] == true)
         #expect(phone["errand/1"]?["island"]?["attached"] == false)
+        // They started in the same millisecond. A score counts within an app and does not decide between apps.
+        try harness.event("errand/1", #"type=update {"relevance-score":9}"#, from: shop)
+        try view(phone)
+        #expect(phone["errand/1"]?["island"]?["attached"] == false)
         try phone.set("foreground", to: "com.example.coffee")
         try view(phone)
         #expect(phone["coffee-order/1"]?["island"] == nil)

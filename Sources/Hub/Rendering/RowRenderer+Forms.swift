@@ -379,14 +379,7 @@ extension RowRenderer {
         let found = lineup(
             for: subscription.terms, kind: subscription.kind, revision: subscriptions.competitorRevision, store)
         let placed = placements(of: found, in: scene, limit: limit) { entities in
-            let visible = entities.enumerated().compactMap { position, entity in
-                store.activity(at: entity).map {
-                    var visible = store.visibleActivity($0, at: entity)
-                    // Ranks break ties, because indices of keys differ between nodes.
-                    visible.index = Int32(position)
-                    return visible
-                }
-            }
+            let visible = store.visibleActivities(at: entities)
             return Projection.project(
                 surface: surface, traits: scene.traits, foreground: scene.foreground, activities: visible,
                 settings: settings, competing: true, limit: limit)
@@ -427,6 +420,20 @@ extension RowRenderer {
 extension EntityStore {
     fileprivate func visibleActivity(_ activity: ActivityBox, at entity: EntityIndex) -> VisibleActivity {
         VisibleActivity(activity.value, index: entity.rawValue, app: appNumber(version: self[entity].kind))
+    }
+
+    /// The activities of a lineup. Keys break ties between them: indices differ between nodes, and the rank in the lineup
+    /// changes with the score, which does not matter between apps (C8).
+    fileprivate func visibleActivities(at entities: [EntityIndex]) -> [VisibleActivity] {
+        var (visible, keys): ([VisibleActivity], [Key]) = ([], [])
+        for entity in entities {
+            guard let activity = activity(at: entity) else { continue }
+            visible.append(visibleActivity(activity, at: entity))
+            keys.append(activity.value.key)
+        }
+        let order = keys.indices.sorted { keys[$0] < keys[$1] }
+        for (rank, position) in order.enumerated() { visible[position].index = Int32(rank) }
+        return visible
     }
 
     /// The number of the app in the foreground of a device.
