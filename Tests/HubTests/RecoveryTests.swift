@@ -23,6 +23,35 @@ struct RecoveryTests {
         #expect(throws: RecoveryError.self) { for record in broken { try copy.replay(record) } }
     }
 
+    @Test func `a replay goes by the clocks of its records, however far those of this node were ahead`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        var copy = try house.recovered()
+        let count = house.records.count
+        house.send("EVT coffee-order/1 type=confirm eid=2", from: shop)
+        // A batch of reads, by a clock that is ahead of the leader's.
+        var ahead = house.now
+        (ahead.time, ahead.wall) = (ahead.time + .seconds(30), ahead.wall + .seconds(30))
+        let decided = copy.decide(at: ahead)
+        copy.committed(at: ahead)
+        holds(decided.isEmpty && copy.lastRecordTime == ahead.time)
+        for record in house.records[count...] { try copy.replay(record) }
+        holds(copy.stateHash == house.hub.stateHash && copy.lastRecordTime == house.now.time)
+        holds(copy.lastRecordWall == house.now.wall)
+    }
+
+    @Test func `a batch that is refused takes the clocks back to the newest record`() throws {
+        let house = try HubHarness()
+        let shop = house.connect()
+        house.send("EVT coffee-order/1 type=start", from: shop)
+        let time = house.time
+        house.isFull = true
+        house.time = time + .seconds(30)
+        house.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(house.hub.lastRecordTime == time && house.hub.lastRecordWall == time)
+    }
+
     @Test func `a snapshot holds everything that the records before it did`() throws {
         let harness = try HubHarness()
         let shop = harness.connect()

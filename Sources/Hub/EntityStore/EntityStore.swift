@@ -14,7 +14,7 @@ internal import TelltaleWire
 /// Invariants:
 /// - The same records in the same order give the same state, in every process (``HubSnapshot/stateHash``).
 /// - Between two batches the undo log is empty, and ``sequence`` is the newest durable record.
-/// - ``time`` and ``wall`` never decrease.
+/// - ``time`` and ``wall`` are those of the batch that is being decided, or of the newest record; never below the latter.
 /// - A key is listed, counted and armed exactly as its state says.
 ///
 /// It has no notion of connections: it names no session and no subscription.
@@ -61,7 +61,7 @@ struct EntityStore: ~Copyable {
     mutating func beginBatch(expecting count: Int, at now: HubTime) {
         freeReleased()
         log.begin(expecting: count)
-        setClocks(time: now.time, wall: now.wall)
+        clock.raise(time: now.time, wall: now.wall)
         deadlines.setLeap(now.leap)
     }
 
@@ -104,7 +104,7 @@ struct EntityStore: ~Copyable {
         for entity in log.forgotten { references.release(entity) }
         log.removeForgotten()
         freeReleased()
-        clock.setSequence(durable)
+        clock.rollBack(to: durable)
         ids.rollBack(to: durable)
         retention.rollBack(to: durable)
     }
@@ -280,8 +280,6 @@ struct EntityStore: ~Copyable {
         entities[entity].lastRecord = sequence
         return previous
     }
-
-    private mutating func setClocks(time: Timestamp, wall: Timestamp) { clock.advance(time: time, wall: wall) }
 
     /// The newest record is durable. Ids are not forgotten earlier: the changes that require it may still be undone.
     private mutating func keepRecord() {
@@ -480,7 +478,7 @@ struct EntityStore: ~Copyable {
         } catch {
             throw .unreadable(place: "record \(record.sequence)", reason: error.description)
         }
-        setClocks(time: record.time, wall: body.wall)
+        clock.set(time: record.time, wall: body.wall)
         clock.setSequence(record.sequence - 1)
         defer { finishReplay() }
         let result: DecisionResult
@@ -516,7 +514,7 @@ struct EntityStore: ~Copyable {
 
     private mutating func restore(_ header: HubSnapshot.Header) {
         clock.setSequence(header.sequence)
-        clock.advance(time: header.time, wall: header.wall)
+        clock.set(time: header.time, wall: header.wall)
         clock.keepRecord()
         if let settings = header.settings { inForce = (settings, true) }
         kinds = header.kinds
