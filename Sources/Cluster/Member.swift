@@ -95,6 +95,7 @@ public struct Member: ~Copyable {
     var newest: Int64 = 0
     var lastSign: MonotonicTime
     var leaderDetector: LeaderDetector
+    private var processPart: ProcessPart
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
     /// The records of the batch that is being decided.
@@ -139,6 +140,7 @@ public struct Member: ~Copyable {
         self.replica = replica
         lastSign = now
         leaderDetector = LeaderDetector(lease: self.replica.lease)
+        processPart = ProcessPart(instance: self.replica.instance)
         notifiedTerm = self.replica.reader.term
         keeper = CheckpointKeeper(
             node: self.replica.node, instance: self.replica.instance, settings: configuration.checkpoints, at: now)
@@ -211,6 +213,7 @@ public struct Member: ~Copyable {
 
     private mutating func note(_ heartbeat: Heartbeat, at now: MonotonicTime) {
         guard heartbeat.node != replica.node, peers[heartbeat.node] != heartbeat else { return }
+        processPart.heard(heartbeat.instance)
         let former = peers[heartbeat.node]
         // Behind a gap the first one may be kept from before it.
         let isSteady = heardAt[heartbeat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
@@ -314,6 +317,7 @@ public struct Member: ~Copyable {
         var server = try standby.takeOver(
             beginningWith: configuration.kinds, settings: configuration.hub.decisions,
             configuration: configuration.server)
+        server.numberConnections(asOf: processPart.use())
         server.stands(status(at: now.monotonic))
         return server
     }

@@ -5,6 +5,9 @@ public import TelltaleModel
 
 // Inputs and questions that pass through to the hub as they are.
 extension Server {
+    /// Numbers the connections from now on as those of one process of a cluster: ``Hub/Hub/numberConnections(asOf:)``.
+    public mutating func numberConnections(asOf process: UInt32) { hub.numberConnections(asOf: process) }
+
     /// A connection was accepted.
     public mutating func connected(at now: HubTime) -> SessionID { hub.connected(at: now) }
 

@@ -30,5 +30,5 @@ extension Logger {
 
 extension SessionID {
     /// As `conn=` names it to the client.
-    fileprivate var logged: String { "c\(number)" }
+    fileprivate var logged: String { "c\(counter)" }
 }

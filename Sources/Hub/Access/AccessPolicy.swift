@@ -262,7 +262,7 @@ struct AccessPolicy: ~Copyable {
             case .expired(let id): "token \(id) has expired"
             case .assertion(let refusal): "a signed token \(refusal.reason)"
             }
-        return "authentication failed on connection c\(id.number): \(what)"
+        return "authentication failed on connection c\(id.counter): \(what)"
     }
 
     private mutating func admitPrincipal(_ principal: Principal, at now: MonotonicTime) throws(WireError) {

@@ -21,6 +21,12 @@ public struct SessionOutput: Sendable {
 
 // The performer's inputs about connections, and its queries.
 extension Hub {
+    /// Numbers the connections from now on as those of one process of a cluster: the numbers stand in records, which all nodes
+    /// replay.
+    ///
+    /// - Parameter process: At most 31 bits, and not 0, which is the part of a server without a cluster.
+    public mutating func numberConnections(asOf process: UInt32) { sessions.number(asOf: process) }
+
     /// Accepts a connection; its greeting is ready to be sent.
     public mutating func connected(at now: HubTime) -> SessionID {
         let session = sessions.opened(at: now.monotonic)

@@ -48,7 +48,7 @@ extension Hub {
         }
         var writer = LineWriter()
         writer.beginOK(id: request.id)
-        writer.attribute("conn", "c\(session.id.number)")
+        writer.attribute("conn", "c\(session.id.counter)")
         writer.attribute("caps", joined: Self.capabilities.filter { hello.capabilities.contains($0) })
         writer.attribute("hb", session.heartbeat.count)
         if let device = hello.device.flatMap({ Catalogue.device(named: $0) }) {

@@ -9,13 +9,26 @@ internal import TelltaleWire
 public struct SessionID: Hashable, Sendable {
     /// A small number, unique among open sessions, for an index into a table.
     public let slot: Int32
-    /// The connection's number, so that a late callback of a closed connection finds no session.
+    /// The connection's number, so that a late callback of a closed connection finds no session. Records name connections by it,
+    /// so it is unique among the nodes of a cluster: the process part, then the ``counter``.
     public let number: Int64
+
+    private static let counterBits: Int64 = 32
 
     init(slot: Int32, number: Int64) {
         self.slot = slot
         self.number = number
     }
+
+    /// - Parameters:
+    ///   - process: At most 31 bits; 0 = a server without a cluster.
+    ///   - counter: The connections that the process has accepted, this one included.
+    init(slot: Int32, process: UInt32, counter: Int64) {
+        self.init(slot: slot, number: Int64(process) << Self.counterBits &+ counter)
+    }
+
+    /// The connection among those of its process, as `conn=` and the log say it.
+    public var counter: Int64 { number & ((1 << Self.counterBits) - 1) }
 }
 
 /// A part of a session's output. Parts are sent in order.

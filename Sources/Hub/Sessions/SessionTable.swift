@@ -20,6 +20,8 @@ struct SessionTable: ~Copyable {
     private var sessions: [Session?] = []
     private var freeSlots: [Int32] = []
     private(set) var openCount = 0
+    /// The part of connection numbers that tells this process from the others of its cluster; 0 = there are none.
+    private var process: UInt32 = 0
     private(set) var acceptedCount: Int64 = 0
     private(set) var refusedCount = 0
     private(set) var requestCount = 0
@@ -69,12 +71,16 @@ struct SessionTable: ~Copyable {
 
     // MARK: Connections
 
+    /// Numbers the connections from now on as those of a process.
+    mutating func number(asOf process: UInt32) { self.process = process }
+
     /// Accepts a connection.
     mutating func opened(at now: MonotonicTime) -> Session {
         acceptedCount += 1
         openCount += 1
         let slot = freeSlots.popLast() ?? Int32(sessions.count)
-        let session = Session(id: SessionID(slot: slot, number: acceptedCount), limits: limits, now: now)
+        let session = Session(
+            id: SessionID(slot: slot, process: process, counter: acceptedCount), limits: limits, now: now)
         if Int(slot) == sessions.count {
             sessions.append(session)
             sendsLongLines.append(false)
