@@ -36,7 +36,7 @@ extension Member {
         case .heartbeat(let heartbeat): actions.append(.heartbeat(heartbeat))
         case .replay(let records):
             localJournal.append(records)
-            replay(records)
+            replay(records, at: now)
         case .lead(let term): if isRecovering { pendingTerm = term } else { lead(term: term, at: now) }
         case .stored(let records):
             // Before the batch is settled: its histories are read from the local journal.
@@ -58,7 +58,7 @@ extension Member {
         }
     }
 
-    mutating func replay(_ records: [JournalRecord]) {
+    mutating func replay(_ records: [JournalRecord], at now: HubTime) {
         beginHistory()
         guard standby != nil else {
             backlog += records
@@ -68,7 +68,7 @@ extension Member {
             // Behind a recovery some may be there already.
             let sequence = standby?.sequence ?? 0
             let isNew = records.first.map { $0.sequence > sequence } ?? true
-            try standby?.replay(isNew ? records : records.filter { $0.sequence > sequence })
+            try standby?.replay(isNew ? records : records.filter { $0.sequence > sequence }, at: now)
         } catch {
             stop("what another node has decided gives another result here: \(error)")
         }

@@ -295,7 +295,7 @@ public struct Member: ~Copyable {
         standby = makeStandby(hub, snapshotSequence: snapshotSequence)
         let records = backlog
         backlog = []
-        replay(records)
+        replay(records, at: now)
         if let term = pendingTerm.take() { lead(term: term, at: now) }
         settle(at: now)
     }

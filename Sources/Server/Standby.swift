@@ -47,12 +47,12 @@ public struct Standby: ~Copyable {
     /// The snapshot that was begun is written, or given up.
     public mutating func snapshotWritten(isWritten: Bool) { snapshots.finished(isWritten: isWritten) }
 
-    /// Does again what the leader decided.
+    /// Does again what the leader decided in one batch.
     ///
     /// - Throws: For a record that gives another result here than on the leader. The standby then stops; the leader
     ///   continues.
-    public mutating func replay(_ records: [JournalRecord]) throws(RecoveryError) {
-        for record in records { try hub.replay(record) }
+    public mutating func replay(_ batch: [JournalRecord], at now: HubTime) throws(RecoveryError) {
+        try hub.replay(batch, at: now)
     }
 
     /// By what `kinds` and `settings` differ from those in force, which are the log's; empty where the history has none yet.

@@ -71,15 +71,16 @@ struct StandbyTests {
     @Test func `the state of a standby has the leader's hash behind every batch`() throws {
         var leader = try Self.leader()
         var standby = Standby(Self.emptyHub())
-        try standby.replay(Self.turn(&leader, at: Self.time(0)))
+        try standby.replay(Self.turn(&leader, at: Self.time(0)), at: Self.time(0))
         for number in 1...5 {
             try standby.replay(
-                Self.post("EVT tea/\(number) type=start eid=\(number)", to: &leader, at: Self.time(Int64(number))))
+                Self.post("EVT tea/\(number) type=start eid=\(number)", to: &leader, at: Self.time(Int64(number))),
+                at: Self.time(Int64(number)))
             #expect(standby.sequence == leader.hub.lastRecordSequence)
             #expect(standby.stateHash == leader.hub.stateHash)
         }
         // The leader's timers, and not the standby's.
-        try standby.replay(Self.turn(&leader, at: Self.time(63)))
+        try standby.replay(Self.turn(&leader, at: Self.time(63)), at: Self.time(63))
         #expect(standby.stateHash == leader.hub.stateHash)
     }
 
@@ -88,8 +89,8 @@ struct StandbyTests {
     {
         var leader = try Self.leader()
         var standby = Standby(Self.emptyHub())
-        try standby.replay(Self.turn(&leader, at: Self.time(0)))
-        try standby.replay(Self.post("EVT tea/1 type=start", to: &leader, at: Self.time(1)))
+        try standby.replay(Self.turn(&leader, at: Self.time(0)), at: Self.time(0))
+        try standby.replay(Self.post("EVT tea/1 type=start", to: &leader, at: Self.time(1)), at: Self.time(1))
         var next = try standby.takeOver(
             beginningWith: Self.kinds(version: 2), settings: DecisionSettings(), configuration: Self.configuration)
         #expect(Self.turn(&next, at: Self.time(30)).isEmpty)
@@ -101,8 +102,9 @@ struct StandbyTests {
     @Test func `an event that the leader stored and did not answer is a duplicate behind the takeover`() throws {
         var leader = try Self.leader()
         var standby = Standby(Self.emptyHub())
-        try standby.replay(Self.turn(&leader, at: Self.time(0)))
-        try standby.replay(Self.post("EVT tea/1 type=start src=shop eid=1", to: &leader, at: Self.time(1)))
+        try standby.replay(Self.turn(&leader, at: Self.time(0)), at: Self.time(0))
+        let records = Self.post("EVT tea/1 type=start src=shop eid=1", to: &leader, at: Self.time(1))
+        try standby.replay(records, at: Self.time(1))
         var next = try standby.takeOver(
             beginningWith: [], settings: DecisionSettings(), configuration: Self.configuration)
         #expect(Self.post("EVT tea/1 type=start src=shop eid=1", to: &next, at: Self.time(2)).isEmpty)
@@ -111,9 +113,9 @@ struct StandbyTests {
     @Test func `a record that gives another result here stops the standby`() throws {
         var leader = try Self.leader()
         var standby = Standby(Self.emptyHub())
-        try standby.replay(Self.turn(&leader, at: Self.time(0)))
+        try standby.replay(Self.turn(&leader, at: Self.time(0)), at: Self.time(0))
         var records = Self.post("EVT tea/1 type=start", to: &leader, at: Self.time(1))
         records[0].time = records[0].time + Milliseconds(1)
-        #expect(throws: RecoveryError.self) { try standby.replay(records) }
+        #expect(throws: RecoveryError.self) { try standby.replay(records, at: Self.time(1)) }
     }
 }

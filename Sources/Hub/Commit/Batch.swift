@@ -83,6 +83,9 @@ struct Batch: ~Copyable, Sendable {
         byteCount += Self.headBytes + record.entity.utf8.count + record.body.count
     }
 
+    /// Counts a record that another node has decided and the log already has.
+    mutating func countReplayed() { recordCount += 1 }
+
     mutating func append(_ change: consuming Change) { changes.append(change) }
 
     /// - Parameter late: Changes in the order of their commits, like those already there.

@@ -130,6 +130,17 @@ struct GroupCommit: ~Copyable {
         let body = RecordBody.encode(result, wall: wall, by: author, &writer, writeEntry)
         spareWriter = consume writer
         batch.append(JournalRecord(sequence: sequence, time: time, entity: entity, previous: previous, body: body))
+        gather(&result)
+    }
+
+    /// Takes a record that another node has decided into the batch, which has no other.
+    mutating func append(replayed result: inout DecisionResult) {
+        batch.countReplayed()
+        gather(&result)
+    }
+
+    /// What the record changes, and what it asks of providers, waits for the end of the batch.
+    private mutating func gather(_ result: inout DecisionResult) {
         for call in result.calls { batch.append(call) }
         // Moved out, because nothing else reads it.
         if let change = result.change.take() { batch.append(change) }

@@ -13,7 +13,8 @@ enum Decisions {
     /// - Throws: The error that the sender receives; nothing has changed then.
     static func apply(_ entry: JournalEntry, _ store: inout EntityStore) throws(WireError) -> DecisionResult {
         switch entry {
-        case .event, .dismissed, .seen, .deadline, .tapped, .reported, .done, .failed: break
+        case .event(let posted, let source): return try apply(posted, from: source, &store)
+        case .dismissed, .seen, .deadline, .tapped, .reported, .done, .failed: break
         // The entry may concern a widget, and needs its state before this commit.
         default: store.settleAggregates()
         }
@@ -32,7 +33,7 @@ enum Decisions {
     }
 
     /// Like ``apply(_:_:)``. An error leaves changes behind.
-    static func decide(_ entry: JournalEntry, _ store: inout EntityStore) throws(WireError) -> DecisionResult {
+    private static func decide(_ entry: JournalEntry, _ store: inout EntityStore) throws(WireError) -> DecisionResult {
         switch entry {
         case .settings(let settings):
             let former = store.settings.activities

@@ -65,6 +65,9 @@ struct EntityStore: ~Copyable {
         deadlines.setLeap(now.leap)
     }
 
+    /// A batch follows that another node has decided: each record of it by ``replay(_:)``, then ``commitBatch(hasRecords:)``.
+    mutating func beginReplay() { log.beginReplay() }
+
     /// The batch is durable.
     ///
     /// - Returns: Its undo log with the former states, which can be freed when there is time.
@@ -448,8 +451,8 @@ struct EntityStore: ~Copyable {
     mutating func endChain(of entity: EntityIndex) {
         entities[entity].lastRecord = 0
         retention.endChain(at: sequence)
-        if log.isDeciding {
-            // Retained, because the key may have to be restored until the batch is settled.
+        if log.isInBatch {
+            // Retained, because until the batch is settled the key may have to be restored, and its end published.
             references.retain(entity)
             log.forget(entity)
         } else {
@@ -470,8 +473,11 @@ struct EntityStore: ~Copyable {
 
     // MARK: A replay and a snapshot
 
-    /// Applies a record again, and compares the result.
-    mutating func replay(_ record: JournalRecord) throws(RecoveryError) {
+    /// Applies a record again, and compares the result: by itself in a recovery, or as a part of a batch after ``beginReplay()``.
+    ///
+    /// - Returns: The result, whose changes are still to be published in a batch.
+    @discardableResult
+    mutating func replay(_ record: JournalRecord) throws(RecoveryError) -> DecisionResult {
         let body: RecordBody
         do throws(BinaryError) {
             body = try RecordBody(decoding: record.body)
@@ -480,19 +486,17 @@ struct EntityStore: ~Copyable {
         }
         clock.set(time: record.time, wall: body.wall)
         clock.setSequence(record.sequence - 1)
-        defer { finishReplay() }
+        defer { log.removeUndo() }
         let result: DecisionResult
         do {
-            result = try Decisions.decide(body.entry, &self)
+            result = try Decisions.apply(body.entry, &self)
         } catch {
             throw .diverged(
                 sequence: record.sequence, entity: record.entity, expected: body.verdict.rawValue,
                 computed: "a refusal: \(error)")
         }
         _ = advance(to: record.sequence, about: result.entity)
-        if let change = result.change { touch(change.entity) }
-        for change in result.derived?.changes ?? [] { touch(change.entity) }
-        for change in settledChanges() { touch(change.entity) }
+        if !log.isInBatch { settle(result) }
         // The journal may have heard of the chain's end already; a second time does no harm.
         if case .pruned = body.entry, let entity = result.entity { endChain(of: entity) }
         guard result.verdict == body.verdict, result.rev == body.rev, result.stateHash == body.stateHash else {
@@ -503,11 +507,14 @@ struct EntityStore: ~Copyable {
                     "\(result.verdict.rawValue), \(result.description), rev \(result.rev), hash \(result.stateHash)"
             )
         }
+        return result
     }
 
-    /// Records that a replayed record is durable.
-    private mutating func finishReplay() {
-        log.removeUndo()
+    /// Settles a record that a recovery has applied: nobody follows its changes.
+    private mutating func settle(_ result: DecisionResult) {
+        if let change = result.change { touch(change.entity) }
+        for change in result.derived?.changes ?? [] { touch(change.entity) }
+        for change in settledChanges() { touch(change.entity) }
         keepRecord()
         retention.note(sequence, at: wall)
     }

@@ -38,6 +38,35 @@ extension Hub {
         commit.replayed(through: store.sequence)
     }
 
+    /// Applies the records of a batch that another node has decided, and publishes them as that node did: followers are owed the
+    /// same rows, milestones and alerts, each widget that shows many activities settles once, and a key that goes keeps its place
+    /// until its deletion is published.
+    ///
+    /// - Precondition: No batch is in progress.
+    /// - Throws: For a record that gives another result here. Nothing of the batch is published then, and nothing is rendered any
+    ///   more.
+    public mutating func replay(_ batch: [JournalRecord], at now: HubTime) throws(RecoveryError) {
+        guard publishes else {
+            for record in batch { try replay(record) }
+            return
+        }
+        commit.begin(limit: .max, requestLimit: 0)
+        store.beginReplay()
+        for record in batch {
+            var result = try store.replay(record)
+            commit.append(replayed: &result)
+        }
+        _ = commit.endPart(isLast: true, late: store.settledChanges())
+        committed(at: now)
+    }
+
+    /// Whether a change concerns anything but the store: a subscription, a cached row, a board that was read, a device's budget.
+    private var publishes: Bool {
+        subscriptions.count > 0 || renderer.rowCount > 0 || renderer.hasControlReferences
+            || !store.boardsWithKeys.isEmpty
+            || budgets.hasTaps
+    }
+
     /// Ends a recovery: all earlier connections are gone, so no provider is left and nothing is pending.
     public mutating func restart() {
         sessions.began(after: store.sequence)
