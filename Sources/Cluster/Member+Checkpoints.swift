@@ -1,6 +1,6 @@
 public import Hub
 internal import Replication
-internal import Server
+public import Server
 internal import TelltaleModel
 
 // Checkpoints: made here for the others, or taken of another node.
@@ -20,7 +20,7 @@ extension Member {
     /// The log begins after what this node has.
     mutating func beginLoading(at now: HubTime) {
         // A journal has one draft: that of a snapshot comes to its end before.
-        guard !isLeading, !isRecovering, !isSnapshotUnderWay, !isWritingSnapshot else { return }
+        guard !isLeading, !isWritingSnapshot else { return }
         keeper.giveUp()
         loader.begin(at: now.monotonic)
     }
@@ -74,6 +74,7 @@ extension Member {
             return false
         }
         isCheckpointBegun = true
+        actions.append(.sendAway(farewell: farewell()))
         load(.loadCheckpoint(sequence: sequence))
         return true
     }
@@ -148,18 +149,24 @@ extension Member {
     }
 
     /// The local journal is the checkpoint: this node continues after it.
-    public mutating func checkpointInstalled(_ hub: consuming Hub, at now: HubTime) {
-        guard let (manifest, reader) = installing.take(), !hasStopped else { return }
+    ///
+    /// - Returns: The server that takes the place of the one before, whose connections end with ``farewell(to:)``; `nil` = that one
+    ///   stays.
+    public mutating func checkpointInstalled(_ hub: consuming Hub, at now: HubTime) -> Server? {
+        guard let (manifest, reader) = installing.take(), !hasStopped else { return nil }
         guard hub.lastRecordSequence == reader.chain.sequence else {
             loader.failed(
                 manifest, "it ends with record \(hub.lastRecordSequence), and not \(reader.chain.sequence)",
                 at: now.monotonic)
-            return settle(at: now)
+            settle(at: now)
+            return nil
         }
-        standby = makeStandby(hub, snapshotSequence: reader.chain.sequence)
-        (backlog, localJournal) = ([], LocalJournalQueue(reader))
+        localJournal = LocalJournalQueue(reader)
+        hasHistory = true
         replica.goOn(behind: reader, at: now.monotonic)
         loader.installed()
+        let server = server(over: hub, snapshotSequence: reader.chain.sequence, at: now)
         settle(at: now)
+        return server
     }
 }

@@ -27,8 +27,7 @@ extension Member {
     }
 
     /// The process is to end. A leader hands over, and stands down without the log's knowledge where that takes too long. A
-    /// node that does not lead follows the log no more, asks for no snapshot, and never leads; its ``snapshot`` can still be
-    /// taken.
+    /// node that does not lead follows the log no more, and never leads.
     ///
     /// - Returns: Whether there is a leadership to wait for: ``Action/standDown(farewell:reason:isEnding:)`` ends it.
     public mutating func end(at now: HubTime) -> Bool {
@@ -51,7 +50,6 @@ extension Member {
     var isEnding: Bool { end != nil }
 
     mutating func leaveCluster() {
-        pendingTerm = nil
         hasStopped = true
     }
 }

@@ -13,7 +13,16 @@ extension Member {
         performCheckpointActions(at: now)
         flushLocalJournal()
         holdReading()
+        noteServing(at: now.monotonic)
         if isEnding, !isLeading { leaveCluster() }
+    }
+
+    /// A node that has not heard of a leader for as long as a leader in doubt holds on sends its clients away, as that one does.
+    private mutating func noteServing(at now: MonotonicTime) {
+        let wasServing = isServing
+        let isInTouch = isLeading || now.milliseconds(since: lastSign) <= replica.giveUp
+        isServing = hasHistory && !isLoading && isInTouch && (isServing || replica.hasReadToEnd)
+        if wasServing, !isServing, !isLoading { actions.append(.sendAway(farewell: farewell())) }
     }
 
     mutating func takeActions(at now: HubTime) {
@@ -35,9 +44,10 @@ extension Member {
         case .beginsLater: beginLoading(at: now)
         case .heartbeat(let heartbeat): actions.append(.heartbeat(heartbeat))
         case .replay(let records):
+            beginHistory()
             localJournal.append(records)
-            replay(records, at: now)
-        case .lead(let term): if isRecovering { pendingTerm = term } else { lead(term: term, at: now) }
+            actions.append(.replay(records))
+        case .lead(let term): lead(term: term, at: now)
         case .stored(let records):
             // Before the batch is settled: its histories are read from the local journal.
             localJournal.append(records)
@@ -58,51 +68,24 @@ extension Member {
         }
     }
 
-    mutating func replay(_ records: [JournalRecord], at now: HubTime) {
-        beginHistory()
-        guard standby != nil else {
-            backlog += records
-            return
-        }
-        do {
-            // Behind a recovery some may be there already.
-            let sequence = standby?.sequence ?? 0
-            let isNew = records.first.map { $0.sequence > sequence } ?? true
-            try standby?.replay(isNew ? records : records.filter { $0.sequence > sequence }, at: now)
-        } catch {
-            stop("what another node has decided gives another result here: \(error)")
-        }
-    }
-
     mutating func lead(term: Int64, at now: HubTime) {
         beginHistory()
         isLeading = true
         // It may have handed over in an earlier term.
         handover = .none
         flushLocalJournal()
-        actions.append(
-            .lead(
-                term: term, wait: now.monotonic.milliseconds(since: lastSign),
-                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: replica.address)))
+        actions.append(.lead(term: term, wait: now.monotonic.milliseconds(since: lastSign)))
     }
 
     mutating func standDown(_ reason: String, at now: HubTime) {
-        pendingTerm = nil
         (appendedAt, decided) = (nil, [])
         guard isLeading else { return }
         isLeading = false
         if handover == .underWay { handover = .done }
-        isRecovering = true
-        standby = nil
         lastSign = now.monotonic
         leaderDetector.forget()
         flushLocalJournal()
-        // A batch that was read together with its leader's deposal: what it shows is another leader's to show.
-        actions.removeAll { if case .settle = $0 { true } else { false } }
-        actions.append(
-            .standDown(
-                farewell: Farewell.bytes(wait: configuration.reconnectPause, leader: leader?.address), reason: reason,
-                isEnding: isEnding))
+        actions.append(.standDown(farewell: farewell(), reason: reason, isEnding: isEnding))
     }
 
     mutating func stop(_ reason: String) { end(with: .stop(reason)) }

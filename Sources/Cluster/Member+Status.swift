@@ -21,11 +21,7 @@ extension Member {
         if isLeading || leaderDetector.isFresh(at: now) {
             status.leader = leader.map { ($0.node, $0.address) }
         }
-        if !isLeading {
-            status.epoch = replica.reader.epoch ?? 0
-            status.sequence = sequence
-            status.rules = rules
-        }
+        status.serves = isServing
         status.position = replica.reader.position
         status.historySince = replica.reader.origin.map { ($0.sequence, $0.time) }
         status.lag = max(0, newest - replica.reader.position)

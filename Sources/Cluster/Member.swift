@@ -8,12 +8,12 @@ public import TelltaleModel
 /// One daemon of a cluster: its ``Replication/Replica``, what it replays, and which server its clients meet.
 ///
 /// A performer passes it the events of the log (``take(_:at:)``) and the time (``tick(at:)``), then carries out what
-/// ``nextAction()`` returns until that is `nil`. It owns the server that serves: the *standby server*, which greets as a standby
-/// and answers hardly anything, or the leader's, ``takeOver(at:)``. It asks ``mayServe(at:)`` before it performs an
-/// action of that server, and ``mayDecide`` before it begins a turn.
+/// ``nextAction()`` returns until that is `nil`. It owns the server, ``server(over:snapshotSequence:at:)``, which follows the
+/// log until it is to lead; connections outlive a change of roles. It asks ``mayServe(at:)`` before it performs an action of
+/// that server, and ``mayDecide`` before it begins a turn.
 ///
 /// Invariants:
-/// - A standby decides nothing and fires nothing: it has no server that could.
+/// - A standby decides nothing and fires nothing: its server follows.
 /// - A batch of the leader is settled by the log alone. A leader in limbo, and one that hands over, has no turn.
 /// - The local journal gets records after the log has them, together with the log position that they reach.
 public struct Member: ~Copyable {
@@ -27,25 +27,31 @@ public struct Member: ~Copyable {
         case heartbeat(Heartbeat)
         /// Append these records to the local journal together with the log position that they reach; both or neither.
         case keep([JournalRecord], mark: [UInt8], epoch: UInt64)
-        /// Send this to every connection and close it, then serve with ``Member/takeOver(at:)``.
+        /// Let the server replay this batch, with ``Server/Server/replay(_:at:)``; where that fails, ``Member/diverged(_:)``.
+        case replay([JournalRecord])
+        /// Let the server lead, with ``Member/lead(_:at:)``.
         ///
         /// - Parameter wait: The time since this node saw the previous leader's last sign of life.
-        case lead(term: Int64, wait: Milliseconds, farewell: [UInt8])
+        case lead(term: Int64, wait: Milliseconds)
         /// Report the outcome of its batch to the leader's server.
         case settle(SyncOutcome)
-        /// Send this to every connection and close it, serve with ``Member/standbyServer()``, and rebuild the hub from the
-        /// local journal, after everything that was to be stored: ``Member/recovered(_:snapshotSequence:at:)``. A
-        /// process that is ending ends now instead, with a snapshot of the server that led if no batch is in progress.
+        /// Send this to every connection and close it, because a node that may be cut off cannot say yet how old its rows are; then
+        /// let the server follow, with ``Server/Server/follow(_:at:)``. A process that is ending ends now.
         case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
+        /// Send this to every connection and close it, then serve with the server that ``Member/server(over:snapshotSequence:at:)``
+        /// gives without a hub: the history of the log begins, and its epoch was not known.
+        case begin(farewell: [UInt8])
+        /// Send this to every connection and close it: a checkpoint takes the place of what they follow, or the log has not been heard
+        /// for so long that rows are not current any more.
+        case sendAway(farewell: [UInt8])
         /// The process ends although the log has not stored the leader's resignation in time.
         case abandon
         /// Another node leads.
         case follow(term: Int64, node: String)
-        /// Write ``Member/snapshot`` to the local journal, and prune with it: ``Member/snapshotWritten(isWritten:)``.
-        case writeSnapshot(Pruning)
         /// Ask the log store about checkpoints.
         case askOfCheckpoints(CheckpointRequest)
-        /// Take ``Member/snapshot``, or that of the server that leads, as a checkpoint: ``Member/checkpointBegan(at:now:)``.
+        /// Take the server's snapshot as a checkpoint, where ``Member/mayTakeSnapshot`` and no batch is in progress:
+        /// ``Member/checkpointBegan(at:now:)``.
         case beginCheckpoint
         /// Give the next piece of it, as a ``Replication/CheckpointCutter`` cuts its chunks: ``Member/checkpointPiece(_:at:)``.
         case giveCheckpointPiece
@@ -57,7 +63,7 @@ public struct Member: ~Copyable {
         case loadCheckpointChunk([UInt8])
         /// The begun checkpoint is given up, and none follows. A step, too.
         case abandonCheckpoint
-        /// The checkpoint is complete: make it the local journal, rebuild the hub from it, and answer with
+        /// The checkpoint is complete: make it the local journal, recover a hub from it, and answer with
         /// ``Member/checkpointInstalled(_:at:)``.
         case installCheckpoint(sequence: Int64, link: UInt64, mark: [UInt8], epoch: UInt64)
         /// An operator should know.
@@ -72,18 +78,13 @@ public struct Member: ~Copyable {
 
     public internal(set) var replica: Replica
     var configuration: MemberConfiguration
-    /// `nil` while it leads, until it is recovered, and before there is a history.
-    var standby: Standby?
-    /// Its hub is being rebuilt from the local journal.
-    var isRecovering = false
-    /// Replayed when there is a standby again.
-    var backlog: [JournalRecord] = []
-    var isSnapshotUnderWay = false
-    /// A snapshot is being written to the local journal, for any server or standby of the process. Set by the performer.
+    /// The server has the epoch of the log.
+    var hasHistory: Bool
+    /// The log was read to its end, and no checkpoint takes the place of what is here.
+    public internal(set) var isServing = false
+    /// A snapshot is being written to the local journal. Set by the performer.
     public var isWritingSnapshot = false
     var hasStopped = false
-    /// The term that is to be led once there is a standby.
-    var pendingTerm: Int64?
     public internal(set) var isLeading = false
     var actions: [Action] = []
     var localJournal: LocalJournalQueue
@@ -127,18 +128,13 @@ public struct Member: ~Copyable {
     }
 
     private static let peerLimit = 16
-    /// - Parameters:
-    ///   - replica: With the reader of the local journal's mark.
-    ///   - hub: As it was recovered from the local journal; `nil` where that has nothing of the log.
-    ///   - snapshotSequence: Of the snapshot that the local journal has; 0 = none.
-    public init(
-        _ replica: consuming Replica, hub: consuming Hub?, snapshotSequence: Int64, configuration: MemberConfiguration,
-        at now: MonotonicTime
-    ) {
+    /// - Parameter replica: With the reader of the local journal's mark.
+    public init(_ replica: consuming Replica, configuration: MemberConfiguration, at now: MonotonicTime) {
         localJournal = LocalJournalQueue(replica.reader)
         self.configuration = configuration
         self.replica = replica
         lastSign = now
+        hasHistory = self.replica.reader.epoch != nil
         leaderDetector = LeaderDetector(lease: self.replica.lease)
         processPart = ProcessPart(instance: self.replica.instance)
         notifiedTerm = self.replica.reader.term
@@ -147,19 +143,18 @@ public struct Member: ~Copyable {
         loader = CheckpointLoader(settings: configuration.checkpoints)
         // An empty folder takes a checkpoint where there is one.
         if self.replica.reader.position == 0 { loader.begin(at: now) }
-        if let hub = hub.take() { standby = makeStandby(hub, snapshotSequence: snapshotSequence) }
-    }
-
-    func makeStandby(_ hub: consuming Hub, snapshotSequence: Int64) -> Standby {
-        Standby(
-            hub, snapshotSequence: snapshotSequence,
-            recordsBetweenSnapshots: configuration.server.recordsBetweenSnapshots)
     }
 
     /// A history begins with its first term, which reports its epoch.
     mutating func beginHistory() {
-        guard standby == nil, !isRecovering, let epoch = replica.reader.epoch else { return }
-        standby = makeStandby(Hub(configuration: configuration.hub, epoch: epoch), snapshotSequence: 0)
+        guard !hasHistory, replica.reader.epoch != nil else { return }
+        hasHistory = true
+        actions.append(.begin(farewell: farewell()))
+    }
+
+    /// The last line to connections that this node ends.
+    public func farewell(to leader: String? = nil) -> [UInt8] {
+        Farewell.bytes(wait: configuration.reconnectPause, leader: leader ?? self.leader?.address)
     }
 
     // MARK: Inputs
@@ -251,9 +246,6 @@ public struct Member: ~Copyable {
         if let end, isLeading, now.monotonic >= end { abandon(at: now) }
         tickCheckpoints(at: now)
         settle(at: now)
-        guard !isSnapshotUnderWay, !isLoading, let pruning = standby?.beginSnapshot() else { return }
-        isSnapshotUnderWay = true
-        actions.append(.writeSnapshot(pruning))
     }
 
     /// When ``tick(at:)`` has something to do; ``TelltaleModel/MonotonicTime/distantFuture`` for never.
@@ -288,77 +280,51 @@ public struct Member: ~Copyable {
     /// Whether a turn of the server may begin, where it may serve.
     public var mayDecide: Bool { !isLeading || handover == .none }
 
-    /// The hub is rebuilt from the local journal.
-    public mutating func recovered(_ hub: consuming Hub, snapshotSequence: Int64, at now: HubTime) {
-        guard isRecovering, !hasStopped else { return }
-        isRecovering = false
-        standby = makeStandby(hub, snapshotSequence: snapshotSequence)
-        let records = backlog
-        backlog = []
-        replay(records, at: now)
-        if let term = pendingTerm.take() { lead(term: term, at: now) }
-        settle(at: now)
+    /// The server has replayed a batch with another result than the leader's.
+    public mutating func diverged(_ error: RecoveryError) {
+        // What it has read with that batch is not kept.
+        actions = []
+        stop("what another node has decided gives another result here: \(error)")
     }
 
     // MARK: Outputs
     public mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    /// The leader's server, which continues from the standby's state. Call it once for each
-    /// ``Action/lead(term:wait:farewell:)``.
+    /// A server that follows the log.
+    ///
+    /// - Parameters:
+    ///   - hub: As it was recovered from the local journal; `nil` where that has nothing of the log.
+    ///   - snapshotSequence: Of the snapshot that the local journal has; 0 = none.
+    public mutating func server(
+        over hub: consuming Hub? = nil, snapshotSequence: Int64 = 0, at now: HubTime
+    ) -> Server {
+        let hub = hub.take() ?? Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0)
+        var server = Server(hub, configuration: configuration.server, snapshotSequence: snapshotSequence)
+        server.follow(at: now)
+        server.stands(status(at: now.monotonic))
+        return server
+    }
+
+    /// Lets the server lead. Call it once for each ``Action/lead(term:wait:)``.
     ///
     /// Kinds and settings in force are those of the log, and not its own.
     ///
     /// - Throws: What a start throws where the settings of the log cannot be those of this process.
-    public mutating func takeOver(at now: HubTime) throws -> Server {
-        // It stood down again before its performer came here: the standby server follows at once.
-        guard let standby = standby.take() else { return standbyServer(at: now.monotonic) }
-        let differences = try standby.differences(from: configuration.kinds, configuration.hub.decisions)
+    public mutating func lead(_ server: inout Server, at now: HubTime) throws {
+        // It may have stood down again before its performer came here.
+        guard isLeading else { return }
+        let differences = try server.differences(from: configuration.kinds, configuration.hub.decisions)
         if !differences.isEmpty { actions.append(.differs(differences)) }
-        var server = try standby.takeOver(
-            beginningWith: configuration.kinds, settings: configuration.hub.decisions,
-            configuration: configuration.server)
+        try server.lead(beginningWith: configuration.kinds, configuration.hub.decisions)
         server.numberConnections(asOf: processPart.use())
         server.stands(status(at: now.monotonic))
-        return server
     }
 
     /// The kinds of this node's folder were read again. Those in force are the log's.
     public mutating func kindsRead(_ kinds: [Kind]) { configuration.kinds = kinds }
 
-    /// The newest times of the history, on the kinds' clock and on the real one, for a clock that continues from there.
-    public var lastTimes: (record: Timestamp, wall: Timestamp) {
-        mutating get { (standby?.time ?? .distantPast, standby?.wall ?? .distantPast) }
-    }
-
-    /// A server that greets as a standby does.
-    public func standbyServer(at now: MonotonicTime) -> Server {
-        var server = Server(
-            Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0),
-            configuration: configuration.server,
-            snapshotSequence: 0)
-        server.stands(status(at: now))
-        return server
-    }
-
-    /// The state of the standby; `nil` while there is none, and while a newer one takes its place in the local journal.
-    public var snapshot: HubSnapshot? { mutating get { installing == nil ? standby?.snapshot : nil } }
-
-    /// A hash of the standby's state, the same on every node after the same record; `nil` while there is none.
-    public var stateHash: UInt64? { mutating get { standby?.stateHash } }
-
-    /// - Parameter isWritten: `false` where there was no room.
-    public mutating func snapshotWritten(isWritten: Bool) {
-        isSnapshotUnderWay = false
-        standby?.snapshotWritten(isWritten: isWritten)
-    }
-
-    /// The edition of the rules by which the standby replays; `nil` while there is none.
-    var rules: Int64? {
-        switch standby {
-        case .some(let standby): standby.rules
-        case nil: nil
-        }
-    }
+    /// Whether the server has a state for a snapshot of the local journal, and no checkpoint takes its place there.
+    public var mayTakeSnapshot: Bool { hasHistory && !isLoading && installing == nil }
 
     /// The newest record that was replayed, or decided and stored.
     public var sequence: Int64 { replica.reader.chain.sequence }

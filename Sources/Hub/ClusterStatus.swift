@@ -8,7 +8,7 @@ public struct ClusterStatus: Hashable, Sendable {
     public enum Role: String, Hashable, Sendable {
         /// Requests are decided here.
         case leader
-        /// ``Hub`` answers `HELLO PING HELP STATS BYE`, and nothing else.
+        /// ``Hub`` answers what needs no record; before ``ClusterStatus/serves``, `HELLO PING HELP STATS BYE` alone.
         case standby
     }
 
@@ -41,11 +41,8 @@ public struct ClusterStatus: Hashable, Sendable {
     }
     private var leaderNode: String?
     private var leaderAddress: String?
-    /// On a standby: the epoch of the history that it replays. Its hub of connections does not have it.
-    public var epoch: UInt64?
-    public var sequence: Int64 = 0
-    /// On a standby: the edition of the rules of that history.
-    public var rules: Int64?
+    /// On a standby: it has read the log to its end, and answers what needs no record.
+    public var serves = false
     /// Messages read from the log.
     public var position: Int64 = 0
     /// The record after which `HISTORY` begins here, and its time, if this node started from a checkpoint; `nil` = the first
@@ -78,15 +75,18 @@ extension ClusterStatus {
     /// The error with which a request is refused here; `nil` = it is answered.
     func refusal(of request: WaitingRequest) -> WireError? {
         guard role == .standby else { return nil }
-        if case .other(let request) = request {
-            switch request.command {
-            case .hello, .ping, .help, .stats, .bye, .refused: return nil
-            case .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .dismiss,
-                .seen, .open, .tap, .serve, .done, .supply, .fail, .report, .reload,
-                .tile, .handover:
-                break
-            }
+        guard case .other(let request) = request else { return notLeader }
+        switch request.command {
+        case .hello, .ping, .help, .stats, .bye, .refused: return nil
+        case .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .open:
+            return serves ? nil : notLeader
+        case .event, .dismiss, .seen, .tap, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
+            return notLeader
         }
+    }
+
+    /// The error that sends a client to the leader.
+    var notLeader: WireError {
         guard let leader else { return WireError(.notLeader, "\(node) does not lead, and knows no node that does") }
         var details = JSONObject()
         details["leader"] = .string(leader.address)

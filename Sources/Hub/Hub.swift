@@ -82,6 +82,7 @@ public struct Hub: ~Copyable {
         commit.begin(
             limit: limit, requestLimit: batchLimit, byteLimit: configuration.limits.batchBytes,
             scanShare: configuration.limits.keysPerScan)
+        guard !commit.isFollowing else { return }
         store.beginBatch(expecting: commit.lastRecordCount, at: now)
         originate(at: now)
         commit.noteOwnRecords()
@@ -90,8 +91,10 @@ public struct Hub: ~Copyable {
 
     private mutating func decide(_ request: WaitingRequest, from session: Session, at now: HubTime) {
         // A timer that is due now precedes an event of now.
-        fireDeadlines()
-        if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
+        if !commit.isFollowing {
+            fireDeadlines()
+            if !commit.hasRoomForDeadlines, let key = request.key { fireDeadlines(of: key) }
+        }
         guard !access.mayRefuse || isAllowed(request, from: session, at: now) else { return }
         if access.isEnforced { commit.setAuthor(access.principal(of: session.id)?.name) }
         switch request {
@@ -160,7 +163,20 @@ public struct Hub: ~Copyable {
     private mutating func takeBatchBack(_ error: WireError, at now: HubTime) {
         guard !commit.isIdle else { return }
         precondition(!isDeciding, "the end of the batch is not decided yet")
-        let batch = commit.refused(at: now.monotonic)
+        for id in rollBack(error, at: now.monotonic) {
+            guard let session = sessions[id] else { continue }
+            session.staged.refuseCommitted(error)
+            answer(session, at: now)
+            if error.isFatal { session.isClosing = true }
+        }
+    }
+
+    /// Undoes the batch in progress.
+    ///
+    /// - Parameter error: The answer to a `RELOAD` that was to continue with the next batch.
+    /// - Returns: The sessions whose replies were in it.
+    mutating func rollBack(_ error: WireError, at now: MonotonicTime) -> [SessionID] {
+        let batch = commit.refused(at: now)
         sessions.putBack(batch.held)
         for step in batch.sessionUndo.reversed() { takeBack(step, error) }
         reprojectSessions(of: batch)
@@ -168,12 +184,7 @@ public struct Hub: ~Copyable {
         providers.unalignAll()
         // Durable changes are published, however long the disk is full.
         subscriptions.goOnLookingAtBoards(&store, &renderer, to: &sessions)
-        for id in batch.sessions {
-            guard let session = sessions[id] else { continue }
-            session.staged.refuseCommitted(error)
-            answer(session, at: now)
-            if error.isFatal { session.isClosing = true }
-        }
+        return batch.sessions
     }
 
     private mutating func takeBack(_ step: SessionUndo, _ error: WireError) {

@@ -164,6 +164,9 @@ public struct Replica: Sendable {
     /// A node that is not heard for so long is taken for gone.
     public var lease: Milliseconds { settings.lease }
 
+    /// For how long a leader whose messages the engine does not acknowledge holds on.
+    public var giveUp: Milliseconds { settings.giveUp }
+
     /// Whether a message of this node is on its way, or its fate is not known.
     public var isAppending: Bool { appender.phase != .idle }
 

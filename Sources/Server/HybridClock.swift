@@ -47,6 +47,9 @@ public struct HybridClock: Sendable {
         self.monotonic = monotonic
     }
 
+    /// The history goes on from a record of another machine, whose clock may be ahead of this one's.
+    public mutating func goOn(after record: Timestamp) { time = max(time, record) }
+
     /// The time, from these readings of the clocks. Never before the last one.
     public mutating func reading(wall: Timestamp, monotonic clock: MonotonicTime) -> Timestamp {
         let elapsed = max(.zero, clock.milliseconds(since: monotonic))

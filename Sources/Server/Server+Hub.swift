@@ -58,6 +58,28 @@ extension Server {
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
 
+    /// Whether another node decides.
+    public var isFollowing: Bool { hub.isFollowing }
+
+    /// This node decides from now on: ``Hub/Hub/lead(beginningWith:_:)``.
+    public mutating func lead(beginningWith kinds: [Kind], _ settings: DecisionSettings) throws {
+        try hub.lead(beginningWith: kinds, settings)
+    }
+
+    /// By what `kinds` and `settings` differ from those in force, which are the log's; empty where the history has none yet.
+    ///
+    /// - Throws: ``Hub/SettingsRefusal`` where they cannot take effect in this history.
+    public func differences(from kinds: [Kind], _ settings: DecisionSettings) throws(SettingsRefusal) -> [String] {
+        hub.lastRecordSequence == 0 ? [] : try hub.differences(from: kinds, settings)
+    }
+
+    /// The newest record that was decided or replayed.
+    public var sequence: Int64 { hub.lastRecordSequence }
+    /// The times of the newest record, on the kinds' clock and on the real one.
+    public var lastTimes: (record: Timestamp, wall: Timestamp) { (hub.lastRecordTime, hub.lastRecordWall) }
+    /// A hash of everything that a recovery rebuilds: the same on every node after the same record.
+    public var stateHash: UInt64 { hub.stateHash }
+
     /// Whether a connection has yet to send a good `HELLO`, so that little of it may wait.
     public func isRestricted(_ id: SessionID) -> Bool { hub.isRestricted(id) }
 

@@ -1,6 +1,6 @@
 internal import DequeModule
 public import Hub
-internal import Journal
+public import Journal
 internal import TelltaleModel
 
 /// The one turn of Telltale: when to decide, how much at once, when to write, whom to read from, when to take a snapshot,
@@ -289,6 +289,23 @@ public struct Server: ~Copyable {
         hub.refuseUndecided()
         flush.isPending = true
         end(1)
+    }
+
+    // MARK: Modes
+
+    /// Another node of the cluster has decided this batch: applies and publishes it.
+    ///
+    /// - Throws: For a record that gives another result here. Nothing of the batch is shown then, and the node stops.
+    public mutating func replay(_ batch: [JournalRecord], at now: HubTime) throws(RecoveryError) {
+        flush.worked(at: now)
+        try hub.replay(batch, at: now)
+        flush.isPending = true
+    }
+
+    /// Another node decides from now on: ``Hub/Hub/follow(_:at:)``.
+    public mutating func follow(_ farewell: [UInt8] = [], at now: HubTime) {
+        hub.follow(farewell, at: now)
+        flush.isPending = true
     }
 
     // MARK: Snapshots

@@ -3,15 +3,10 @@ public import Journal
 /// The snapshots of a process, one at a time: a journal has one draft, and a node of a cluster runs several servers in
 /// turn.
 ///
-/// At most one waits for the snapshot that is being written. A server's goes before a standby's, because a process that
-/// ends writes its last snapshot for its server. A newer request replaces an older one that waits.
+/// At most one waits for the snapshot that is being written. A newer request replaces an older one that waits.
 public struct SnapshotTurns<Content: Sendable>: Sendable {
-    /// The part of the process that asks for a snapshot and is notified of its end.
-    public enum Asker: Hashable, Sendable {
-        /// One of the servers that the process has in turn, by its number.
-        case server(Int)
-        case standby
-    }
+    /// One of the servers that the process has in turn, by its number.
+    public typealias Asker = Int
 
     public struct Request: Sendable {
         public var asker: Asker
@@ -41,7 +36,6 @@ public struct SnapshotTurns<Content: Sendable>: Sendable {
             current = request.asker
             return (request, nil)
         }
-        if request.asker == .standby, waiting != nil { return (nil, .standby) }
         defer { waiting = request }
         return (nil, waiting?.asker)
     }

@@ -6,7 +6,7 @@ import TelltaleModel
 /// The machine's clocks, in the server's types. The only place that reads the time.
 final class Clock {
     /// The kinds' clock if its speed is not 1; `nil` = it is the wall clock.
-    private let scaled: ScaledClock?
+    private var scaled: ScaledClock?
     private var hybrid: HybridClock
     #if DEBUG
         /// While a test holds the time: the readings at the start, and the time since then.
@@ -33,6 +33,16 @@ final class Clock {
         #if DEBUG
             if HeldClock.path != nil { held = (start, .zero) }
         #endif
+    }
+
+    /// Goes on from the newest record of another node, where that is later. The time that this clock has given never goes back.
+    func goOn(after times: (record: Timestamp, wall: Timestamp)) {
+        let reading = reading
+        hybrid.goOn(after: times.wall)
+        if let scaled {
+            let start = max(scaled.reading(monotonic: reading.sleepless), times.record)
+            self.scaled = ScaledClock(start, monotonic: reading.sleepless, speed: scaled.speed)
+        }
     }
 
     var now: HubTime {

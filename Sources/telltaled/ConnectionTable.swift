@@ -41,5 +41,6 @@ struct ConnectionTable {
         return id
     }
 
+    var sessions: [SessionID] { places.compactMap { $0?.id } }
     var all: [Connection] { places.compactMap { $0?.connection } }
 }

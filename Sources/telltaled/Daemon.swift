@@ -66,7 +66,6 @@ final class Daemon {
         case tokenChecked(TokenVerdict, server: Int)
         case failed(JournalError)
         case journalClosed(Result<Void, JournalError>)
-        case recovered(RecoveredHub)
         case checkpoint(CheckpointWord)
         /// The local journal has written most of what was submitted.
         case localJournalCaughtUp
@@ -199,8 +198,6 @@ final class Daemon {
         case .journalClosed(let result):
             if case .failure(let error) = result { logger.critical("\(error)") }
             server.journalClosed(isInOrder: (try? result.get()) != nil)
-        case .recovered(let recovered):
-            if let hub = recovered.take() { cluster?.recovered(hub, snapshotSequence: recovered.snapshotSequence) }
         case .checkpoint(let word): cluster?.handleWord(word)
         case .localJournalCaughtUp: cluster?.localJournalIsBehind(false)
         case .stopped: stopAtOnce()

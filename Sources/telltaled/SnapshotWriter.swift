@@ -5,23 +5,15 @@ import Logging
 import Server
 import TelltaleEventLoop
 
-// Snapshots are written one at a time, for the server or for a standby.
+// Snapshots are written one at a time.
 extension Daemon {
-    func writeSnapshot(_ snapshot: HubSnapshot, _ pruning: Pruning, for asker: SnapshotTurns<HubSnapshot>.Asker) {
-        let (begins, refused) = snapshots.ask(.init(snapshot, for: asker, pruning: pruning))
+    func writeSnapshot(_ pruning: Pruning) {
+        // A node without a history, or whose local journal a checkpoint replaces, has no state to write.
+        guard cluster?.member.mayTakeSnapshot != false else { return server.snapshotWritten(isWritten: false) }
+        let (begins, refused) = snapshots.ask(.init(server.snapshot(), for: serverNumber, pruning: pruning))
         cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let begins { begin(begins) }
         if let refused { answer(refused, isWritten: false) }
-    }
-
-    /// A server's own snapshot.
-    func writeSnapshot(_ pruning: Pruning) {
-        guard let cluster, !cluster.isLeading else {
-            return writeSnapshot(server.snapshot(), pruning, for: .server(serverNumber))
-        }
-        // This is a standby that stops. Its server has no history.
-        guard let snapshot = cluster.takeSnapshot() else { return server.snapshotWritten(isWritten: true) }
-        writeSnapshot(snapshot, Pruning(), for: .server(serverNumber))
     }
 
     func snapshotEnded(_ result: Result<Void, JournalError>) {
@@ -41,12 +33,9 @@ extension Daemon {
         }
     }
 
-    private func answer(_ asker: SnapshotTurns<HubSnapshot>.Asker, isWritten: Bool) {
-        switch asker {
+    private func answer(_ asker: Int, isWritten: Bool) {
         // The snapshot of a replaced server does not concern its successor.
-        case .server(let number): if number == serverNumber { server.snapshotWritten(isWritten: isWritten) }
-        case .standby: cluster?.snapshotWritten(isWritten: isWritten)
-        }
+        if asker == serverNumber { server.snapshotWritten(isWritten: isWritten) }
     }
 }
 

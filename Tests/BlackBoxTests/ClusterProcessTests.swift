@@ -28,9 +28,13 @@ struct ClusterProcessTests {
             #expect(greeting.hasSuffix(" node=n2 role=standby leader=127.0.0.1:\(first.port)"), "\(greeting)")
             // A client leaves a server that is silent for three of these.
             #expect(greeting.contains(" hb=5000 "))
-            try standby.send("SUB * id=7")
+            try standby.send("EVT errand/1 type=start id=7")
             guard case .line(let refusal) = standby.next() else { return }
             #expect(refusal.hasPrefix("ERR id=7 code=not_leader retry=now {"))
+            // It answers reads itself.
+            try standby.send("GET errand/1 id=8")
+            guard case .line(let answer) = standby.next() else { return }
+            #expect(answer.hasPrefix("ERR id=8 code=unknown_key "))
 
             // The command line goes from the standby to the leader.
             let post = try telltale(["post", "errand/1", "start", "--eid", "e1"], at: [second, first])

@@ -18,7 +18,7 @@ struct LeaderDetectorTests {
         cluster.pass(.seconds(3))
         #expect(greeting().hasSuffix(" role=standby"))
         let client = standby.connect()
-        #expect(standby.send("SUB *", from: client).last?.contains("knows no node that does") == true)
+        #expect(standby.send("EVT tea/1 type=start", from: client).last?.contains("knows no node that does") == true)
         for daemon in cluster.daemons { daemon.node?.isCutOff = false }
         cluster.pass(.seconds(3))
         #expect(greeting().hasSuffix(" role=standby leader=\(try #require(cluster.leaders.first).address)"))

@@ -20,7 +20,7 @@ struct MemberTests {
             let client = standby.connect()
             let greeting = client.take().first ?? ""
             #expect(greeting.hasSuffix(" node=\(standby.name) role=standby leader=\(leader.address)"))
-            #expect(standby.send("SUB *", from: client).first?.hasPrefix("ERR code=not_leader retry=now") == true)
+            #expect(standby.post("tea/1", from: client).hasPrefix("ERR code=not_leader retry=now"))
             #expect(standby.reported.contains("\(leader.name) leads in term 1"))
         }
     }
@@ -96,7 +96,7 @@ struct MemberTests {
         #expect(second.isLeading)
     }
 
-    @Test func `a leader that reads its batch and its deposal at once shows nothing of the batch`() throws {
+    @Test func `a leader that reads its batch and its deposal at once answers, because the log has the batch`() throws {
         let cluster = try TestCluster(3)
         cluster.pass(.seconds(10))
         let first = try #require(cluster.leaders.first)
@@ -110,10 +110,54 @@ struct MemberTests {
         first.node?.isDeaf = false
         cluster.pass(.seconds(3))
         let lines = client.take()
-        #expect(client.isClosed && lines == ["BYE code=not_leader wait=0-500 leader=\(second.address)"], "\(lines)")
+        #expect(client.isClosed && lines.last == "BYE code=not_leader wait=0-500 leader=\(second.address)", "\(lines)")
+        #expect(lines.first?.hasPrefix("OK verdict=applied") == true && lines.count == 3, "\(lines)")
         #expect(!first.isLeading && first.position == second.position)
         // The log has the batch, so the next leader knows it.
         #expect(second.send("EVT tea/1 type=start", from: second.connect()).last?.contains("verdict=ignored") == true)
+    }
+
+    @Test func `a screen at a standby is served there, and stays when another node leads, this one too`() throws {
+        let cluster = try TestCluster(3)
+        cluster.pass(.seconds(10))
+        let first = try #require(cluster.leaders.first)
+        let screens = cluster.daemons.filter { $0 !== first }.map { ($0, $0.connect()) }
+        for (standby, screen) in screens {
+            #expect(standby.send("SUB *", from: screen).first?.hasPrefix("TELLTALE") == true)
+        }
+        _ = first.post("tea/1", from: first.connect())
+        for (standby, screen) in screens {
+            #expect(standby.send("PING", from: screen).contains { $0.hasPrefix("UPD") && $0.contains("key=tea/1") })
+        }
+        first.kill()
+        cluster.pass(.seconds(6))
+        let second = try #require(cluster.leaders.first)
+        #expect(second.post("tea/2", from: second.connect()).hasPrefix("OK verdict=applied"))
+        for (node, screen) in screens {
+            #expect(!screen.isClosed)
+            #expect(node.send("PING", from: screen).contains { $0.hasPrefix("UPD") && $0.contains("key=tea/2") })
+        }
+        #expect(Set(cluster.daemons.filter(\.isUp).map(\.stateHash)).count == 1)
+    }
+
+    @Test func `a standby that hears of no leader for long sends its clients away, and serves again when it does`()
+        throws
+    {
+        let cluster = try TestCluster(3)
+        cluster.pass(.seconds(10))
+        let leader = try #require(cluster.leaders.first)
+        let standby = try #require(cluster.daemons.first { $0 !== leader })
+        let screen = standby.connect()
+        standby.send("SUB *", from: screen)
+        standby.node?.isCutOff = true
+        cluster.pass(.seconds(8))
+        #expect(!screen.isClosed)
+        cluster.pass(.seconds(6))
+        #expect(screen.isClosed && screen.take().last?.hasPrefix("BYE code=not_leader") == true)
+        #expect(standby.send("SUB *", from: standby.connect()).last?.hasPrefix("ERR code=not_leader") == true)
+        standby.node?.isCutOff = false
+        cluster.pass(.seconds(8))
+        #expect(standby.send("SUB *", from: standby.connect()).contains { $0.hasPrefix("LIVE") })
     }
 
     @Test func `a cut-off leader shows nothing, says BYE, and is a standby when it is back`() throws {

@@ -52,9 +52,10 @@ extension TestDaemon {
     }
 
     func closeAll(_ farewell: [UInt8]) {
-        for client in clients.values {
+        for (id, client) in clients {
             client.receive(farewell)
             client.isClosed = true
+            server?.disconnected(id)
         }
         clients = [:]
     }

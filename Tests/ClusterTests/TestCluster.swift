@@ -96,7 +96,6 @@ final class TestDaemon {
     var isPaused = false
     /// Its copy falls behind with the next batch.
     var fallsBehind = false
-    private var wantsRecovery = false
     private var checkpointPieces: [[UInt8]] = []
     /// The local journal takes no step of a checkpoint until ``performCheckpointSteps()``.
     var isDiskSlow = false
@@ -138,9 +137,8 @@ final class TestDaemon {
         var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
         configuration.checkpoints = cluster.checkpoints
         configuration.checkpointStepLimit = checkpointStepLimit
-        let member = Member(
-            replica, hub: try recoveredHub(), snapshotSequence: 0, configuration: configuration, at: cluster.now)
-        self.server = member.standbyServer(at: cluster.now)
+        var member = Member(replica, configuration: configuration, at: cluster.now)
+        self.server = member.server(over: try recoveredHub(), at: cluster.time)
         self.member = consume member
         let node = cluster.log.node()
         node.onEvent = { [unowned self] event in
@@ -176,11 +174,10 @@ final class TestDaemon {
         return member?.end(at: cluster.time) == true
     }
 
-    /// Of a standby.
-    var stateHash: UInt64? { member?.stateHash }
+    var stateHash: UInt64? { server?.stateHash }
 
     /// Whether a snapshot could be written.
-    var hasSnapshot: Bool { member?.snapshot != nil }
+    var hasSnapshot: Bool { member?.mayTakeSnapshot == true && server?.isCommitting == false }
 
     func refuseConnectionsOfLeader() {
         member?.leaderRefusesConnections(at: cluster.time)
@@ -209,7 +206,7 @@ final class TestDaemon {
     }
 
     private func mayServe() -> Bool {
-        // As the edge of `telltaled`: a node that does not lead serves as a standby, and its member is not asked.
+        // As the edge of `telltaled`: a node that does not lead shows what it has read, and its member is not asked.
         guard isLeading else { return stopReason == nil }
         let isAllowed = member?.mayServe(at: cluster.time) == true
         performMember()
@@ -220,16 +217,6 @@ final class TestDaemon {
 
     func performMember() {
         while let action = member?.nextAction() { perform(action) }
-        guard wantsRecovery else { return }
-        wantsRecovery = false
-        do {
-            if let hub = try recoveredHub() {
-                member?.recovered(hub, snapshotSequence: 0, at: cluster.time)
-                performMember()
-            }
-        } catch {
-            Issue.record("\(name) does not recover: \(error)")
-        }
     }
 
     private func perform(_ action: Member.Action) {
@@ -248,32 +235,36 @@ final class TestDaemon {
             } catch {
                 Issue.record("\(name) cannot keep: \(error)")
             }
-        case .lead(let term, _, let farewell):
-            reported.append("leading term=\(term)")
-            closeAll(farewell)
-            do {
-                server = try member?.takeOver(at: cluster.time)
+        case .replay(let records):
+            do throws(RecoveryError) {
+                try server?.replay(records, at: cluster.time)
             } catch {
-                reported.append("cannot lead: \(error)")
+                member?.diverged(error)
             }
+        case .begin(let farewell):
+            closeAll(farewell)
+            server = member?.server(at: cluster.time)
+        case .sendAway(let farewell): closeAll(farewell)
+        case .lead(let term, _):
+            reported.append("leading term=\(term)")
+            takeLead()
         case .settle(let outcome):
             server?.synced(outcome, at: cluster.time)
             if mayServe() { performServer() }
         case .abandon: reported.append("abandons")
-        case .standDown(let farewell, let reason, let isEnding):
+        case .standDown(let farewell, let reason, _):
             reported.append("standby: \(reason)")
+            if let status { server?.stands(status) }
             closeAll(farewell)
-            server = member?.standbyServer(at: cluster.now)
-            wantsRecovery = !isEnding
+            server?.follow(at: cluster.time)
         case .follow(let term, let node):
             reported.append("\(node) leads in term \(term)")
             if let status { server?.stands(status) }
-        case .writeSnapshot: member?.snapshotWritten(isWritten: false)
         case .askOfCheckpoints(let request): node?.queryServers(request)
         case .beginCheckpoint:
             var pieces: [[UInt8]] = []
             var cutter = CheckpointCutter(length: 700)
-            let snapshot = isLeading ? server?.snapshot() : member?.snapshot
+            let snapshot = hasSnapshot ? server?.snapshot() : nil
             snapshot?.forEachChunk { pieces += cutter.add($0) }
             if let last = cutter.end() { pieces.append(last) }
             checkpointPieces = pieces
@@ -308,6 +299,16 @@ final class TestDaemon {
             stopReason = "\(duplicateNode) has its name"
             closeAll([])
         }
+    }
+
+    private func takeLead() {
+        guard var next = server.take() else { return }
+        do {
+            try member?.lead(&next, at: cluster.time)
+        } catch {
+            reported.append("cannot lead: \(error)")
+        }
+        server = consume next
     }
 
     private func performServer() {

@@ -1,6 +1,7 @@
 import Cluster
 import Hub
 import Journal
+import Server
 import TelltaleModel
 import Testing
 
@@ -17,12 +18,20 @@ extension TestDaemon {
         return hub
     }
 
+    private func serve(with next: consuming Server) { server = consume next }
+
     func performCheckpointSteps() {
         for _ in 0..<checkpointSteps { member?.checkpointStepTaken(at: cluster.time) }
         checkpointSteps = 0
         if isInstalling {
             isInstalling = false
-            expectNoError { if let hub = try recoveredHub() { member?.checkpointInstalled(hub, at: cluster.time) } }
+            expectNoError {
+                guard let hub = try recoveredHub() else { return }
+                if let next = member?.checkpointInstalled(hub, at: cluster.time) {
+                    closeAll(member?.farewell() ?? [])
+                    serve(with: next)
+                }
+            }
         }
         performMember()
     }

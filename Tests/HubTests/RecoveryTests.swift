@@ -24,32 +24,32 @@ struct RecoveryTests {
     }
 
     @Test func `a replay goes by the clocks of its records, however far those of this node were ahead`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        var copy = try house.recovered()
-        let count = house.records.count
-        house.send("EVT coffee-order/1 type=confirm eid=2", from: shop)
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        var copy = try harness.recovered()
+        let count = harness.records.count
+        harness.send("EVT coffee-order/1 type=confirm eid=2", from: shop)
         // A batch of reads, by a clock that is ahead of the leader's.
-        var ahead = house.now
+        var ahead = harness.now
         (ahead.time, ahead.wall) = (ahead.time + .seconds(30), ahead.wall + .seconds(30))
         let decided = copy.decide(at: ahead)
         copy.committed(at: ahead)
         holds(decided.isEmpty && copy.lastRecordTime == ahead.time)
-        for record in house.records[count...] { try copy.replay(record) }
-        holds(copy.stateHash == house.hub.stateHash && copy.lastRecordTime == house.now.time)
-        holds(copy.lastRecordWall == house.now.wall)
+        for record in harness.records[count...] { try copy.replay(record) }
+        holds(copy.stateHash == harness.hub.stateHash && copy.lastRecordTime == harness.now.time)
+        holds(copy.lastRecordWall == harness.now.wall)
     }
 
     @Test func `a batch that is refused takes the clocks back to the newest record`() throws {
-        let house = try HubHarness()
-        let shop = house.connect()
-        house.send("EVT coffee-order/1 type=start", from: shop)
-        let time = house.time
-        house.isFull = true
-        house.time = time + .seconds(30)
-        house.send("EVT coffee-order/1 type=confirm", from: shop)
-        #expect(house.hub.lastRecordTime == time && house.hub.lastRecordWall == time)
+        let harness = try HubHarness()
+        let shop = harness.connect()
+        harness.send("EVT coffee-order/1 type=start", from: shop)
+        let time = harness.time
+        harness.isFull = true
+        harness.time = time + .seconds(30)
+        harness.send("EVT coffee-order/1 type=confirm", from: shop)
+        #expect(harness.hub.lastRecordTime == time && harness.hub.lastRecordWall == time)
     }
 
     @Test func `a snapshot holds everything that the records before it did`() throws {

@@ -20,6 +20,8 @@ struct GroupCommit: ~Copyable {
 
     private let addressOnly = AddressOnly()
     private var phase = Phase.idle
+    /// Another node of the cluster decides: records come from its log, and a batch here answers reads alone.
+    private(set) var isFollowing = false
     private var batch = Batch(expecting: 0, limit: 0, requestLimit: 0, byteLimit: 0, scanShare: 0)
     /// The previous batch, kept until there is time to free it.
     private var settledBatch: Batch?
@@ -62,6 +64,17 @@ struct GroupCommit: ~Copyable {
     /// Whether the hub has its own entries to commit.
     var hasOwnWork: Bool { !pendingEntries.isEmpty || pendingKinds != nil || pendingSettings != nil }
 
+    // MARK: Modes
+
+    /// Decides nothing from now on. What the hub would have originated is not its to decide any more.
+    mutating func follow() {
+        isFollowing = true
+        (pendingSettings, pendingKinds, pendingEntries) = (nil, nil, [])
+        retryTime = .distantPast
+    }
+
+    mutating func lead() { isFollowing = false }
+
     // MARK: What the hub originates
 
     /// The settings that take effect with the next batch; `nil` = those in force stay.
@@ -96,7 +109,7 @@ struct GroupCommit: ~Copyable {
 
     /// Begins a batch.
     ///
-    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:walkShare:)``.
+    /// - Parameters: As of ``Batch/init(expecting:limit:requestLimit:byteLimit:scanShare:)``.
     mutating func begin(limit: Int, requestLimit: Int, byteLimit: Int = .max, scanShare: Int = .max) {
         phase = .deciding
         batch = Batch(

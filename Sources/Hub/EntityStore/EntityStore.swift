@@ -420,6 +420,9 @@ struct EntityStore: ~Copyable {
         deadlines.arm(entity, at: deadline, onWallClock: wallDeadline(of: entity), in: &entities)
     }
 
+    /// Arms the deadlines of every key that has one and is not armed.
+    mutating func armAll() { for entity in existing { arm(entity) } }
+
     /// Takes the first key that is due on the kinds' clock; `nil` = none is due.
     mutating func popDue() -> EntityIndex? {
         while let next = deadlines.pop(by: time, in: &entities) {

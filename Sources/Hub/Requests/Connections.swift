@@ -170,6 +170,7 @@ extension Hub {
     /// Whether ``decide(at:limit:batchLimit:)`` has work.
     public func hasWork(at now: HubTime) -> Bool {
         if sessions.hasWork { return true }
+        if commit.isFollowing { return subscriptions.hasRetired || subscriptions.presence.scan.isUnderWay }
         // A batch that could not be written is not retried at once.
         guard now.monotonic >= commit.retryTime else { return false }
         return commit.hasOwnWork || providers.hasUnaligned || subscriptions.hasRetired
@@ -203,11 +204,12 @@ extension Hub {
     /// The next moment on the kinds' clock at which ``decide(at:limit:batchLimit:)`` has work without input, or at which a
     /// subscriber has used up the entries of a widget.
     public var nextDeadline: Timestamp? {
-        guard let row = subscriptions.nextUsedUp else { return store.nextDeadline }
-        return store.nextDeadline.map { min($0, row) } ?? row
+        let decision = commit.isFollowing ? nil : store.nextDeadline
+        guard let row = subscriptions.nextUsedUp else { return decision }
+        return decision.map { min($0, row) } ?? row
     }
     /// The next such moment on the real clock.
-    public var nextWallDeadline: Timestamp? { store.nextWallDeadline }
+    public var nextWallDeadline: Timestamp? { commit.isFollowing ? nil : store.nextWallDeadline }
     /// When ``sessionDeadlineReached(at:)`` has work, by the monotonic clock.
     public var nextSessionDeadline: MonotonicTime? {
         // No session ends before the current batch is settled.

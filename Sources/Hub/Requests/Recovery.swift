@@ -63,7 +63,7 @@ extension Hub {
     /// Whether a change concerns anything but the store: a subscription, a cached row, a board that was read, a device's budget.
     private var publishes: Bool {
         subscriptions.count > 0 || renderer.rowCount > 0 || renderer.hasControlReferences
-            || !store.boardsWithKeys.isEmpty
+            || !subscriptions.presence.isEmpty
             || budgets.hasTaps
     }
 

@@ -13,10 +13,7 @@ extension Hub {
         greeting.speed = store.settings.clockSpeed
         greeting.lineLengthLimit = configuration.limits.lineLength
         if access.isEnforced { greeting.authentication = "token" }
-        if let status {
-            greeting.node = status.wire
-            if let epoch = status.epoch { (greeting.epoch, greeting.sequence) = (epoch, status.sequence) }
-        }
+        if let status { greeting.node = status.wire }
         var writer = LineWriter()
         writer.greeting(greeting)
         return writer.bytes
@@ -136,10 +133,8 @@ extension Hub {
         body.member("subscriptions", subscriptions.count)
         body.member("entities", store.keyCount)
         body.member("kinds", store.kindCount)
-        body.member("seq", status?.epoch == nil ? commit.durableSequence : status?.sequence ?? 0)
-        // A standby's hub of connections has no history.
-        let isStandbyServer = status?.role == .standby
-        if let rules = isStandbyServer ? status?.rules : store.rules.number { body.member("rules", rules) }
+        body.member("seq", commit.durableSequence)
+        body.member("rules", store.rules.number)
         body.member("requests", sessions.requestCount)
         body.member("commits", statistics.commits)
         body.member("deadlines", statistics.deadlinesFired)

@@ -85,6 +85,9 @@ struct StagedReplies: Sendable {
         movedLength = 0
     }
 
+    /// Whether a reply depends on the commit.
+    var hasCommitted: Bool { replies.contains { if case .committed = $0 { true } else { false } } }
+
     /// Replaces the replies that depend on the commit with `error`.
     mutating func refuseCommitted(_ error: WireError) {
         for position in replies.indices {

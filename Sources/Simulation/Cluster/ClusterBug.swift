@@ -41,10 +41,13 @@ public enum ClusterBug: String, PlantedBug {
     case refutedSyncTrusted = "a node leads on over a server of the engine that says that it does not sync"
     case silenceTakenForSync = "a server that did not sync is taken for mended because it says nothing more"
     case namesakesLive = "a node does not hear that another process has its name"
-    case settledWhenDeposed = "a leader that reads that it is deposed answers its last batch before it stands down"
+    case settledThoughAbsent = "a leader that stands down answers its last batch, which the log may not have"
     case readingNeverGoesOn = "a node whose disk has kept up again reads the log no further"
     case limitUnheard = "a node does not hear that the engine takes no messages of this length"
     case neverGivenUp = "a leader whose messages the engine does not take waits for it without end"
+    case publishedByRecord = "a follower shows a batch record by record"
+    case replayedUnpublished = "a follower replays as a recovery does, and owes its screens nothing for it"
+    case followersClockInReplay = "a follower replays by its own clock where that is ahead"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
 

@@ -19,6 +19,8 @@ final class ClusterChecks {
     /// Nodes that have read what the log store has lost, with the newest message that each has read: they must report.
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
+    private(set) var rowsOfStandbys = 0
+
     /// Nodes that have reported so, and whose folders are as they were then.
     private var reported: Set<Int> = []
 
@@ -199,7 +201,7 @@ final class ClusterChecks {
 
     /// P2: nothing is shown that the log has not; and nothing at all by a leader that has proved nothing for a lease.
     func written(_ bytes: [UInt8], by node: ClusterNode) {
-        let silence = cluster.now - node.lastProof
+        let silence = node.isLeading ? cluster.now - node.lastProof : 0
         if silence > ReplicaSettings().lease.count {
             let lines = bytes.split(separator: UInt8(ascii: "\n"))
             guard let first = lines.first(where: { !$0.starts(with: "MARK".utf8) && !$0.starts(with: "BYE ".utf8) })
@@ -208,12 +210,25 @@ final class ClusterChecks {
             cluster.violated("P2", "\(node.name) has proved nothing for \(silence) ms, and writes \(line.prefix(60))")
         }
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            if !node.isLeading, line.starts(with: "UPD ".utf8) { rowsOfStandbys += 1 }
             let text = String(decoding: line.prefix { $0 != UInt8(ascii: "{") }, as: UTF8.self)
             guard let range = text.firstRange(of: " rev="),
                 let rev = Int64(text[range.upperBound...].prefix { $0 != " " }), rev > cluster.durableSequence
             else { continue }
             cluster.violated("P2", "\(node.name) shows rev \(rev), and the log ends with \(cluster.durableSequence)")
         }
+    }
+
+    /// P2: what a standby shows is the log up to the end of a batch.
+    func shows(through sequence: Int64, by node: ClusterNode) {
+        guard !cluster.log.batchEnds.contains(sequence) else { return }
+        cluster.violated("P2", "\(node.name) shows the log up to record \(sequence), in the middle of a batch")
+    }
+
+    /// P10: a standby has the clocks of the newest record, whatever its own machine's says.
+    func replayed(_ record: JournalRecord?, by node: ClusterNode) {
+        guard let record, let time = node.server?.lastTimes.record, time != record.time else { return }
+        cluster.violated("P10", "\(node.name) has the time \(time) behind record \(record.sequence) of \(record.time)")
     }
 
     /// A node that does not lead says so to each new connection, and nothing else.

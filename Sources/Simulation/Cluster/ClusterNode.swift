@@ -18,7 +18,6 @@ final class ClusterNode {
     private let kinds: [Kind]
     var localJournal = LocalJournal()
     var member: Member?
-    /// That of the leader, or the standby server.
     var server: Server?
     /// Counts the servers of the process.
     private var serverNumber = 0
@@ -51,7 +50,6 @@ final class ClusterNode {
     var isEnding = false
     /// For the trace.
     private var role = Replica.Role.standby
-    private var lastSnapshot: TakenSnapshot?
     /// An operator moves the history, with the folder of this node.
     private var mover: Mover?
     /// The folder is the local journal of a log that was removed.
@@ -117,11 +115,11 @@ final class ClusterNode {
         server.recordsBetweenSnapshots = cluster.weather.recordsBetweenSnapshots
         var configuration = MemberConfiguration(hub: cluster.configuration, server: server, kinds: kinds)
         configuration.checkpoints = cluster.weather.checkpoints
-        let member = Member(
-            replica, hub: localJournal.epoch == nil ? nil : recoveredHub(),
-            snapshotSequence: localJournal.snapshotSequence,
-            configuration: configuration, at: monotonic)
-        serve(with: member.standbyServer(at: monotonic))
+        var member = Member(replica, configuration: configuration, at: monotonic)
+        hybrid = HybridClock(wall: wall, lastRecord: .distantPast, monotonic: monotonic)
+        let hub = localJournal.epoch == nil ? nil : recoveredHub()
+        serve(with: member.server(over: hub, snapshotSequence: localJournal.snapshotSequence, at: hubTime))
+        goOnByClock()
         self.member = consume member
         noteHash()
         perform()
@@ -134,7 +132,7 @@ final class ClusterNode {
         stopReason = nil
         (missed, sent, batch, checkpointPieces) = ([], [:], [], [])
         (snapshots, hybrid) = (SnapshotTurns(), nil)
-        (isEnding, lastSnapshot, isSyncRefuted) = (false, nil, false)
+        (isEnding, isSyncRefuted) = (false, false)
         (isReadingHeld, heldRead) = (false, nil)
         memberWake.deadline = .distantFuture
     }
@@ -156,7 +154,10 @@ final class ClusterNode {
         localJournal.crash(losing: count)
     }
 
-    private func endLead() { if lead.goesOn || hasTerm { lead = (false, cluster.now) } }
+    /// Its term may still be on its way to the log.
+    private func endLead() {
+        if lead.goesOn || hasTerm || member?.replica.role == .campaigning { lead = (false, cluster.now) }
+    }
 
     /// The process has ended in order.
     func ended() {
@@ -341,22 +342,37 @@ final class ClusterNode {
     }
 
     func noteHash() {
-        guard let sequence = member?.sequence, let hash = member?.stateHash else { return }
+        guard server?.isCommitting == false, let sequence = server?.sequence, sequence > 0,
+            let hash = server?.stateHash
+        else { return }
         cluster.checks.hashed(hash, at: sequence, by: self)
     }
 
-    func lead(term: Int64, farewell: [UInt8]) {
+    /// The clock goes on from the newest record.
+    private func goOnByClock() { hybrid?.goOn(after: server?.lastTimes.record ?? .distantPast) }
+
+    private func takeLead() throws {
+        guard var next = server.take() else { return }
+        var failure: (any Error)?
+        do { try member?.lead(&next, at: hubTime) } catch { failure = error }
+        server = consume next
+        if let failure { throw failure }
+    }
+
+    private func lead(term: Int64) {
         takeovers += 1
         lead.goesOn = true
         cluster.trace?(cluster.now, index, "leads in term \(term)")
         cluster.checks.mayAcknowledge(self)
         noteHash()
-        closeAll(telling: farewell)
         do {
-            hybrid = HybridClock(
-                wall: wall, lastRecord: member?.lastTimes.record ?? .distantPast, monotonic: monotonic)
-            guard let next = try member?.takeOver(at: hubTime) else { return }
-            serve(with: try tampering.takenOver(next, kinds, of: self))
+            if let other = try tampering.otherServer(of: self) {
+                closeAll(telling: [])
+                serve(with: other)
+            }
+            goOnByClock()
+            try takeLead()
+            if cluster.bug == .ownKindsAtTakeover { try server?.adopt(kinds) }
             cluster.leads(self)
         } catch {
             cluster.violated("P9", "\(name) does not take over: \(error)")
@@ -405,14 +421,15 @@ final class ClusterNode {
     func turn() {
         guard isUp, !isPaused, !isStopped, server != nil else { return }
         if !isLeading { tampering.standbyTurn(of: self) }
-        guard mayServe(), !links.isEmpty || isLeading, member?.mayDecide == true else { return }
+        guard mayServe(), member?.mayDecide == true else { return }
+        reportStatus()
         server?.turn(at: hubTime)
         performServer()
         takeActions()
     }
 
     private func mayServe() -> Bool {
-        // As the edge of `telltaled`: a node that does not lead serves as a standby, and its member is not asked.
+        // As the edge of `telltaled`: a node that does not lead shows what it has read, and its member is not asked.
         guard member?.isLeading == true else { return isUp && !isStopped }
         let isAllowed = member?.mayServe(at: hubTime) == true
         takeActions()
@@ -457,8 +474,10 @@ final class ClusterNode {
                     try journal.readChain(endingAt: request.lastSequence, limit: request.limit)
                 }, for: request)
         case .writeSnapshot(let pruning):
-            guard let snapshot = server?.snapshot() else { break }
-            writeSnapshot(tampering.taken(snapshot, isLeader: true, by: self), pruning, for: .server(serverNumber))
+            guard member?.mayTakeSnapshot == true, let snapshot = server?.snapshot() else {
+                return server?.snapshotWritten(isWritten: false) ?? ()
+            }
+            writeSnapshot(tampering.taken(snapshot, by: self), pruning, for: serverNumber)
         case .closeJournal: server?.journalClosed(isInOrder: true)
         case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .wake(let wake): schedule(wake, at: hubTime)
@@ -468,17 +487,14 @@ final class ClusterNode {
     }
 
     private func flush() {
+        if !isLeading, let sequence = server?.sequence { cluster.checks.shows(through: sequence, by: self) }
         while let id = server?.nextReady(at: hubTime) {
             guard let link = links[id] else { continue }
             var bytes: [UInt8] = []
             guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }
             if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }
             bytes = tampering.written(bytes, to: id, of: self)
-            if !isLeading {
-                cluster.checks.greeted(bytes, by: self)
-            } else if !bytes.isEmpty {
-                cluster.send(bytes, to: link, by: self)
-            }
+            if !bytes.isEmpty { cluster.send(bytes, to: link, by: self) }
             if output.disposition == .finish { close(link) }
         }
         server?.flushed(at: hubTime)
@@ -486,26 +502,43 @@ final class ClusterNode {
 
     // MARK: Connections
 
-    /// - Returns: `false` where the node does not lead, and says so, or does not listen at all.
-    func accept(_ link: SimulatedLink) -> Bool {
+    /// - Returns: `false` where the client goes on to another node, because this one does not listen, or does not do what the
+    ///   client is there for and says so.
+    func accept(_ link: SimulatedLink, staysAtStandby: Bool) -> Bool {
         guard isUp, !isPaused, !isStopped else { return false }
-        // The greeting says so. A daemon notifies its server each second.
-        if !isLeading, var status = member?.status(at: monotonic) {
-            if cluster.bug == .silentLeaderNamed {
-                status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
-            }
-            server?.stands(status)
-        }
+        reportStatus()
         guard let id = server?.connected(at: hubTime) else { return false }
         link.session = id
         links[id] = link
-        turn()
-        guard !isLeading else { return true }
-        // The standby server's greeting sends the client on.
+        guard !isLeading else {
+            turn()
+            return true
+        }
+        // Its greeting says so.
+        greet(id)
+        if staysAtStandby, member?.isServing == true { return true }
         if link.session != nil { server?.disconnected(id) }
         link.session = nil
         links[id] = nil
         return false
+    }
+
+    /// A standby sends its greeting to a new connection, before anything else is due there.
+    private func greet(_ id: SessionID) {
+        guard let link = links[id] else { return }
+        var bytes: [UInt8] = []
+        guard server?.output(for: id, at: hubTime, to: &bytes) != nil, !bytes.isEmpty else { return }
+        cluster.checks.greeted(bytes, by: self)
+        cluster.send(bytes, to: link, by: self)
+    }
+
+    /// A daemon notifies its server each second.
+    private func reportStatus() {
+        guard var status = member?.status(at: monotonic) else { return }
+        if cluster.bug == .silentLeaderNamed, !isLeading {
+            status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
+        }
+        server?.stands(status)
     }
 
     func received(_ bytes: [UInt8], on link: SimulatedLink) {
@@ -557,6 +590,7 @@ final class ClusterNode {
     func closeAll(telling farewell: [UInt8]) {
         for link in links.inOrder {
             if !farewell.isEmpty, isUp { cluster.send(farewell, to: link, by: self) }
+            if let id = link.session { server?.disconnected(id) }
             link.session = nil
             cluster.ended(link)
         }
@@ -578,14 +612,16 @@ final class ClusterNode {
             cluster.noteHeartbeat(heartbeat)
             cluster.log.heartbeat(heartbeat, from: self)
         case .keep(let records, let mark, let epoch): keep(records, mark, epoch)
-        case .lead(let term, _, let farewell): lead(term: term, farewell: farewell)
+        case .replay(let records): replay(records)
+        case .lead(let term, _): lead(term: term)
         case .settle(let outcome): settle(outcome)
         case .standDown(let farewell, let reason, let isEnding): standDown(reason, farewell, isEnding: isEnding)
         case .abandon: cluster.trace?(cluster.now, index, "ends without the log")
         case .follow: break
-        case .writeSnapshot(let pruning):
-            guard let snapshot = member?.snapshot else { return member?.snapshotWritten(isWritten: false) ?? () }
-            writeSnapshot(tampering.taken(snapshot, isLeader: false, by: self), pruning, for: .standby)
+        case .begin(let farewell):
+            closeAll(telling: farewell)
+            if let next = member?.server(at: hubTime) { serve(with: next) }
+        case .sendAway(let farewell): closeAll(telling: farewell)
         case .askOfCheckpoints(let request): cluster.log.ask(tampering.asked(request, of: self), from: self)
         case .beginCheckpoint: beginCheckpoint()
         case .giveCheckpointPiece:
@@ -646,6 +682,23 @@ final class ClusterNode {
         cluster.log.read(from: from, for: self)
     }
 
+    private func replay(_ records: [JournalRecord]) {
+        do throws(RecoveryError) {
+            switch cluster.bug {
+            case .publishedByRecord:
+                for record in records {
+                    try server?.replay([record], at: hubTime)
+                    performWhereServing()
+                }
+            case .replayedUnpublished: for record in records { try server?.hub.replay(record) }
+            default: try server?.replay(tampering.replayed(records, by: self), at: hubTime)
+            }
+            cluster.checks.replayed(records.last, by: self)
+        } catch {
+            member?.diverged(error)
+        }
+    }
+
     private func settle(_ outcome: SyncOutcome) {
         if case .durable = outcome {
             cluster.checks.mayAcknowledge(self)
@@ -659,27 +712,17 @@ final class ClusterNode {
 
     private func standDown(_ reason: String, _ farewell: [UInt8], isEnding: Bool) {
         cluster.trace?(cluster.now, index, "stands down: \(reason)")
-        if cluster.bug == .settledWhenDeposed, !batch.isEmpty {
+        if cluster.bug == .settledThoughAbsent, !batch.isEmpty {
             server?.synced(.durable(duration: .zero, wait: .zero), at: hubTime)
             performWhereServing()
         }
         batch = []
         endLead()
         tampering.stoodDown()
-        // From a snapshot the process that follows starts.
-        if isEnding, server?.isCommitting == false, let snapshot = server?.snapshot() {
-            lastSnapshot = tampering.taken(snapshot, isLeader: true, by: self)
-        }
+        reportStatus()
         closeAll(telling: farewell)
-        if let standbyServer = member?.standbyServer(at: monotonic) { serve(with: standbyServer) }
-        guard !isEnding else { return endInOrder() }
-        // Behind all that was given to the disk.
-        schedule(after: cluster.diskDelay()) { [self] in
-            guard let hub = recoveredHub() else { return }
-            member?.recovered(hub, snapshotSequence: localJournal.snapshotSequence, at: hubTime)
-            noteHash()
-            perform()
-        }
+        server?.follow(at: hubTime)
+        if isEnding { endInOrder() }
     }
 
     // MARK: The end
@@ -697,9 +740,8 @@ final class ClusterNode {
     /// Writes the last snapshot behind what the disk was given, and ends.
     private func endInOrder() {
         closeAll(telling: [])
-        let own = member?.snapshot.map { tampering.taken($0, isLeader: false, by: self) }
-        guard let snapshot = lastSnapshot.take() ?? own ?? nil else { return ended() }
-        writeSnapshot(snapshot, Pruning(), for: .server(serverNumber))
+        guard member?.mayTakeSnapshot == true, let snapshot = server?.snapshot() else { return ended() }
+        writeSnapshot(tampering.taken(snapshot, by: self), Pruning(), for: serverNumber)
     }
 
     // MARK: Snapshots
@@ -738,25 +780,21 @@ final class ClusterNode {
     }
 
     private func replyToAsker(_ asker: SnapshotTurns<TakenSnapshot>.Asker, isWritten: Bool) {
-        switch asker {
-        case .server(let number) where number == serverNumber:
-            if isEnding { ended() } else { server?.snapshotWritten(isWritten: isWritten) }
-        case .server: break
-        case .standby: member?.snapshotWritten(isWritten: isWritten)
-        }
+        guard asker == serverNumber else { return }
+        if isEnding { ended() } else { server?.snapshotWritten(isWritten: isWritten) }
     }
 
     // MARK: Checkpoints
 
     private func beginCheckpoint() {
         // A batch under way is nothing that the log has.
-        let isOpen = isLeading && server?.isCommitting == true
-        let snapshot = isOpen ? nil : isLeading ? server?.snapshot() : member?.snapshot
-        cluster.trace?(cluster.now, index, "makes a base with record \(snapshot?.sequence ?? 0)")
+        let mayTake = server?.isCommitting == false && member?.mayTakeSnapshot == true
+        let snapshot = mayTake ? server?.snapshot() : nil
+        cluster.trace?(cluster.now, index, "makes a checkpoint with record \(snapshot?.sequence ?? 0)")
         checkpointPieces = []
         if let snapshot {
             var cutter = CheckpointCutter(length: member?.pieceLength ?? cluster.weather.checkpoints.pieceBytes)
-            let taken = tampering.checkpoint(tampering.taken(snapshot, isLeader: isLeading, by: self))
+            let taken = tampering.checkpoint(tampering.taken(snapshot, by: self))
             for chunk in taken.chunks { checkpointPieces += cutter.add(chunk) }
             if let last = cutter.end() { checkpointPieces.append(last) }
         }
@@ -781,7 +819,10 @@ final class ClusterNode {
         schedule(after: cluster.diskDelay()) { [self] in
             guard let hub = recoveredHub() else { return }
             cluster.checks.hashed(hub.stateHash, at: hub.lastRecordSequence, by: self)
-            member?.checkpointInstalled(hub, at: hubTime)
+            if let next = member?.checkpointInstalled(hub, at: hubTime) {
+                closeAll(telling: member?.farewell() ?? [])
+                serve(with: next)
+            }
             perform()
         }
     }
@@ -879,8 +920,8 @@ final class ClusterNode {
         var clock = HybridClock(wall: wall, lastRecord: hub.lastRecordTime, monotonic: monotonic)
         let time = clock.reading(wall: wall, monotonic: monotonic)
         let now = HubTime(time: time, wall: wall, monotonic: monotonic)
-        var server = try Standby(hub).takeOver(
-            beginningWith: [], settings: configuration.decisions, configuration: ServerConfiguration())
+        var server = Server(hub, configuration: ServerConfiguration(), snapshotSequence: 0)
+        try server.lead(beginningWith: [], configuration.decisions)
         server.turn(at: now)
         var records: [JournalRecord] = []
         while let action = server.nextAction(at: now) { if case .append(let part, _) = action { records += part } }

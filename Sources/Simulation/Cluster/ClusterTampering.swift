@@ -184,24 +184,30 @@ final class ClusterTampering {
 
     // MARK: The hub and the local journal
 
-    /// The server of a node that begins to lead.
-    func takenOver(_ server: consuming Server, _ kinds: [Kind], of node: ClusterNode) throws -> Server {
-        var server = server
+    /// The server with which a node begins to lead in the place of its own; `nil` = it keeps that.
+    func otherServer(of node: ClusterNode) throws -> Server? {
         var contents = node.localJournal.contents
         switch bug {
         case .epochAtTakeover: contents.epoch = UInt64(node.member?.replica.term ?? 0)
         case .behindCursorServed:
-            guard !contents.records.isEmpty else { return server }
+            guard !contents.records.isEmpty else { return nil }
             contents.records.removeLast()
             contents.lastSequence -= 1
-        case .ownKindsAtTakeover:
-            try server.adopt(kinds)
-            return server
-        default: return server
+        default: return nil
         }
-        let configuration = node.cluster.configuration
-        return try Standby(try .recovered(from: InMemoryJournal(contents), configuration)).takeOver(
-            beginningWith: kinds, settings: configuration.decisions, configuration: ServerConfiguration())
+        return Server(
+            try .recovered(from: InMemoryJournal(contents), node.cluster.configuration),
+            configuration: ServerConfiguration(), snapshotSequence: 0)
+    }
+
+    /// The records of a batch as the hub of a follower is given them.
+    func replayed(_ records: [JournalRecord], by node: ClusterNode) -> [JournalRecord] {
+        guard bug == .followersClockInReplay else { return records }
+        return records.map { record in
+            var record = record
+            record.time = max(record.time, node.hubTime.time)
+            return record
+        }
     }
 
     /// A standby that has a server of its own decides what is due.
@@ -212,10 +218,8 @@ final class ClusterTampering {
         nextStandbyTurn = node.cluster.now + 1_000
         guard let hub = node.recoveredHub() else { return }
         let configuration = node.cluster.configuration
-        guard
-            var server = try? Standby(hub).takeOver(
-                beginningWith: [], settings: configuration.decisions, configuration: ServerConfiguration())
-        else { return }
+        var server = Server(hub, configuration: ServerConfiguration(), snapshotSequence: 0)
+        try? server.lead(beginningWith: [], configuration.decisions)
         server.turn(at: node.hubTime)
         var records: [JournalRecord] = []
         while let action = server.nextAction(at: node.hubTime) {
@@ -247,9 +251,9 @@ final class ClusterTampering {
         return older ?? snapshot
     }
 
-    func taken(_ snapshot: HubSnapshot, isLeader: Bool, by node: ClusterNode) -> TakenSnapshot {
+    func taken(_ snapshot: HubSnapshot, by node: ClusterNode) -> TakenSnapshot {
         var taken = TakenSnapshot(snapshot)
-        if bug == .clocksOfLastTurn, isLeader, let time = node.server?.hub.lastRecordTime {
+        if bug == .clocksOfLastTurn, node.isLeading, let time = node.server?.hub.lastRecordTime {
             let (old, new) = (Self.encoded(time), Self.encoded(node.hubTime.time))
             taken.chunks[0] = taken.chunks[0].replacing(old, with: new, maxReplacements: 2)
         }

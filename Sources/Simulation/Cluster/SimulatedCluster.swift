@@ -242,15 +242,16 @@ final class SimulatedCluster: Environment {
 
     func connect(_ client: any SimulatedClient) -> SimulatedLink {
         let link = SimulatedLink(client: client.index, capacity: 1 << 24, generation: 0)
-        // The greeting of another node names the leader; who hears of none tries the next address.
-        if random.chance(700), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
+        // The greeting of another node names the leader; who hears of none tries the next address. A screen may be served by any node.
+        let isScreen = client is Screen
+        if random.chance(isScreen ? 300 : 700), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
             addresses[client.index] = leader.index
         } else {
             addresses[client.index] = (addresses[client.index] + 1) % Self.nodeCount
         }
         let node = nodes[addresses[client.index]]
         link.number = node.index
-        if !node.accept(link) {
+        if !node.accept(link, staysAtStandby: isScreen) {
             schedule(after: 20 + wireDelay()) { [self] in lostAtClient(link) }
             refused(by: node)
         }
@@ -309,7 +310,15 @@ final class SimulatedCluster: Environment {
         link.buffered -= bytes.count
         ledger.heard(bytes, client: link.client, at: now)
         trace?(now, 100 + link.client, "< " + String(decoding: bytes, as: UTF8.self))
-        clients[link.client].received(bytes, on: link)
+        let refusal =
+            bytes.firstRange(of: Array("ERR code=not_leader".utf8))
+            ?? bytes.firstRange(of: Array(" code=not_leader retry=".utf8))
+        guard let refusal else { return clients[link.client].received(bytes, on: link) }
+        // A client library goes to the leader, and sends again there what was not answered.
+        let end = bytes[..<refusal.lowerBound].lastIndex(of: UInt8(ascii: "\n")) ?? -1
+        if end > 0 { clients[link.client].received(Array(bytes[...end]), on: link) }
+        reset(link)
+        clients[link.client].lost(link)
     }
 
     /// A node has closed the connection, or is gone.

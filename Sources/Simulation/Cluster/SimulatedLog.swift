@@ -364,6 +364,9 @@ final class SimulatedLog {
         }
     }
 
+    /// The records with which batches end: what a node shows is the log up to one of these.
+    private(set) var batchEnds: Set<Int64> = [0]
+
     /// Of the log from its first message on.
     var beginningReader: LogReader {
         let chain = messages.first.flatMap { try? LogMessage(decoding: $0) }.flatMap { message in
@@ -382,10 +385,11 @@ final class SimulatedLog {
 
     /// Records that a log made anew has of the history are those of before.
     func storeRecords(_ more: [JournalRecord]) {
+        if let last = more.last { batchEnds.insert(last.sequence) }
         for record in more {
             let place = Int(clamping: record.sequence) - 1
             guard place < records.count else {
-                goOn(with: [record])
+                append([record])
                 continue
             }
             if records[place] != record {
@@ -396,6 +400,11 @@ final class SimulatedLog {
 
     /// The history goes on, in the log or in a folder without one.
     func goOn(with more: [JournalRecord]) {
+        if let last = more.last { batchEnds.insert(last.sequence) }
+        append(more)
+    }
+
+    private func append(_ more: [JournalRecord]) {
         for record in more {
             var chain = chains[chains.count - 1]
             chain.append(record)

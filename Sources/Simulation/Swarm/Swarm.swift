@@ -117,7 +117,8 @@ public struct ClusterSwarm: SeededSimulation {
                 "inputs": cluster.inputCount, "steps": cluster.steps, "takeovers": cluster.takeovers,
                 "records": cluster.log.records.count, "bases": cluster.checkpointCount,
                 "nodes that began with one": cluster.joinCount, "snapshots": cluster.snapshotCount,
-                "moves": cluster.moves, "rows": cluster.ledger.rows, "resumes": cluster.ledger.resumes,
+                "moves": cluster.moves, "rows": cluster.ledger.rows,
+                "rows of standbys": cluster.checks.rowsOfStandbys, "resumes": cluster.ledger.resumes,
             ])
         }
     }

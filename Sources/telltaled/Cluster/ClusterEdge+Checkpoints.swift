@@ -13,8 +13,7 @@ extension ClusterEdge {
 
     func beginCheckpoint() {
         // The log does not have a batch that is still being committed.
-        let isOpen = member.isLeading && daemon.server.isCommitting
-        let snapshot = isOpen ? nil : member.isLeading ? daemon.server.snapshot() : member.snapshot
+        let snapshot = !daemon.server.isCommitting && member.mayTakeSnapshot ? daemon.server.snapshot() : nil
         checkpointThread?.cancel()
         checkpointThread = snapshot.map { CheckpointThread($0, pieceLength: member.pieceLength) }
         member.checkpointBegan(at: snapshot?.sequence, now: daemon.clock.now)
@@ -81,7 +80,9 @@ extension ClusterEdge {
         case .loaded: member.checkpointStepTaken(at: daemon.clock.now)
         case .installed(let recovered):
             guard let hub = recovered.take() else { return }
-            member.checkpointInstalled(hub, at: daemon.clock.now)
+            if let server = member.checkpointInstalled(hub, at: daemon.clock.now) {
+                daemon.serve(with: server, member.farewell())
+            }
             logger.notice("this node has its base, and follows the log")
         }
         perform()

@@ -14,15 +14,14 @@ final class ClusterEdge {
     var member: Member
     let log: any ReplicatedLog
     let logger: Logger
-    private let snapshotSequence: @Sendable (any Journal) -> Int64 = { $0.snapshot?.sequence ?? 0 }
     private var timer: TimerHandle?
     private var statusTimer: TimerHandle?
     private var watch: LeaderWatch?
     private var isPerforming = false
     private var reportedSync: LogStoreSync?
+    /// What the server was reported last: whether it answers reads.
+    private var isToldServing = false
     private let backlog = LocalJournalBacklog()
-    /// The last snapshot of a leader that handed over.
-    private var lastSnapshot: HubSnapshot?
 
     /// The checkpoint that is being stored.
     var checkpointThread: CheckpointThread?
@@ -109,16 +108,6 @@ final class ClusterEdge {
         perform()
     }
 
-    /// - Returns: The state that a node writes when it stops; `nil` = none.
-    func takeSnapshot() -> HubSnapshot? { lastSnapshot.take() ?? member.snapshot }
-
-    func snapshotWritten(isWritten: Bool) { member.snapshotWritten(isWritten: isWritten) }
-
-    func recovered(_ hub: consuming Hub, snapshotSequence: Int64) {
-        member.recovered(hub, snapshotSequence: snapshotSequence, at: daemon.clock.now)
-        perform()
-    }
-
     func leaveLog() {
         checkpointThread?.cancel()
         (timer, statusTimer, watch) = (nil, nil, nil)
@@ -137,6 +126,7 @@ final class ClusterEdge {
         isPerforming = true
         while let action = member.nextAction() { perform(action) }
         isPerforming = false
+        if member.isServing != isToldServing { reportStatus() }
         let deadline = member.deadline
         guard deadline < .distantFuture else { return timer?.cancel() ?? () }
         timer?.schedule(afterMilliseconds: max(0, deadline.milliseconds(since: daemon.clock.now.monotonic).count) + 1)
@@ -150,7 +140,8 @@ final class ClusterEdge {
         case .heartbeat(let heartbeat): log.heartbeat(heartbeat)
         case .keep(let records, let mark, let epoch):
             if daemon.keep(records, mark: mark, epoch: epoch, backlog) { localJournalIsBehind(true) }
-        case .lead(let term, let wait, let farewell): lead(term, after: wait, farewell)
+        case .replay(let records): replay(records)
+        case .lead(let term, let wait): lead(term, after: wait)
         case .settle(let outcome): daemon.settleAppend(outcome)
         case .standDown(let farewell, let reason, let isEnding): standDown(farewell, reason, isEnding: isEnding)
         case .abandon:
@@ -159,9 +150,8 @@ final class ClusterEdge {
             StandardStream.output.write("standby term=\(term)\n")
             logger.notice("another node leads", metadata: ["node": "\(node)", "term": "\(term)"])
             reportStatus()
-        case .writeSnapshot(let pruning):
-            guard let snapshot = member.snapshot else { return member.snapshotWritten(isWritten: false) }
-            daemon.writeSnapshot(snapshot, pruning, for: .standby)
+        case .begin(let farewell): daemon.serve(with: member.server(at: daemon.clock.now), farewell)
+        case .sendAway(let farewell): daemon.sendAway(farewell)
         case .askOfCheckpoints(let request): ask(request)
         case .beginCheckpoint: beginCheckpoint()
         case .giveCheckpointPiece: giveCheckpointPiece()
@@ -186,11 +176,18 @@ final class ClusterEdge {
         }
     }
 
-    private func lead(_ term: Int64, after wait: Milliseconds, _ farewell: [UInt8]) {
+    private func replay(_ records: [JournalRecord]) {
+        do throws(RecoveryError) {
+            try daemon.server.replay(records, at: daemon.clock.now)
+        } catch {
+            member.diverged(error)
+        }
+    }
+
+    private func lead(_ term: Int64, after wait: Milliseconds) {
         do {
-            daemon.beginClock(after: member.lastTimes)
-            let server = try member.takeOver(at: daemon.clock.now)
-            daemon.serve(with: server, farewell)
+            daemon.clock.goOn(after: daemon.server.lastTimes)
+            try member.lead(&daemon.server, at: daemon.clock.now)
             StandardStream.output.write("leading term=\(term) after_ms=\(wait.count)\n")
             logger.notice("this node leads", metadata: ["term": "\(term)", "after_ms": "\(wait.count)"])
             daemon.reportRules()
@@ -203,22 +200,17 @@ final class ClusterEdge {
 
     private func standDown(_ farewell: [UInt8], _ reason: String, isEnding: Bool) {
         logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
-        // An upgraded daemon then starts from the snapshot, so it does not matter how its code would replay old
-        // records.
-        if isEnding, !daemon.server.isCommitting { lastSnapshot = daemon.server.snapshot() }
-        daemon.serve(with: member.standbyServer(at: daemon.clock.now.monotonic), farewell)
         reportStatus()
-        if isEnding {
-            daemon.endServing()
-        } else {
-            daemon.recoverAgain(snapshotSequence)
-        }
+        daemon.sendAway(farewell)
+        daemon.server.follow(at: daemon.clock.now)
+        if isEnding { daemon.endServing() }
     }
 
     // MARK: Reports
 
     private func reportStatus() {
         let clusterStatus = status
+        isToldServing = clusterStatus.serves
         daemon.reportStatus(clusterStatus)
         watch?.watch(member.isLeading ? nil : member.leader?.address)
     }

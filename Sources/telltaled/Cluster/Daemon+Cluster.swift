@@ -32,17 +32,23 @@ extension Daemon {
         perform()
     }
 
-    /// Replaces the server. Each connection of the old one gets the farewell line and is closed.
+    /// Replaces the server, because the history is another one. Each connection of the old one is sent away.
     func serve(with next: consuming Server, _ farewell: [UInt8]) {
-        let old = connections.all
-        connections = ConnectionTable()
-        blocked = []
-        tokenThread?.forgetAll()
+        sendAway(farewell)
         server = next
         serverNumber += 1
         if let directory { server.principalsLoaded(directory) }
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
-        for connection in old {
+    }
+
+    /// Sends each connection the farewell line and closes it.
+    func sendAway(_ farewell: [UInt8]) {
+        let old = connections
+        connections = ConnectionTable()
+        blocked = []
+        tokenThread?.forgetAll()
+        for id in old.sessions { server.disconnected(id) }
+        for connection in old.all {
             // A client that was not greeted yet would take the farewell for another protocol.
             guard connection.isOpen, connection.isWritable, connection.sentByteCount > 0 else {
                 connection.close()
@@ -53,27 +59,7 @@ extension Daemon {
         }
     }
 
-    /// Continues the kinds' clock from the newest record.
-    func beginClock(after times: (record: Timestamp, wall: Timestamp)) {
-        clock = Clock(speed: configuration.clockSpeed, lastRecord: times.record, lastWall: times.wall)
-    }
-
     func reportStatus(_ status: ClusterStatus) { server.stands(status) }
-
-    /// Rebuilds the hub from the local journal, after every write already submitted to it.
-    func recoverAgain(_ snapshotSequence: @escaping @Sendable (any Journal) -> Int64) {
-        let sender = mailbox.sender
-        let (hub, logger, manager) = (configuration.hub, logger, manager)
-        journal.read { journal in
-            do {
-                let hub = try Recovery.recover(journal, configuration: hub, logger: logger, manager: manager)
-                _ = sender.post(.recovered(RecoveredHub(hub, snapshotSequence: snapshotSequence(journal))))
-            } catch {
-                _ = sender.post(
-                    .failed(error as? JournalError ?? .corrupt(place: "\(error)", advice: JournalAdvice.repair)))
-            }
-        }
-    }
 
     /// The leader has handed over: stops the server in order.
     func endServing() { server.stopRequested(at: clock.now) }

@@ -44,14 +44,13 @@ extension Telltaled {
                 hub: configuration.hub, server: configuration.server(isJournalImmediate: false),
                 kinds: files.kinds.kinds)
             membership.checkpoints = settings.checkpoints(retention: configuration.retention)
-            let member = Member(
-                replica, hub: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0,
-                configuration: membership, at: clock.now.monotonic)
-            let standbyServer = member.standbyServer(at: clock.now.monotonic)
+            var member = Member(replica, configuration: membership, at: clock.now.monotonic)
+            let server = member.server(
+                over: hub.take(), snapshotSequence: journal.snapshot?.sequence ?? 0, at: clock.now)
             _ = DescriptorLimit.raiseToMaximum()
             var status: Int32 = 0
             let daemon = try Daemon(
-                loop: loop, server: standbyServer, journal: journal, clock: clock, configuration: configuration,
+                loop: loop, server: server, journal: journal, clock: clock, configuration: configuration,
                 files: files, logger: logger, manager: manager
             ) { status = $0 }
             let recovered = ContinuousClock.now - startedAt

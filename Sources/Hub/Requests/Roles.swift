@@ -1,0 +1,62 @@
+public import Kinds
+internal import TelltaleModel
+internal import TelltaleWire
+
+// The two modes of a node of a cluster: it decides, or it follows what another node decides.
+extension Hub {
+    /// Whether another node decides: records come by ``replay(_:at:)``, and requests that need no record are answered.
+    public var isFollowing: Bool { commit.isFollowing }
+
+    /// Another node decides from now on. Sessions and subscriptions stay.
+    ///
+    /// A batch in progress is undone, and its changes may yet come from the log, so nothing is said of them: the connections that
+    /// wait for an answer to one end. So do those that serve a kind, because the next leader does not know them. What the hub
+    /// was to originate is dropped.
+    ///
+    /// - Parameter farewell: The last line to connections that serve a kind.
+    public mutating func follow(_ farewell: [UInt8] = [], at now: HubTime) {
+        if commit.isDeciding { _ = commit.endPart(isLast: true) }
+        if !commit.isIdle { abandonBatch(at: now) }
+        commit.follow()
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions[slot: Int32(slot)] else { continue }
+            if case .reload? = session.inbox.first { session.refuseReload(status?.notLeader ?? .journalFailed) }
+            guard !session.served.isEmpty else { continue }
+            session.served = []
+            session.send(farewell)
+            session.isClosing = true
+            sessions.makeReady(session)
+        }
+        providers = ProviderRegistry()
+        access.handover = nil
+    }
+
+    private mutating func abandonBatch(at now: HubTime) {
+        for id in rollBack(status?.notLeader ?? .journalFailed, at: now.monotonic) {
+            guard let session = sessions[id] else { continue }
+            guard session.staged.hasCommitted else {
+                answer(session, at: now)
+                continue
+            }
+            session.staged = StagedReplies()
+            session.isClosing = true
+            sessions.cut(session)
+        }
+    }
+
+    /// This node decides from now on, after the newest record: the replay has ended.
+    ///
+    /// Kinds and settings in force stay those of the history. Connections to the leader before are taken for gone, so operations
+    /// that are under way end or are asked for again, as their kinds say.
+    ///
+    /// - Parameter kinds: The kinds, like `settings`, of a history that has no record yet.
+    /// - Throws: ``KindRefusal`` or ``SettingsRefusal``; it follows then.
+    public mutating func lead(beginningWith kinds: [Kind], _ settings: DecisionSettings) throws {
+        precondition(commit.isIdle, "a batch is in progress")
+        if store.sequence == 0 { try adopt(kinds, settings) }
+        commit.lead()
+        // A deadline that this node had fired, and whose record was refused, is armed nowhere else.
+        store.armAll()
+        for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
+    }
+}
