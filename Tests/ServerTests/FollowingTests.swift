@@ -178,6 +178,16 @@ struct FollowingTests {
         #expect(rows.contains("UPD") && rows.contains("key=tea/1"))
     }
 
+    @Test func `a server that follows has the clocks of the newest record, also where it ran a batch of reads`() throws
+    {
+        var leader = try Self.leader()
+        _ = Self.turn(&leader, at: Self.time(0))
+        #expect(Self.post("KINDS", to: &leader, at: Self.time(9)).isEmpty)
+        check(leader.lastTimes.record == Self.time(9).time)
+        leader.follow(at: Self.time(10))
+        check(leader.lastTimes.record == Self.time(0).time)
+    }
+
     @Test func `what a leader was to originate, another one decides`() throws {
         var leader = try Self.leader()
         _ = Self.turn(&leader, at: Self.time(0))

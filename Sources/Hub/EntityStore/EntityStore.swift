@@ -61,9 +61,11 @@ struct EntityStore: ~Copyable {
     mutating func beginBatch(expecting count: Int, at now: HubTime) {
         freeReleased()
         log.begin(expecting: count)
-        clock.raise(time: now.time, wall: now.wall)
+        raiseClocks(to: now)
         deadlines.setLeap(now.leap)
     }
+
+    mutating func raiseClocks(to now: HubTime) { clock.raise(time: now.time, wall: now.wall) }
 
     /// A batch follows that another node has decided: each record of it by ``replay(_:)``, then ``commitBatch(hasRecords:)``.
     mutating func beginReplay() { log.beginReplay() }

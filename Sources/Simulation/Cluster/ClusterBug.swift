@@ -48,6 +48,7 @@ public enum ClusterBug: String, PlantedBug {
     case publishedByRecord = "a follower shows a batch record by record"
     case replayedUnpublished = "a follower replays as a recovery does, and owes its screens nothing for it"
     case followersClockInReplay = "a follower replays by its own clock where that is ahead"
+    case clocksKeptAtRollBack = "a batch that is undone leaves the clocks of the node ahead of its newest record"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
 

@@ -225,10 +225,16 @@ final class ClusterChecks {
         cluster.violated("P2", "\(node.name) shows the log up to record \(sequence), in the middle of a batch")
     }
 
-    /// P10: a standby has the clocks of the newest record, whatever its own machine's says.
-    func replayed(_ record: JournalRecord?, by node: ClusterNode) {
-        guard let record, let time = node.server?.lastTimes.record, time != record.time else { return }
-        cluster.violated("P10", "\(node.name) has the time \(time) behind record \(record.sequence) of \(record.time)")
+    /// P10: a node that has replayed or undone a batch has the clocks of the newest record, whatever its own machine's says.
+    func hasClocksOfRecord(_ node: ClusterNode) {
+        guard let sequence = node.server?.sequence, let time = node.server?.lastTimes.record,
+            cluster.log.records.indices.contains(Int(sequence) - 1)
+        else { return }
+        let record = cluster.log.records[Int(sequence) - 1]
+        guard time != record.time else { return }
+        cluster.violated(
+            "P10",
+            "\(node.name) is \((time - record.time).count) ms ahead of the time of its newest record, \(sequence)")
     }
 
     /// A node that does not lead says so to each new connection, and nothing else.

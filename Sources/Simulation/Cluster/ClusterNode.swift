@@ -693,7 +693,7 @@ final class ClusterNode {
             case .replayedUnpublished: for record in records { try server?.hub.replay(record) }
             default: try server?.replay(tampering.replayed(records, by: self), at: hubTime)
             }
-            cluster.checks.replayed(records.last, by: self)
+            cluster.checks.hasClocksOfRecord(self)
         } catch {
             member?.diverged(error)
         }
@@ -706,6 +706,7 @@ final class ClusterNode {
         }
         batch = []
         server?.synced(outcome, at: hubTime)
+        if case .full = outcome { undone() }
         // As `telltaled` does: what the batch shows leaves before the next action of the member.
         performWhereServing()
     }
@@ -722,7 +723,14 @@ final class ClusterNode {
         reportStatus()
         closeAll(telling: farewell)
         server?.follow(at: hubTime)
+        undone()
         if isEnding { endInOrder() }
+    }
+
+    /// The hub has undone its batch.
+    private func undone() {
+        if cluster.bug == .clocksKeptAtRollBack { server?.hub.raiseClocks(to: hubTime) }
+        cluster.checks.hasClocksOfRecord(self)
     }
 
     // MARK: The end
