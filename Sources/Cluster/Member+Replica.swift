@@ -17,12 +17,16 @@ extension Member {
         if isEnding, !isLeading { leaveCluster() }
     }
 
-    /// A node that has not heard of a leader for as long as a leader in doubt holds on sends its clients away, as that one does.
     private mutating func noteServing(at now: MonotonicTime) {
         let wasServing = isServing
-        let isInTouch = isLeading || now.milliseconds(since: lastSign) <= replica.giveUp
-        isServing = hasHistory && !isLoading && isInTouch && (isServing || replica.hasReadToEnd)
-        if wasServing, !isServing, !isLoading { actions.append(.sendAway(farewell: farewell())) }
+        isServing = hasHistory && !isLoading && (isServing || replica.hasReadToEnd)
+        if isLeading {
+            currentAt = max(currentAt, replica.lastProof)
+        } else if !wasServing {
+            currentAt = now
+        } else if replica.reader.position >= leadersWord.position {
+            currentAt = max(currentAt, leadersWord.time)
+        }
     }
 
     mutating func takeActions(at now: HubTime) {

@@ -96,6 +96,10 @@ public struct Member: ~Copyable {
     var newest: Int64 = 0
     var lastSign: MonotonicTime
     var leaderDetector: LeaderDetector
+    /// When the leader gave its newest sign of life, and the messages that the log had then.
+    var leadersWord: (time: MonotonicTime, position: Int64)
+    /// When this node was last known to have all that the leader had.
+    var currentAt: MonotonicTime
     private var processPart: ProcessPart
     /// When the batch that is being appended was given to the log.
     var appendedAt: MonotonicTime?
@@ -133,7 +137,7 @@ public struct Member: ~Copyable {
         localJournal = LocalJournalQueue(replica.reader)
         self.configuration = configuration
         self.replica = replica
-        lastSign = now
+        (lastSign, currentAt, leadersWord) = (now, now, (now, 0))
         hasHistory = self.replica.reader.epoch != nil
         leaderDetector = LeaderDetector(lease: self.replica.lease)
         processPart = ProcessPart(instance: self.replica.instance)
@@ -201,6 +205,7 @@ public struct Member: ~Copyable {
             replica.skew = now.wall - replica.reader.chain.time
         }
         leaderDetector.heard(at: now.monotonic)
+        leadersWord = (now.monotonic, end)
     }
 
     /// The newest message at the leader's last heartbeat; 0 where none was heard.
@@ -227,6 +232,7 @@ public struct Member: ~Copyable {
             former?.number ?? .max < heartbeat.number, isSteady
         else { return }
         leaderDetector.heard(at: now)
+        leadersWord = (now, heartbeat.position)
     }
 
     /// The connection to the leader was reset, and another one is refused.
@@ -301,7 +307,7 @@ public struct Member: ~Copyable {
         let hub = hub.take() ?? Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0)
         var server = Server(hub, configuration: configuration.server, snapshotSequence: snapshotSequence)
         server.follow(at: now)
-        server.stands(status(at: now.monotonic))
+        server.stands(status(at: now.monotonic), at: now)
         return server
     }
 
@@ -317,7 +323,7 @@ public struct Member: ~Copyable {
         if !differences.isEmpty { actions.append(.differs(differences)) }
         try server.lead(beginningWith: configuration.kinds, configuration.hub.decisions)
         server.numberConnections(asOf: processPart.use())
-        server.stands(status(at: now.monotonic))
+        server.stands(status(at: now.monotonic), at: now)
     }
 
     /// The kinds of this node's folder were read again. Those in force are the log's.

@@ -43,6 +43,8 @@ public struct ClusterStatus: Hashable, Sendable {
     private var leaderAddress: String?
     /// On a standby: it has read the log to its end, and answers what needs no record.
     public var serves = false
+    /// When this node was last known to have all that the leader had; `nil` = within the last lease.
+    public var staleSince: MonotonicTime?
     /// Messages read from the log.
     public var position: Int64 = 0
     /// The record after which `HISTORY` begins here, and its time, if this node started from a checkpoint; `nil` = the first
@@ -74,7 +76,7 @@ extension ClusterStatus {
 
     /// The error with which a request is refused here; `nil` = it is answered.
     func refusal(of request: WaitingRequest) -> WireError? {
-        guard role == .standby else { return nil }
+        guard role != .leader else { return nil }
         guard case .other(let request) = request else { return notLeader }
         switch request.command {
         case .hello, .ping, .help, .stats, .bye, .refused: return nil
@@ -94,7 +96,7 @@ extension ClusterStatus {
     }
 
     /// The member `cluster` of `STATS`.
-    func write(to body: inout JSONWriter) {
+    func write(to body: inout JSONWriter, at now: MonotonicTime) {
         body.name("cluster")
         body.beginObject()
         body.member("node", node)
@@ -109,6 +111,7 @@ extension ClusterStatus {
         }
         body.member("position", position)
         body.member("lag", lag)
+        if let staleSince { body.member("stale", now.milliseconds(since: staleSince).count) }
         if let historySince {
             body.name("historySince")
             body.beginObject()

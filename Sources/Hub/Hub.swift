@@ -66,6 +66,7 @@ public struct Hub: ~Copyable {
                 sessions.park(session)
                 continue
             }
+            if !isOver, commit.isFollowing, parksAhead(session, at: now) { continue }
             store.prefetch(for: session)
             guard let request = session.popRequest(), !isOver else { continue }
             commit.countRequest()
@@ -288,6 +289,7 @@ public struct Hub: ~Copyable {
             guard session.inFlightCount == 0, !session.subscriptions.isEmpty else { return }
         }
         session.hasMarkPending = false
+        let staleness = status?.staleSince.map { now.monotonic.milliseconds(since: $0) }
         let (now, start) = (max(store.time, now.time), writer.count)
         for index in session.subscriptions {
             guard
@@ -295,9 +297,9 @@ public struct Hub: ~Copyable {
                     of: index, epoch: store.epoch, durable: commit.durableSequence),
                 let subscription = subscriptions[index]
             else { continue }
-            writer.mark(now: now, subscription: Int(subscription.number), cursor: cursor)
+            writer.mark(now: now, subscription: Int(subscription.number), cursor: cursor, staleness: staleness)
         }
-        if writer.count == start { writer.mark(now: now) }
+        if writer.count == start { writer.mark(now: now, staleness: staleness) }
     }
 
     private mutating func disposition(of session: Session, isDone: Bool) -> Disposition {

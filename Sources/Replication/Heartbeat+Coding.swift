@@ -2,7 +2,7 @@ public import TelltaleModel
 
 extension Heartbeat {
     /// The form of a heartbeat that this release writes. A later release appends fields.
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 4
 
     /// The bytes of the heartbeat, for the log store to store.
     public func encoded() -> [UInt8] {

@@ -67,7 +67,7 @@ public struct Replica: Sendable {
     /// When the last message of this node was found stored.
     var lastStored = MonotonicTime.distantPast
     /// When what the log store acknowledged last was sent: until then this node is known to have led.
-    var lastProof = MonotonicTime.distantPast
+    public internal(set) var lastProof = MonotonicTime.distantPast
     /// When the log store last acknowledged something.
     var lastAnswer = MonotonicTime.distantPast
     /// When the message in flight was sent first.

@@ -86,9 +86,6 @@ extension Server {
     /// The certificate of the encrypted listeners ends then, which `STATS` reports.
     public mutating func certificateLoaded(expiry: Timestamp) { hub.statistics.certificateExpiry = expiry }
 
-    /// From now on clients are sent this role in the cluster.
-    public mutating func stands(_ status: ClusterStatus) { hub.status = status }
-
     /// The lineage of this history.
     public var epoch: UInt64 { hub.epoch }
     /// How many activities and controls there are, dismissed ones that can still be asked for included.

@@ -293,6 +293,12 @@ public struct Server: ~Copyable {
 
     // MARK: Modes
 
+    /// From now on clients are sent this role in the cluster: ``Hub/Hub/stands(_:at:)``.
+    public mutating func stands(_ status: ClusterStatus, at now: HubTime) {
+        hub.stands(status, at: now)
+        if hub.hasReadySessions { flush.isPending = true }
+    }
+
     /// Another node of the cluster has decided this batch: applies and publishes it.
     ///
     /// - Throws: For a record that gives another result here. Nothing of the batch is shown then, and the node stops.

@@ -78,6 +78,9 @@ public struct Hello: Hashable, Sendable {
     public var heartbeat: Int?
     /// The device of this connection. Its widget rows are counted against a budget while its screen is off.
     public var unit: String?
+    /// The newest commit that this client has seen, on any connection. A node of a cluster that has yet to read it answers when it
+    /// has.
+    public var after: HistoryPosition?
 
     public init() {}
 }
@@ -211,6 +214,18 @@ public struct TileCommand: Hashable, Sendable {
     }
 }
 
+/// A commit of a history: `EPOCH:SEQ`.
+public struct HistoryPosition: Hashable, Sendable {
+    /// The identity of the history, 16 hexadecimal digits on the wire.
+    public var epoch: UInt64
+    public var sequence: Int64
+
+    public init(epoch: UInt64, sequence: Int64) {
+        self.epoch = epoch
+        self.sequence = sequence
+    }
+}
+
 /// The position from which a subscription may resume: `EPOCH:SEQ:SELECTION`.
 public struct Cursor: Hashable, Sendable {
     /// The identity of the history, 16 hexadecimal digits on the wire.
@@ -224,4 +239,6 @@ public struct Cursor: Hashable, Sendable {
         self.sequence = sequence
         self.selection = selection
     }
+
+    public var position: HistoryPosition { HistoryPosition(epoch: epoch, sequence: sequence) }
 }

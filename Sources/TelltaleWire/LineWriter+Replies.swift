@@ -63,6 +63,8 @@ public enum ByeCode: String, CaseIterable, Hashable, Sendable {
     case silent
     /// The server does not lead its cluster any more. The client goes to the leader, or to its next address.
     case notLeader = "not_leader"
+    /// A node of a cluster has yet to read what this client has seen elsewhere, or its rows have been old for long.
+    case behind
 }
 
 extension LineWriter {
@@ -172,7 +174,10 @@ extension LineWriter {
     /// - Parameters:
     ///   - wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
     ///   - leader: The address of the server that leads; if the code is ``ByeCode/notLeader`` and the leader is known.
-    public mutating func bye(_ code: ByeCode, wait: ClosedRange<Int>? = nil, leader: String? = nil) {
+    ///   - next: The address of a server that is current; if the code is ``ByeCode/behind`` and one is known.
+    public mutating func bye(
+        _ code: ByeCode, wait: ClosedRange<Int>? = nil, leader: String? = nil, next: String? = nil
+    ) {
         append("BYE")
         attribute("code", code.rawValue)
         if let wait {
@@ -181,6 +186,7 @@ extension LineWriter {
             buffer.append(decimal: Int64(wait.upperBound))
         }
         if let leader { attribute("leader", leader) }
+        if let next { attribute("to", next) }
         end()
     }
 

@@ -86,6 +86,7 @@ extension LineWriter {
         optional("account", hello.account)
         optional("device", hello.device)
         optional("unit", hello.unit)
+        optional("after", hello.after?.description)
         attribute("caps", joined: hello.capabilities)
         if let heartbeat = hello.heartbeat { attribute("hb", heartbeat) }
         optional("id", id)

@@ -106,11 +106,15 @@ extension LineWriter {
     }
 
     /// Writes a heartbeat, with one subscription's cursor if it advanced.
-    public mutating func mark(now: Timestamp, subscription: Int? = nil, cursor: Cursor? = nil) {
+    /// - Parameter staleness: How old the rows of a node of a cluster may be; `nil` = they are current.
+    public mutating func mark(
+        now: Timestamp, subscription: Int? = nil, cursor: Cursor? = nil, staleness: Milliseconds? = nil
+    ) {
         append("MARK")
         attribute("now", now)
         if let subscription { attribute("sub", subscription) }
         if let cursor { attribute("cur", cursor) }
+        if let staleness { attribute("stale", staleness.count) }
         end()
     }
 

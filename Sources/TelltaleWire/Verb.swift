@@ -113,7 +113,7 @@ extension VerbDescription.Positional {
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
         device, caps, hb, token, family, mode, ahead, part, unit, widget, stack, mounting, scale, theme, pos, smart,
-        suggest, deliver, node
+        suggest, deliver, node, after
     case action = "do"
     case accounts = "for"
     case seenRev = "if"
@@ -163,6 +163,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .suggest: 37
         case .deliver: 38
         case .node: 39
+        case .after: 40
         }
     }
 }

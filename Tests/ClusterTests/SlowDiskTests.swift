@@ -35,6 +35,17 @@ struct SlowDiskTests {
         #expect(standbys[0].stateHash == leader.stateHash)
     }
 
+    @Test func `a standby that hears the leader and lags sends its screens there after half a minute`() throws {
+        let (cluster, leader, standbys) = try Self.led()
+        let screens = (0..<10).map { _ in standbys[0].connect() }
+        standbys[0].fallBehind(true)
+        for number in 1...3 { #expect(leader.post("tea/\(number)", from: leader.connect()).hasPrefix("OK")) }
+        cluster.pass(.seconds(25))
+        #expect(standbys[0].status?.staleSince != nil && screens.allSatisfy { !$0.isClosed })
+        cluster.pass(.seconds(20))
+        #expect(screens.allSatisfy { $0.isClosed && $0.take().last == "BYE code=behind to=\(leader.address)" })
+    }
+
     @Test func `a leader hands over where another node keeps up, and goes on where none does`() throws {
         let (cluster, leader, standbys) = try Self.led()
         let client = leader.connect()

@@ -191,7 +191,7 @@ final class TestDaemon {
         guard isUp, !isPaused, stopReason == nil else { return }
         node?.deliver()
         if !isDiskSlow { performCheckpointSteps() }
-        if let status { server?.stands(status) }
+        if let status { server?.stands(status, at: cluster.time) }
         if let deadline = member?.deadline, deadline <= cluster.now {
             member?.tick(at: cluster.time)
             performMember()
@@ -254,12 +254,12 @@ final class TestDaemon {
         case .abandon: reported.append("abandons")
         case .standDown(let farewell, let reason, _):
             reported.append("standby: \(reason)")
-            if let status { server?.stands(status) }
+            if let status { server?.stands(status, at: cluster.time) }
             closeAll(farewell)
             server?.follow(at: cluster.time)
         case .follow(let term, let node):
             reported.append("\(node) leads in term \(term)")
-            if let status { server?.stands(status) }
+            if let status { server?.stands(status, at: cluster.time) }
         case .askOfCheckpoints(let request): node?.queryServers(request)
         case .beginCheckpoint:
             var pieces: [[UInt8]] = []

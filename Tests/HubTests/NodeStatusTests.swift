@@ -1,4 +1,5 @@
 import Hub
+import TelltaleModel
 import TelltaleWire
 import Testing
 
@@ -18,7 +19,7 @@ struct NodeStatusTests {
         ]
         status.serves = serves
         harness.hub.follow(at: harness.now)
-        harness.hub.status = status
+        harness.hub.stands(status, at: harness.now)
         return harness
     }
 
@@ -35,7 +36,7 @@ struct NodeStatusTests {
         let harness = try HubHarness()
         var status = ClusterStatus(node: "n1", role: .leader)
         status.term = 7
-        harness.hub.status = status
+        harness.hub.stands(status, at: harness.now)
         let client = harness.connect()
         #expect(client.greeting.hasSuffix(" node=n1 role=leader term=7"))
         #expect(
@@ -79,7 +80,7 @@ struct NodeStatusTests {
         #expect(harness.records.count == count)
     }
 
-    @Test func `a standby that has read the log answers reads, and sends on whoever has seen more`() throws {
+    @Test func `a standby that has read the log answers reads`() throws {
         let harness = try standby(serves: true)
         let client = harness.connect()
         for request in ["LIST", "KINDS", "KIND coffee-order", "TRAIT locked=yes"] {
@@ -87,10 +88,123 @@ struct NodeStatusTests {
         }
         #expect(harness.send("GET coffee-order/1", from: client).first?.contains("code=unknown_key") == true)
         let cursor = try harness.cursor(of: "SUB *", from: client)
-        let ahead = cursor.replacing(":2:", with: ":3:")
-        #expect(cursor != ahead)
-        #expect(harness.send("SUB * from=\(ahead)", from: client).first?.contains("code=not_leader") == true)
         #expect(harness.send("SUB * from=\(cursor)", from: client).first?.hasPrefix("OK sub=") == true)
+    }
+
+    // MARK: Clients that have seen more
+
+    /// A leader, and a standby that has its first records.
+    private func pair() throws -> (leader: HubHarness, standby: HubHarness) {
+        let leader = try HubHarness()
+        leader.send("EVT coffee-order/1 type=start", from: leader.connect())
+        let standby = HubHarness(recovered: try leader.recovered(), records: leader.records, at: leader.time)
+        var status = ClusterStatus(node: "n2", role: .standby)
+        (status.leader, status.serves) = (("n1", "10.0.0.1:7878"), true)
+        standby.hub.follow(at: standby.now)
+        standby.hub.stands(status, at: standby.now)
+        return (leader, standby)
+    }
+
+    @Test(
+        "A client that has seen more is answered when this node has read it, in the order of its requests",
+        arguments: [("HELLO after=%", "OK conn="), ("SUB * from=%:0000", "OK sub=1")])
+    func ahead(request: String, answer: String) throws {
+        let (leader, standby) = try pair()
+        let count = leader.records.count
+        leader.send("EVT coffee-order/1 type=confirm", from: leader.connect())
+        let epoch = "6f3a91c2d0e4b577"
+        let (client, other) = (standby.connect(), standby.connect())
+        let line = request.replacing("%", with: "\(epoch):\(leader.records.count)")
+        #expect(standby.send("PING id=1", from: client) == ["PONG id=1"])
+        #expect(standby.send(line + "\nGET coffee-order/1 id=2", from: client).isEmpty)
+        #expect(standby.send("GET coffee-order/1", from: other).first?.contains(" rev=\(count) ") == true)
+        try standby.hub.replay(Array(leader.records[count...]), at: standby.now)
+        standby.turn()
+        standby.flush()
+        let lines = standby.lines(of: client)
+        #expect(lines.first?.hasPrefix(answer) == true, "\(lines)")
+        #expect(lines.contains { $0.contains("id=2") && $0.contains(" rev=\(leader.records.count) ") }, "\(lines)")
+    }
+
+    @Test func `a client that waits for too long is sent to the leader`() throws {
+        let (_, standby) = try pair()
+        let client = standby.connect()
+        #expect(standby.send("HELLO after=6f3a91c2d0e4b577:99\nLIST", from: client).isEmpty)
+        standby.advance(by: Milliseconds(4_900))
+        #expect(standby.lines(of: client).isEmpty && !client.isFinished)
+        standby.advance(by: Milliseconds(200))
+        #expect(standby.lines(of: client) == ["BYE code=behind to=10.0.0.1:7878"])
+        #expect(client.isFinished)
+    }
+
+    @Test func `what a client has seen of another history, or of this one, is not waited for`() throws {
+        let (_, standby) = try pair()
+        for position in ["00000000000000aa:99", "6f3a91c2d0e4b577:2"] {
+            let client = standby.connect()
+            #expect(standby.send("HELLO after=\(position)", from: client).first?.hasPrefix("OK conn=") == true)
+        }
+        let client = standby.connect()
+        #expect(
+            standby.send("HELLO after=7", from: client).first?.contains("EPOCH:SEQ") == true)
+    }
+
+    @Test func `a node that leads waits for nothing, and answers those that waited`() throws {
+        let (_, standby) = try pair()
+        let client = standby.connect()
+        #expect(standby.send("HELLO after=6f3a91c2d0e4b577:99", from: client).isEmpty)
+        try standby.hub.lead(beginningWith: [], DecisionSettings())
+        var status = ClusterStatus(node: "n2", role: .leader)
+        status.term = 8
+        standby.hub.stands(status, at: standby.now)
+        standby.turn()
+        standby.flush()
+        #expect(standby.lines(of: client).first?.hasPrefix("OK conn=") == true)
+    }
+
+    // MARK: Old rows
+
+    @Test func `every connection is told when rows become old, how old they are, and that they are current again`() throws {
+        let (_, standby) = try pair()
+        let client = standby.connect()
+        standby.send("SUB coffee-order/1", from: client)
+        var status = standby.hub.status ?? ClusterStatus(node: "", role: .standby)
+        status.staleSince = standby.now.monotonic
+        status.leader = nil
+        standby.time = standby.time + .seconds(4)
+        func stand() -> [String] {
+            standby.hub.stands(status, at: standby.now)
+            standby.turn()
+            standby.flush()
+            return standby.lines(of: client)
+        }
+        #expect(stand().last?.hasSuffix(" stale=4000") == true)
+        #expect(stand().isEmpty)
+        var greeting: [UInt8] = []
+        _ = standby.hub.output(for: standby.hub.connected(at: standby.now), at: standby.now, to: &greeting)
+        #expect(String(decoding: greeting, as: UTF8.self).hasSuffix(" stale=4000\n"))
+        // Where no leader is heard there is nowhere to go.
+        standby.time = standby.time + .seconds(60)
+        #expect(stand().allSatisfy { $0.hasPrefix("MARK ") && $0.hasSuffix(" stale=64000") })
+        status.staleSince = nil
+        let lines = stand()
+        #expect(lines.count == 1 && lines[0].hasPrefix("MARK ") && !lines[0].contains("stale="), "\(lines)")
+    }
+
+    @Test func `connections to a node whose rows stay old go to the leader, a tenth of them each second`() throws {
+        let (_, standby) = try pair()
+        let clients = (0..<20).map { _ in standby.connect() }
+        var status = standby.hub.status ?? ClusterStatus(node: "", role: .standby)
+        status.staleSince = standby.now.monotonic
+        var counts: [Int] = []
+        for _ in 0..<41 {
+            standby.hub.stands(status, at: standby.now)
+            standby.turn()
+            standby.flush()
+            counts.append(clients.count(where: \.isFinished))
+            standby.time = standby.time + .seconds(1)
+        }
+        #expect(counts[29] == 0 && counts[30] == 2 && counts[34] == 10 && counts[40] == 20, "\(counts)")
+        #expect(standby.lines(of: clients[0]).last == "BYE code=behind to=10.0.0.1:7878")
     }
 
     @Test func `where no leader is known, none is named`() throws {

@@ -21,6 +21,14 @@ struct RequestParserTests {
         ("HELLO caps=a,a", "bad_attr"),
         ("HELLO hb=0", "bad_attr"),
         ("HELLO hb=1.5", "bad_attr"),
+        ("HELLO after=6f3a91c2d0e4b577:41", "hello after=6f3a91c2d0e4b577:41"),
+        ("HELLO after=6f3a91c2d0e4b577:0", "hello after=6f3a91c2d0e4b577:0"),
+        ("HELLO after=41", "bad_attr"),
+        ("HELLO after=6f3a91c2d0e4b577:", "bad_attr"),
+        ("HELLO after=6f3a91c2d0e4b577:041", "bad_attr"),
+        ("HELLO after=6f3a91c2d0e4b577:41:90ab", "bad_attr"),
+        ("HELLO after=6F3A91C2D0E4B577:41", "bad_attr"),
+        ("HELLO after=6f3a91c2d0e4b577:9223372036854775808", "bad_attr"),
         ("HELLO hb=86400001", "bad_attr"),
         ("HELLO alice", "bad_attr"),
 
@@ -317,6 +325,7 @@ private func describe(_ command: Command) -> String {
         return "hello" + optional("client", hello.client) + optional("surface", hello.surface?.rawValue)
             + optional("account", hello.account) + optional("device", hello.device)
             + list("caps", hello.capabilities) + optional("hb", hello.heartbeat)
+            + optional("after", hello.after)
     case .ping: return "ping"
     case .bye: return "bye"
     case .help(let verb): return "help" + (verb.map { " \($0)" } ?? "")

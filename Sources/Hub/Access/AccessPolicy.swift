@@ -93,7 +93,7 @@ struct AccessPolicy: ~Copyable {
     var handover: Handover?
     /// The role of this server in its cluster: a standby refuses most requests.
     var status: ClusterStatus? {
-        didSet { mayRefuse = isEnforced || status?.role == .standby }
+        didSet { mayRefuse = isEnforced || status.map { $0.role != .leader } == true }
     }
 
     /// Replaces the directory of principals.

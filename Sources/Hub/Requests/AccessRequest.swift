@@ -3,11 +3,8 @@ internal import TelltaleWire
 
 // Access: the step between a request and its decision, on a server with tokens and on a standby.
 extension Hub {
-    /// This server's role in its cluster, set by the performer; `nil` for a single server.
-    public var status: ClusterStatus? {
-        get { access.status }
-        set { access.status = newValue }
-    }
+    /// This server's role in its cluster, as of the last ``stands(_:at:)``; `nil` for a single server.
+    public var status: ClusterStatus? { access.status }
 
     /// Replaces the principals. Before the first call, no connection needs a token.
     ///

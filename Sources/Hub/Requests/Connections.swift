@@ -36,6 +36,7 @@ extension Hub {
             session.decoder.lineLengthLimit = min(WireLimits.lineLengthBeforeHello, configuration.limits.lineLength)
         }
         session.send(greeting(at: now))
+        if status?.staleSince != nil { session.hasMarkPending = true }
         sessions.makeReady(session)
         return session.id
     }
@@ -158,6 +159,7 @@ extension Hub {
     public mutating func sessionDeadlineReached(at now: HubTime) {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
+        endTooFarAhead()
         subscriptions.markUsedUp(at: max(store.time, now.time), store, to: &sessions)
         endForbiddenSessions(at: now)
     }

@@ -46,6 +46,7 @@ extension Hub {
     /// - Throws: For a record that gives another result here. Nothing of the batch is published then, and nothing is rendered any
     ///   more.
     public mutating func replay(_ batch: [JournalRecord], at now: HubTime) throws(RecoveryError) {
+        defer { sessions.resumeAwaiting(through: commit.durableSequence) }
         guard publishes else {
             for record in batch { try replay(record) }
             return

@@ -63,8 +63,58 @@ extension Hub {
         precondition(commit.isIdle, "a batch is in progress")
         if store.sequence == 0 { try adopt(kinds, settings) }
         commit.lead()
+        sessions.resumeAwaiting(through: .max)
         // A deadline that this node had fired, and whose record was refused, is armed nowhere else.
         store.armAll()
         for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
+    }
+
+    // MARK: A node that is behind
+
+    /// How long a client may wait that has seen more than this node.
+    private static let aheadPatience = Milliseconds.seconds(5)
+    /// How long rows may be old before a node that knows a current one sends its clients there, and the time over which it does.
+    private static let (stalePatience, staleSpread) = (Milliseconds.seconds(30), Milliseconds.seconds(10))
+
+    /// The performer reports this server's role and its view of the cluster, at every change and each second.
+    ///
+    /// Every connection is sent a `MARK` where rows become old or current. After half a minute of old rows the connections are sent
+    /// to the leader, a tenth of them each second; while none is heard they stay.
+    public mutating func stands(_ status: ClusterStatus, at now: HubTime) {
+        let isChanged = (access.status?.staleSince == nil) != (status.staleSince == nil)
+        access.status = status
+        let age = status.staleSince.map { now.monotonic.milliseconds(since: $0) - Self.stalePatience } ?? Milliseconds(-1)
+        let isLeaving = age >= .zero && status.leader != nil
+        guard isChanged || isLeaving else { return }
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
+            let share = Milliseconds(Int64(slot) * 1_000 % Self.staleSpread.count)
+            if isLeaving, share <= age { sendOn(session) }
+            session.hasMarkPending = true
+            sessions.makeReady(session)
+        }
+    }
+
+    /// Parks a session whose next request has seen a commit that this node has yet to read: after a `RESET` its client would take
+    /// older rows for newer ones.
+    mutating func parksAhead(_ session: Session, at now: HubTime) -> Bool {
+        guard let position = session.nextSeenPosition, position.epoch == store.epoch,
+            position.sequence > commit.durableSequence
+        else { return false }
+        sessions.park(session, until: position.sequence, at: now.monotonic, patience: Self.aheadPatience)
+        return true
+    }
+
+    /// Ends the sessions that have waited too long for this node to read on.
+    mutating func endTooFarAhead() {
+        for id in sessions.takeTooFarAhead() { if let session = sessions[id], !session.isClosing { sendOn(session) } }
+    }
+
+    private mutating func sendOn(_ session: Session) {
+        var writer = LineWriter()
+        writer.bye(.behind, next: status?.leader?.address)
+        session.send(writer.bytes)
+        session.isClosing = true
+        sessions.makeReady(session)
     }
 }

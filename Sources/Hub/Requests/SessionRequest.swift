@@ -192,7 +192,7 @@ extension Hub {
         }
         body.endArray()
         body.endObject()
-        status?.write(to: &body)
+        status?.write(to: &body, at: now.monotonic)
         body.endObject()
         writer.beginOK(id: request.id)
         writer.ignored(request.ignored)

@@ -21,10 +21,6 @@ extension Hub {
             writer.error(error, id: request.id)
             return session.send(writer.bytes)
         }
-        if let cursor = command.from, isBehind(cursor), let status {
-            writer.error(status.notLeader, id: request.id)
-            return session.send(writer.bytes)
-        }
         let view = command.view ?? session.defaultView
         let account = command.account ?? session.account
         let terms = subscriptions.terms(
@@ -169,11 +165,6 @@ extension Hub {
             configuration.surfaces.combine(into: &hash)
         }
         return UInt16(truncatingIfNeeded: hash.finalize())
-    }
-
-    /// Whether this node has yet to replay what a client was shown elsewhere. A `RESET` would take its screen back.
-    private func isBehind(_ cursor: Cursor) -> Bool {
-        commit.isFollowing && cursor.epoch == store.epoch && cursor.sequence > commit.durableSequence
     }
 
     private func refusal(of cursor: Cursor, for subscription: Subscription) -> ResetReason? {

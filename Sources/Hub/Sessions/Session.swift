@@ -220,6 +220,16 @@ final class Session {
         return hello
     }
 
+    /// The commit that its next request has seen, on another connection: of `after=` or `from=`.
+    var nextSeenPosition: HistoryPosition? {
+        guard case .other(let request)? = inbox.first else { return nil }
+        switch request.command {
+        case .hello(let hello): return hello.after
+        case .subscribe(let command): return command.from?.position
+        case _: return nil
+        }
+    }
+
     /// Removes and returns the next request.
     func popRequest() -> WaitingRequest? {
         _ = prefetchHints.popFirst()

@@ -38,6 +38,10 @@ struct SessionTable: ~Copyable {
     private var sendsLongLines: [Bool] = []
     /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
+    /// Those of them whose next request waits for a commit that this node of a cluster has yet to read, and for how long it may.
+    private var awaitedCommits: [SessionID: (sequence: Int64, end: MonotonicTime)] = [:]
+    /// Sessions for which that took too long.
+    private var tooFarAhead: [SessionID] = []
     /// How many more keys may be examined in this turn.
     private var readingShare = 0
     /// The newest record when this process began. It distinguishes its connections from those of earlier processes.
@@ -101,6 +105,7 @@ struct SessionTable: ~Copyable {
     mutating func closed(_ session: Session) {
         sessions[Int(session.id.slot)] = nil
         parkedCounts[session.id] = nil
+        awaitedCommits[session.id] = nil
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
         openCount -= 1
@@ -242,6 +247,31 @@ struct SessionTable: ~Copyable {
         for _ in 0..<(parkedCounts.removeValue(forKey: session.id) ?? 0) { arrivals.append(session.id) }
     }
 
+    /// Parks a session until this node has read the commit `sequence`, see ``resumeAwaiting(through:)``.
+    ///
+    /// - Parameter patience: For how long it may wait from its first request on that does; then ``takeTooFarAhead()`` has it.
+    mutating func park(_ session: Session, until sequence: Int64, at now: MonotonicTime, patience: Milliseconds) {
+        park(session)
+        let end = awaitedCommits[session.id]?.end ?? now + patience
+        awaitedCommits[session.id] = (sequence, end)
+        watch(session, at: end)
+    }
+
+    /// Resumes the sessions that waited for a commit up to `sequence`.
+    mutating func resumeAwaiting(through sequence: Int64) {
+        guard !awaitedCommits.isEmpty else { return }
+        let reached = awaitedCommits.filter { $0.value.sequence <= sequence }.keys
+        for id in reached.sorted(by: { $0.number < $1.number }) {
+            awaitedCommits[id] = nil
+            if let session = self[id] { unpark(session) }
+        }
+    }
+
+    mutating func takeTooFarAhead() -> [SessionID] {
+        defer { tooFarAhead = [] }
+        return tooFarAhead
+    }
+
     var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty || !awaitingShare.isEmpty }
 
     /// Keys that may be examined in one turn, so that repeated full scans do not delay others.
@@ -366,6 +396,7 @@ struct SessionTable: ~Copyable {
         if session.hasLifePending, now >= session.lastReceived + session.heartbeat + session.heartbeat {
             return dismiss(session, at: now)
         }
+        if let awaited = awaitedCommits[session.id], now >= awaited.end { tooFarAhead.append(session.id) }
         // Now, and not when it is written, so that the rows still held back are those to watch.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
         if now >= session.trimmed + session.heartbeat {
@@ -388,6 +419,7 @@ struct SessionTable: ~Copyable {
         if session.lastSent + session.heartbeat > now { next = session.lastSent + session.heartbeat }
         if session.hasLifePending { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
         if let blockedSince = session.blockedSince { next = min(next, blockedSince + limits.stuckReader) }
+        if let awaited = awaitedCommits[session.id] { next = min(next, awaited.end) }
         return max(next, now + Milliseconds(1))
     }
 

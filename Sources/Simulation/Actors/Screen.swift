@@ -162,6 +162,8 @@ final class Screen: RowClient {
 
     func connect() {
         let link = open()
+        var introduction = introduction
+        if world.isCluster, let position = feed.position { introduction[0] += " after=\(position)" }
         var text = introduction.map { $0 + "\n" }.joined() + "SUB \(pattern) view=\(view) id=s"
         if let rate { text += " rate=\(rate)" }
         let isAnew = !isOnStage && random.chance(50)
@@ -185,7 +187,7 @@ final class Screen: RowClient {
 
     func receive(_ line: ClientLine) {
         switch line.verb {
-        case "TELLTALE": feed.greeted()
+        case "TELLTALE": feed.greeted(line)
         case "OK", "PONG": if !answered(line), line["id"] == "s" { feed.subscribed(line) }
         case "ERR": if !answered(line) { feed.broken("is refused: \(line.whole)") }
         case "SNAP" where line["sub"] == "0": feed.checkAnswer(line)

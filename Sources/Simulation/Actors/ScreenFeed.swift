@@ -42,6 +42,10 @@ struct ScreenFeed {
     /// The cursor that it resumes from.
     private var resumed: String?
     private var cursorSequence: Int64 = 0
+    /// The newest commit that it was shown on any connection, and the epoch of that history.
+    private var newest: (epoch: String, sequence: Int64) = ("", 0)
+    /// Of the newest greeting. A node without a history has one of its own.
+    private var epoch = ""
     private(set) var revs: [String: Int64] = [:]
     private var snapshot: [String: ShownRow] = [:]
     /// The commit from which on the screen has been connected and live; `nil` after a reconnect.
@@ -101,8 +105,12 @@ struct ScreenFeed {
 
     mutating func disconnect() { phase = .away }
 
-    mutating func greeted() {
+    /// What it says of itself when it connects to another node.
+    var position: String? { newest.sequence > 0 ? "\(newest.epoch):\(newest.sequence)" : nil }
+
+    mutating func greeted(_ line: ClientLine) {
         if phase != .greeting { broken("is greeted twice") }
+        epoch = line["epoch"] ?? ""
         phase = .subscribing
     }
 
@@ -214,6 +222,7 @@ struct ScreenFeed {
             world.violated("P2", "\(name) is given the cursor \(text), ahead of the disk")
         }
         cursorSequence = parsed.sequence
+        saw(parsed.sequence)
         cursor = text
     }
 
@@ -292,6 +301,11 @@ struct ScreenFeed {
             if isNew, rev == known, table[key] != nil { broken("gets \(key) at \(rev) again") }
         }
         revs[key] = rev
+        saw(rev)
+    }
+
+    private mutating func saw(_ sequence: Int64) {
+        newest = (epoch, newest.epoch == epoch ? max(newest.sequence, sequence) : sequence)
     }
 
     /// Checks a row that answers `GET` or `LIST`.

@@ -20,6 +20,8 @@ final class ClusterChecks {
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
     private(set) var rowsOfStandbys = 0
+    /// The end of the log at each second.
+    private var ends: [(time: Int64, end: Int64)] = []
 
     /// Nodes that have reported so, and whose folders are as they were then.
     private var reported: Set<Int> = []
@@ -240,16 +242,44 @@ final class ClusterChecks {
     /// A node that does not lead says so to each new connection, and nothing else.
     func greeted(_ bytes: [UInt8], by node: ClusterNode) {
         let text = String(decoding: bytes, as: UTF8.self)
-        let isGreeting = text.hasPrefix("TELLTALE ") && text.contains(" role=standby") && text.hasSuffix("\n")
-        if !isGreeting || text.dropLast().contains("\n") {
+        let lines = text.split(separator: "\n")
+        let isGreeting = text.hasPrefix("TELLTALE ") && lines[0].contains(" role=standby") && text.hasSuffix("\n")
+        if !isGreeting || !lines.dropFirst().allSatisfy({ $0.hasPrefix("MARK ") && $0.contains(" stale=") }) {
             cluster.violated("P2", "\(node.name) does not lead, and writes \(text.prefix(100))")
         }
         // Heartbeats of a leader are on their way, or its silence is not noticed, for some seconds.
         guard let place = text.firstRange(of: " leader="),
-            let leader = cluster.nodes.first(where: { text[place.upperBound...].dropLast() == $0.address }),
+            let leader = cluster.nodes.first(where: { lines[0][place.upperBound...] == $0.address }),
             let silence = leader.silence, silence > Self.farewellSpan
         else { return }
         cluster.violated("P7", "\(node.name) names \(leader.name), which has not led for \(silence) ms")
+    }
+
+    /// P4: a standby that has yet to read what the log has had for long says to each connection that its rows are old.
+    func lookAtAges() {
+        let (end, now) = (cluster.log.end, cluster.now)
+        if end < ends.last?.end ?? 0 { ends = [] }
+        ends.append((now, end))
+        ends.removeFirst(ends.firstIndex { $0.time >= now - Self.ageSpan } ?? 0)
+        guard let known = ends.first, now - known.time >= Self.ageSpan - 1_000 else { return }
+        for node in cluster.nodes where node.isShowing && !node.isLeading {
+            guard let position = node.position, position < known.end, node.hasBeenAwake(since: known.time) else {
+                continue
+            }
+            guard node.links.values.contains(where: { !$0.isMarkedStale }) else { continue }
+            cluster.violated(
+                "P4", "\(node.name) has not read message \(known.end) of \(now - known.time) ms ago, and says nothing of it")
+        }
+    }
+
+    /// A leader sends a heartbeat each second; a silent one is missed after a lease; a node looks each second.
+    private static let ageSpan = ReplicaSettings().lease.count + 5_000
+
+    /// P4: with a leader, and a log that is read, no rows are old.
+    private func finishAges() {
+        for client in cluster.clients where client.link?.isMarkedStale == true {
+            cluster.violated("P4", "client \(client.index) is told at the end that its rows are old")
+        }
     }
 
     private static let farewellSpan = ReplicaSettings().lease.count + 3_000
@@ -309,6 +339,7 @@ final class ClusterChecks {
 
     private func finishWhole(isQuiet: Bool) {
         finishHashes()
+        finishAges()
         guard isQuiet else { return cluster.violated("P4", "it does not come to rest") }
         guard let leader = cluster.nodes.first(where: \.isLeading) else { return }
         for node in cluster.nodes where !node.isDuplicateNode && node.localJournal.chain != leader.localJournal.chain {

@@ -30,6 +30,8 @@ final class ClusterNode {
     /// Whether it leads, as far as it knows, and when it last did.
     private var lead = (goesOn: false, end: Int64.min / 2)
     private(set) var isPaused = false
+    /// When the process began, or was resumed.
+    private var wokeAt = Int64.min / 2
     private var missed: [() -> Void] = []
     private(set) var generation = 0
     /// Why it has stopped: the log is not the one that it knows.
@@ -123,11 +125,20 @@ final class ClusterNode {
         self.member = consume member
         noteHash()
         perform()
+        tick()
+    }
+
+    /// A daemon notifies its server each second.
+    private func tick() {
+        schedule(after: 1_000) { [self] in
+            turn()
+            tick()
+        }
     }
 
     private func beginProcess() {
         generation += 1
-        (isUp, endedAt) = (true, nil)
+        (isUp, endedAt, wokeAt) = (true, nil, cluster.now)
         isPaused = false
         stopReason = nil
         (missed, sent, batch, checkpointPieces) = ([], [:], [], [])
@@ -191,7 +202,7 @@ final class ClusterNode {
 
     func goOn() {
         guard isUp, isPaused else { return }
-        isPaused = false
+        (isPaused, wokeAt) = (false, cluster.now)
         cluster.trace?(cluster.now, index, "goes on")
         let waiting = missed
         missed = []
@@ -252,11 +263,18 @@ final class ClusterNode {
         deliver(.denied(isDenied ? ["publish on the log"] : [], mayLead: !isDenied))
     }
 
-    /// For how long the log has not taken the message in flight; `nil` = there is none.
+    /// For how long the log has not taken the message in flight; `nil` = there is none, or the process was stopped and has just been
+    /// resumed: it may have slept through the moment to give up, and sends a heartbeat before it looks.
     var appendSilence: Int64? {
-        guard member?.replica.isAppending == true, let time = sent[tampering.token] else { return nil }
+        guard cluster.now - wokeAt > Self.wakeTime, member?.replica.isAppending == true, let time = sent[tampering.token] else { return nil }
         return cluster.now - time
     }
+
+    private static let wakeTime: Int64 = 1_000
+
+    /// Whether it answers reads, as it says itself.
+    var isShowing: Bool { isUp && !isPaused && !isStopped && server?.hub.status?.serves == true }
+    func hasBeenAwake(since time: Int64) -> Bool { !isPaused && wokeAt < time }
 
     func read(_ messages: [[UInt8]], from: Int64, end: Int64) {
         guard mover == nil else { return deliver(.read(messages, from: from, end: end)) }
@@ -532,18 +550,18 @@ final class ClusterNode {
         cluster.send(bytes, to: link, by: self)
     }
 
-    /// A daemon notifies its server each second.
     private func reportStatus() {
         guard var status = member?.status(at: monotonic) else { return }
         if cluster.bug == .silentLeaderNamed, !isLeading {
             status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
         }
-        server?.stands(status)
+        tampering.stands(&status, of: self)
+        server?.stands(status, at: hubTime)
     }
 
     func received(_ bytes: [UInt8], on link: SimulatedLink) {
         guard link.session != nil else { return }
-        link.arrived.append(bytes)
+        link.arrived.append(tampering.received(bytes, by: self))
         readArrived(on: link)
         perform()
     }

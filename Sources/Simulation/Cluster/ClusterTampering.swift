@@ -5,6 +5,7 @@ import Kinds
 import Replication
 import Server
 import TelltaleModel
+import TelltaleWire
 
 /// Makes a ``ClusterBug`` in what a node passes on between its replica, its server and the log store.
 final class ClusterTampering {
@@ -22,6 +23,8 @@ final class ClusterTampering {
     private var waiting: [SessionID: [UInt8]] = [:]
     private var nextStandbyTurn: Int64 = 0
     private var older: TakenSnapshot?
+    /// The newest record that the node has replayed, and since when.
+    private var lastReplay = (sequence: Int64(-1), time: MonotonicTime.distantPast)
     private var tellings: Int64 = 0
 
     /// - Parameter life: That of the process before on the same folder.
@@ -347,6 +350,36 @@ final class ClusterTampering {
             if line.starts(with: "DO ".utf8) { requests += line } else { waiting[session, default: []] += line }
         }
         return requests
+    }
+
+    // MARK: What a standby says
+
+    /// What a client says of what it has seen does not reach a node that follows.
+    func received(_ bytes: [UInt8], by node: ClusterNode) -> [UInt8] {
+        guard bug == .afterIgnored || bug == .resetBehind, !node.isLeading else { return bytes }
+        let sequence = node.server?.sequence ?? 0
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in
+            let words = line.split(separator: " ").filter { !$0.hasPrefix("after=") }.map { word in
+                guard bug == .resetBehind, word.hasPrefix("from="), let cursor = Cursor(word.dropFirst(5)),
+                    cursor.sequence > sequence
+                else { return String(word) }
+                return "from=\(Cursor(epoch: 1, sequence: cursor.sequence, selection: cursor.selection))"
+            }
+            return words.joined(separator: " ") + "\n"
+        }
+        return Array(lines.joined().utf8)
+    }
+
+    func stands(_ status: inout ClusterStatus, of node: ClusterNode) {
+        switch bug {
+        case .staleServedSilently: status.staleSince = nil
+        case .idleTakenForStale where status.serves && !node.isLeading:
+            let sequence = node.server?.sequence ?? 0
+            if lastReplay.sequence != sequence { lastReplay = (sequence, node.monotonic) }
+            let isIdle = node.monotonic.milliseconds(since: lastReplay.time) > ReplicaSettings().lease
+            if isIdle { status.staleSince = lastReplay.time }
+        default: break
+        }
     }
 
     // MARK: Moves of the history

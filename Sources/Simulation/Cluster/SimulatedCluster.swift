@@ -84,6 +84,7 @@ final class SimulatedCluster: Environment {
         for node in nodes { schedule(after: random.pick(0...500)) { node.start() } }
         for client in clients { schedule(after: random.pick(0...3_000)) { [self] in move(client) } }
         planFaults()
+        lookEachSecond()
         pass(until: weather.span)
         calm()
         // Events that wait hold the world.
@@ -97,6 +98,13 @@ final class SimulatedCluster: Environment {
             body()
         }
         now = max(now, end)
+    }
+
+    private func lookEachSecond() {
+        schedule(after: 1_000) { [self] in
+            checks.lookAtAges()
+            lookEachSecond()
+        }
     }
 
     private func move(_ client: any SimulatedClient) {
@@ -198,6 +206,7 @@ final class SimulatedCluster: Environment {
 
     // MARK: Environment
 
+    var isCluster: Bool { true }
     var daemonTime: Int64 { World.begin + now }
     /// The newest commit that a client may be notified of: the log has it.
     var durableSequence: Int64 { Int64(log.records.count) }
@@ -295,6 +304,7 @@ final class SimulatedCluster: Environment {
     /// A node writes.
     func send(_ bytes: [UInt8], to link: SimulatedLink, by node: ClusterNode) {
         checks.written(bytes, by: node)
+        link.noteMarks(in: bytes)
         link.buffered += bytes.count
         let arrival = link.arrivalAtClient(now + wireDelay())
         schedule(after: arrival - now) { [self] in

@@ -25,6 +25,9 @@ protocol Environment: AnyObject {
     /// Every record that became durable; `nil` where only the daemon knows them.
     var chronicle: HistoryChecker? { get }
 
+    /// Whether several nodes serve one history, so that a client says what it has seen when it connects.
+    var isCluster: Bool { get }
+
     /// Whether a connection has to begin with `HELLO`. The environment adds the token.
     var needsHello: Bool { get }
 
@@ -50,6 +53,7 @@ protocol Environment: AnyObject {
 extension Environment {
     var chronicle: HistoryChecker? { nil }
     var needsHello: Bool { false }
+    var isCluster: Bool { false }
     var instant: Int64 { now * 1_000 }
     func isOwn(_ key: String) -> Bool { true }
     func isOfOtherHistory(_ cursor: String) -> Bool { false }

@@ -52,6 +52,16 @@ final class SimulatedLink {
         self.capacity = capacity
     }
 
+    /// Whether its newest `MARK` said that rows may be old.
+    private(set) var isMarkedStale = false
+
+    /// Notes what a node of a cluster says of the age of its rows.
+    func noteMarks(in bytes: [UInt8]) {
+        for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: "MARK ".utf8) {
+            isMarkedStale = line.firstRange(of: " stale=".utf8) != nil
+        }
+    }
+
     /// When something gets to the daemon that is on its way until `time`, if nothing is before it.
     func arrivalAtServer(_ time: Int64) -> Int64 {
         lastArrivalAtServer = max(lastArrivalAtServer, time)

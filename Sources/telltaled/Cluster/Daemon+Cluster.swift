@@ -59,7 +59,7 @@ extension Daemon {
         }
     }
 
-    func reportStatus(_ status: ClusterStatus) { server.stands(status) }
+    func reportStatus(_ status: ClusterStatus) { server.stands(status, at: clock.now) }
 
     /// The leader has handed over: stops the server in order.
     func endServing() { server.stopRequested(at: clock.now) }

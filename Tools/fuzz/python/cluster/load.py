@@ -81,27 +81,27 @@ def cpu(process):
 
 
 class Lag:
-    """Posts an event now and then, and looks how long behind its answer a standby's local copy has it."""
+    """Posts an event now and then, and looks how long after its answer a screen at a standby has its row."""
 
-    def __init__(self, address, folder):
-        self.address, self.folder, self.spans = address, folder, []
+    def __init__(self, address, standby):
+        self.address, self.standby, self.spans = address, standby, []
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
-        lines = wire.NodeLines(self.address, 30)
-        copy = sqlite3.connect(f"file:{self.folder}/journal.sqlite?mode=ro", uri=True)
+        lines, screen = wire.NodeLines(self.address, 30), wire.NodeLines(self.standby, 30)
+        screen.send("SUB tally/lag\n")
         while not self.stop.wait(0.02):
             # The same content again would be no record.
             lines.send('EVT tally/lag type=tick {"content-state":{"n":%d}}\n' % time.monotonic_ns())
             reply = attributes(lines.read())
             at, rev = time.monotonic(), int(reply["rev"])
-            while copy.execute("select max(sequence) from record").fetchone()[0] < rev:
-                time.sleep(0.001)
-            self.spans.append(time.monotonic() - at)
+            while int(attributes(screen.read()).get("rev", 0)) < rev:
+                pass
+            self.spans.append(max(0, time.monotonic() - at))
         lines.close()
-        copy.close()
+        screen.close()
 
     def end(self):
         self.stop.set()
@@ -121,7 +121,7 @@ def measure(bench, with_standby):
     address = cluster.addresses[leader.name]
     standbys = [node for node in cluster.nodes if node is not leader]
     figures = {}
-    lag = Lag(address, f"{cluster.folder}/{standbys[0].name}") if with_standby else None
+    lag = Lag(address, cluster.addresses[standbys[0].name]) if with_standby else None
     before = [cpu(node) for node in (leader, *standbys)]
     rate, _ = producers(address, 4, 1_000, 5, "a", PACE if with_standby else None)
     spent = [cpu(node) - start for node, start in zip((leader, *standbys), before)]
