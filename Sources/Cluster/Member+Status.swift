@@ -15,7 +15,8 @@ extension Member {
     }
 
     public func status(at now: MonotonicTime) -> ClusterStatus {
-        var status = ClusterStatus(node: replica.node, role: isLeading ? .leader : .standby)
+        let standby = replica.isObserver ? ClusterStatus.Role.observer : .standby
+        var status = ClusterStatus(node: replica.node, role: isLeading ? .leader : standby)
         status.term = replica.term
         // Clients go where they are sent. The address of a machine that is gone would cost each of them its patience.
         if isLeading || leaderDetector.isFresh(at: now) {
@@ -28,7 +29,8 @@ extension Member {
         status.lag = max(0, newest - replica.reader.position)
         status.peers = peers.values.sorted { $0.node < $1.node }.map { heartbeat in
             var peer = ClusterStatus.Peer(
-                node: heartbeat.node, role: heartbeat.role.rawValue, term: heartbeat.term, position: heartbeat.position,
+                node: heartbeat.node, role: heartbeat.isObserver ? "observer" : heartbeat.role.rawValue,
+                term: heartbeat.term, position: heartbeat.position,
                 address: heartbeat.address, release: heartbeat.release)
             peer.isHeard = heardAt[heartbeat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
             return peer

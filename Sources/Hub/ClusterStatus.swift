@@ -10,6 +10,8 @@ public struct ClusterStatus: Hashable, Sendable {
         case leader
         /// ``Hub`` answers what needs no record; before ``ClusterStatus/serves``, `HELLO PING HELP STATS BYE` alone.
         case standby
+        /// A standby that never leads.
+        case observer
     }
 
     /// Another node, as described by its last heartbeat.
@@ -70,7 +72,7 @@ extension ClusterStatus {
     var wire: NodeStatus {
         switch role {
         case .leader: NodeStatus(name: node, role: .leader(term: term))
-        case .standby: NodeStatus(name: node, role: .standby(leader: leaderAddress))
+        case .standby, .observer: NodeStatus(name: node, role: .standby(leader: leaderAddress))
         }
     }
 

@@ -16,6 +16,8 @@ public struct Heartbeat: Hashable, Sendable {
     public var instance: UInt64
     /// It does not try to lead: its local journal cannot take more yet, or the log store does not let it append.
     public var isHeldBack = false
+    /// It never tries to lead: ``ReplicaSettings/isObserver``.
+    public var isObserver = false
 
     public init(
         node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String,
@@ -49,6 +51,8 @@ public struct ReplicaSettings: Hashable, Sendable {
     public var shortLogPatience = Milliseconds.seconds(30)
     /// A clock that is further off what the records say does not volunteer while another node can.
     public var trustedSkew = Milliseconds.minutes(1)
+    /// The node follows the log and never leads.
+    public var isObserver = false
     public var pace = Appender.Pace()
     public var limits = MessageLimits()
 
@@ -181,10 +185,10 @@ public struct Election: Hashable, Sendable {
         dueSince = isDue ? dueSince ?? now : nil
     }
 
-    /// The standbys that live and lag by at most some messages.
+    /// The standbys that live and lag by at most some messages, observers among them.
     func standbys(near position: Int64) -> [String] {
         heartbeats.values.filter { heard in
-            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
+            heard.heartbeat.role == .standby && (!heard.heartbeat.isHeldBack || heard.heartbeat.isObserver)
                 && heard.heartbeat.position >= position - Self.nearness
                 && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
         }.map(\.heartbeat.node).sorted()

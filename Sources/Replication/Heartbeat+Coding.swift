@@ -16,7 +16,9 @@ extension Heartbeat {
         writer.write(release)
         writer.write(number)
         writer.write(instance)
-        writer.write(isHeldBack)
+        // An earlier release knows an observer as a node that does not try to lead now.
+        writer.write(isHeldBack || isObserver)
+        writer.write(isObserver)
         return writer.take()
     }
 
@@ -36,5 +38,6 @@ extension Heartbeat {
             address: try reader.readString(), release: try reader.readString(), number: try reader.readInt64())
         if version >= 2 { instance = try reader.readUInt64() }
         if version >= 3 { isHeldBack = try reader.readBool() }
+        if version >= 4 { isObserver = try reader.readBool() }
     }
 }

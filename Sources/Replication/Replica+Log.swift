@@ -210,7 +210,9 @@ extension Replica {
         return !isInLimbo
     }
 
-    var mayVolunteer: Bool { role == .standby && hasReadToEnd && !isSyncRefuted && !isBarred && !isHeldBack }
+    var mayVolunteer: Bool {
+        role == .standby && hasReadToEnd && !isSyncRefuted && !isBarred && !isHeldBack && !settings.isObserver
+    }
 
     /// Tries to lead, where that is due.
     mutating func volunteer(at now: MonotonicTime) {

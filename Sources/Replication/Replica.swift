@@ -48,6 +48,8 @@ public struct Replica: Sendable {
 
     public let node: String
     public let address: String
+    /// It never leads.
+    public var isObserver: Bool { settings.isObserver }
     let release: String
     let settings: ReplicaSettings
     public internal(set) var role = Role.standby
@@ -226,7 +228,8 @@ public struct Replica: Sendable {
         var heartbeat = Heartbeat(
             node: node, role: role, term: term, position: reader.position, address: address, release: release,
             number: heartbeatCount, instance: instance)
-        heartbeat.isHeldBack = isHeldBack || isBarred
+        heartbeat.isObserver = settings.isObserver
+        heartbeat.isHeldBack = isHeldBack || isBarred || settings.isObserver
         actions.append(.heartbeat(heartbeat))
         // From one that is known, to see that it is still there: from the newest at the heartbeat before, where little came since.
         let isNear = reader.position - lastHeartbeatPosition < LogReader.digestCount / 2

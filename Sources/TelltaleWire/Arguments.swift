@@ -75,7 +75,8 @@ struct Arguments {
         hello.unit = text(.unit, line)
         if let range = words[.after] {
             guard let position = HistoryPosition(line, range) else {
-                throw value(.after, range, line, "EPOCH:SEQ: the epoch= of the greeting, and the newest rev that you have seen")
+                throw value(
+                    .after, range, line, "EPOCH:SEQ: the epoch= of the greeting, and the newest rev that you have seen")
             }
             hello.after = position
         }

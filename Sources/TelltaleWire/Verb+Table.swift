@@ -16,7 +16,8 @@ extension VerbDescription {
                 .optional(.unit, "NAME", "the device itself: its widgets have a budget while its screen is off"),
                 .optional(.caps, "A,B", "capabilities wanted; the OK names those granted"),
                 .optional(.hb, "MS", "heartbeats: MARK after so long a silence, the end after twice yours"),
-                .optional(.after, "EPOCH:SEQ", "the newest rev or cursor seen; a node of a cluster waits until it has it"),
+                .optional(
+                    .after, "EPOCH:SEQ", "the newest rev or cursor seen; a node of a cluster waits until it has it"),
                 .optional(.token, "TOKEN", "proves who it is, on a server with auth=token"),
             ],
             tail: #"[{"token":"TOKEN"}]"#,

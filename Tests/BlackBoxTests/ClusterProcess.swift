@@ -46,7 +46,8 @@ final class ClusterProcess {
                 "127.0.0.1:\(advertised)", "--engine", "file:\(log.path)", "--lease", "1500ms", "--give-up", "12s",
             ] + options)
         let ready = program.readLine() ?? program.standardError
-        try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=standby"), "\(ready)")
+        let role = options.contains("observer") ? "observer" : "standby"
+        try #require(ready.hasPrefix("ready ") && ready.hasSuffix(" role=\(role)"), "\(ready)")
         return program
     }
 

@@ -74,6 +74,30 @@ struct ClusterProcessTests {
         }
     }
 
+    @Test func `an observer shows what the leader decides, and does not make a cluster redundant`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let leader = try Node("n1", in: folder)
+            #expect(leader.line("leading").hasPrefix("leading term=1 after_ms="))
+            let observer = try Node("n2", in: folder, options: ["--role", "observer"])
+            #expect(observer.line("standby") == "standby term=1")
+            let (screen, _) = try observer.greetNamingLeader()
+            try screen.send("SUB errand/*\nPING id=1")
+            var lines: [String] = []
+            while case .line(let line) = screen.next(), line != "PONG id=1" { lines.append(line) }
+            #expect(lines.first?.hasPrefix("OK sub=1 ") == true, "\(lines)")
+            let post = try telltale(["post", "errand/1", "start"], at: [leader])
+            #expect(post.waitForExit() == 0, "\(post.standardError)")
+            while case .line(let line) = screen.next(), !line.hasPrefix("UPD ") { lines.append(line) }
+            let status = try telltale(["cluster", "status"], at: [leader, observer])
+            let rows = status.readToEnd()
+            #expect(
+                status.waitForExit() == 1 && rows.contains { $0.hasPrefix("n2 ") && $0.contains(" observer ") },
+                "\(rows)")
+        }
+    }
+
     @Test(.nightly) func `a leader that sends clients to where nothing listens is warned, and cluster status names it`()
         async throws
     {
@@ -237,6 +261,8 @@ struct ClusterProcessTests {
             ),
             (["--cluster", "shop", "--lease", "5s", "--give-up", "9s"], "--give-up: is to be at least twice --lease"),
             (["--cluster", "shop", "--engine-sync", "maybe"], "--engine-sync: takes proven or trusted"),
+            (["--cluster", "shop", "--role", "leader"], "--role: takes member or observer"),
+            (["--role", "observer"], "--role: belongs to --cluster NAME"),
             (["--cluster", "shop", "--sync", "off"], "--sync: belongs to a daemon by itself"),
             (["--cluster", "shop", "--node", "a/b"], "--node: takes a name of 1 to 32 letters"),
             (["--cluster", "shop", "--advertise", "n1"], "--advertise: takes HOST:PORT"),

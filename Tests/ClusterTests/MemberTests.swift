@@ -117,7 +117,10 @@ struct MemberTests {
         #expect(second.send("EVT tea/1 type=start", from: second.connect()).last?.contains("verdict=ignored") == true)
     }
 
-    @Test func `a standby that is cut off says how old its rows are, keeps its screens, and says when it has caught up`() throws {
+    @Test
+    func `a standby that is cut off says how old its rows are, keeps its screens, and says when it has caught up`()
+        throws
+    {
         let cluster = try TestCluster(3)
         cluster.pass(.seconds(10))
         let leader = try #require(cluster.leaders.first)

@@ -29,9 +29,14 @@ final class TestCluster {
         """
 
     /// - Parameter count: Of daemons, which begin one after the other.
-    init(_ count: Int, checkpoints: CheckpointSettings = CheckpointSettings()) throws {
+    /// - Parameter observer: The number of one that never leads; `nil` = each may.
+    init(_ count: Int, checkpoints: CheckpointSettings = CheckpointSettings(), observer: Int? = nil) throws {
         self.checkpoints = checkpoints
-        for number in 1...count { daemons.append(TestDaemon("n\(number)", "10.0.0.\(number):7878", in: self)) }
+        for number in 1...count {
+            let daemon = TestDaemon("n\(number)", "10.0.0.\(number):7878", in: self)
+            daemon.isObserver = number == observer
+            daemons.append(daemon)
+        }
         for daemon in daemons { try daemon.start() }
         settle()
     }
@@ -111,6 +116,7 @@ final class TestDaemon {
     /// Of its folder, and its options: as of the next start.
     var kind = TestCluster.kind
     var settings = DecisionSettings()
+    var isObserver = false
 
     init(_ name: String, _ address: String, in cluster: TestCluster) {
         (self.name, self.address, self.cluster) = (name, address, cluster)
@@ -128,12 +134,14 @@ final class TestDaemon {
         self.journal = journal
         (checkpointSteps, isInstalling) = (0, false)
         let reader = try journal.mark.map { try LogReader(mark: $0) } ?? LogReader(cluster: "shop", epoch: nil)
+        var settings = ReplicaSettings()
+        settings.isObserver = isObserver
         let replica = Replica(
             node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
-            instance: cluster.makeInstance(), at: cluster.now)
+            instance: cluster.makeInstance(), settings: settings, at: cluster.now)
         let kind = try #require(Kind.read(try JSONParser.parse(kind), file: "tea.json").0)
         var hub = HubConfiguration()
-        hub.decisions = settings
+        hub.decisions = self.settings
         var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
         configuration.checkpoints = cluster.checkpoints
         configuration.checkpointStepLimit = checkpointStepLimit

@@ -76,7 +76,8 @@ struct NodeStatusTests {
         let client = harness.connect()
         let count = harness.records.count
         #expect(
-            harness.send(request + " id=7", from: client).first?.hasPrefix("ERR id=7 code=not_leader retry=now ") == true)
+            harness.send(request + " id=7", from: client).first?.hasPrefix("ERR id=7 code=not_leader retry=now ")
+                == true)
         #expect(harness.records.count == count)
     }
 
@@ -163,7 +164,9 @@ struct NodeStatusTests {
 
     // MARK: Old rows
 
-    @Test func `every connection is told when rows become old, how old they are, and that they are current again`() throws {
+    @Test func `every connection is told when rows become old, how old they are, and that they are current again`()
+        throws
+    {
         let (_, standby) = try pair()
         let client = standby.connect()
         standby.send("SUB coffee-order/1", from: client)

@@ -83,7 +83,8 @@ extension Hub {
     public mutating func stands(_ status: ClusterStatus, at now: HubTime) {
         let isChanged = (access.status?.staleSince == nil) != (status.staleSince == nil)
         access.status = status
-        let age = status.staleSince.map { now.monotonic.milliseconds(since: $0) - Self.stalePatience } ?? Milliseconds(-1)
+        let age =
+            status.staleSince.map { now.monotonic.milliseconds(since: $0) - Self.stalePatience } ?? Milliseconds(-1)
         let isLeaving = age >= .zero && status.leader != nil
         guard isChanged || isLeaving else { return }
         for slot in 0..<sessions.slotCount {

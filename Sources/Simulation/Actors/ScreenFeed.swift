@@ -222,6 +222,7 @@ struct ScreenFeed {
             world.violated("P2", "\(name) is given the cursor \(text), ahead of the disk")
         }
         cursorSequence = parsed.sequence
+        noteHistory()
         saw(parsed.sequence)
         cursor = text
     }
@@ -293,6 +294,7 @@ struct ScreenFeed {
 
     /// Within an epoch the rev of a key never goes back.
     private mutating func advance(_ key: String, _ rev: Int64, isNew: Bool) {
+        noteHistory()
         if let known = revs[key] {
             if rev < known {
                 world.ledger.regressions += 1
@@ -304,8 +306,12 @@ struct ScreenFeed {
         saw(rev)
     }
 
-    private mutating func saw(_ sequence: Int64) {
-        newest = (epoch, newest.epoch == epoch ? max(newest.sequence, sequence) : sequence)
+    private mutating func saw(_ sequence: Int64) { newest.sequence = max(newest.sequence, sequence) }
+
+    /// A row or a cursor of another history than before: its revs say nothing of those.
+    private mutating func noteHistory() {
+        guard newest.epoch != epoch else { return }
+        (newest, revs) = ((epoch, 0), [:])
     }
 
     /// Checks a row that answers `GET` or `LIST`.

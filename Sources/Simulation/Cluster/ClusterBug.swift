@@ -49,6 +49,11 @@ public enum ClusterBug: String, PlantedBug {
     case replayedUnpublished = "a follower replays as a recovery does, and owes its screens nothing for it"
     case followersClockInReplay = "a follower replays by its own clock where that is ahead"
     case clocksKeptAtRollBack = "a batch that is undone leaves the clocks of the node ahead of its newest record"
+    case afterIgnored = "a standby answers a client that has seen more than it, although the client says so"
+    case resetBehind = "a standby resets a client whose cursor is ahead of it"
+    case staleServedSilently = "a standby that is cut off does not say that its rows are old"
+    case idleTakenForStale = "a standby whose log has nothing new says that its rows are old"
+    case observerVolunteers = "an observer tries to lead"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
 
@@ -105,6 +110,8 @@ struct ClusterClimate {
     var duplicateNodes = 0
     /// Which one, where there is one.
     var sharedName = 0
+    /// The node that never leads; `nil` = each may.
+    var observer: Int?
     var processCount: Int { SimulatedCluster.nodeCount + duplicateNodes }
     /// By how much each node's clock is ahead.
     var skews: [Int64] = [0, 0, 0]
@@ -180,5 +187,6 @@ struct ClusterClimate {
             stops = 15_000...45_000
             (checkpoints.every, checkpoints.retention) = (.seconds(3), .seconds(1))
         }
+        if late.chance(250) { observer = late.below(SimulatedCluster.nodeCount) }
     }
 }

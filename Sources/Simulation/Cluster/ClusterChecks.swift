@@ -20,7 +20,7 @@ final class ClusterChecks {
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
     private(set) var rowsOfStandbys = 0
-    /// The end of the log at each second.
+    /// The messages that a leader knew of at each second.
     private var ends: [(time: Int64, end: Int64)] = []
 
     /// Nodes that have reported so, and whose folders are as they were then.
@@ -255,10 +255,11 @@ final class ClusterChecks {
         cluster.violated("P7", "\(node.name) names \(leader.name), which has not led for \(silence) ms")
     }
 
-    /// P4: a standby that has yet to read what the log has had for long says to each connection that its rows are old.
+    /// P4: a standby that has yet to read what a leader has known of for long says to each connection that its rows are old.
     func lookAtAges() {
-        let (end, now) = (cluster.log.end, cluster.now)
-        if end < ends.last?.end ?? 0 { ends = [] }
+        let now = cluster.now
+        let end = min(cluster.log.end, cluster.nodes.lazy.filter(\.isLeading).compactMap(\.position).max() ?? 0)
+        if cluster.log.end < ends.last?.end ?? 0 { ends = [] }
         ends.append((now, end))
         ends.removeFirst(ends.firstIndex { $0.time >= now - Self.ageSpan } ?? 0)
         guard let known = ends.first, now - known.time >= Self.ageSpan - 1_000 else { return }
@@ -268,7 +269,8 @@ final class ClusterChecks {
             }
             guard node.links.values.contains(where: { !$0.isMarkedStale }) else { continue }
             cluster.violated(
-                "P4", "\(node.name) has not read message \(known.end) of \(now - known.time) ms ago, and says nothing of it")
+                "P4",
+                "\(node.name) has not read message \(known.end) of \(now - known.time) ms ago, and says nothing of it")
         }
     }
 

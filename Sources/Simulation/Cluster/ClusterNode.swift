@@ -69,10 +69,14 @@ final class ClusterNode {
         tampering = ClusterTampering(cluster.bug)
     }
 
+    private var isObserver: Bool { slot == cluster.weather.observer }
     var position: Int64? { member?.replica.reader.position }
     var isLeading: Bool { isUp && member?.isLeading == true && server != nil }
     /// For how long it has not led; `nil` = it leads, or its term is the newest of the log.
-    var silence: Int64? { lead.goesOn || (isUp && !isStopped && hasTerm) ? nil : cluster.now - lead.end }
+    var silence: Int64? {
+        guard !lead.goesOn, !(isUp && !isStopped && hasTerm) else { return nil }
+        return cluster.now - (hasTerm ? max(lead.end, cluster.log.lastTermAt) : lead.end)
+    }
     private var hasTerm: Bool { cluster.log.reader.leader?.address == address }
     /// Of the node that leads, as this one knows.
     var leaderAddress: String? { member?.leader?.address }
@@ -107,6 +111,7 @@ final class ClusterNode {
             "starts with \(localJournal.chain.sequence) records, message \(localJournal.reader.position)")
         var settings = ReplicaSettings()
         settings.limits.byteCount = cluster.weather.messageBytes
+        settings.isObserver = isObserver && cluster.bug != .observerVolunteers
         if cluster.bug == .neverGivenUp { settings.giveUp = .minutes(10) }
         let replica = Replica(
             node: name, address: address, release: "1",
@@ -266,7 +271,9 @@ final class ClusterNode {
     /// For how long the log has not taken the message in flight; `nil` = there is none, or the process was stopped and has just been
     /// resumed: it may have slept through the moment to give up, and sends a heartbeat before it looks.
     var appendSilence: Int64? {
-        guard cluster.now - wokeAt > Self.wakeTime, member?.replica.isAppending == true, let time = sent[tampering.token] else { return nil }
+        guard cluster.now - wokeAt > Self.wakeTime, member?.replica.isAppending == true,
+            let time = sent[tampering.token]
+        else { return nil }
         return cluster.now - time
     }
 
@@ -380,6 +387,7 @@ final class ClusterNode {
     private func lead(term: Int64) {
         takeovers += 1
         lead.goesOn = true
+        if isObserver { cluster.violated("P4", "\(name) leads, and is an observer") }
         cluster.trace?(cluster.now, index, "leads in term \(term)")
         cluster.checks.mayAcknowledge(self)
         noteHash()

@@ -359,10 +359,10 @@ final class ClusterTampering {
         guard bug == .afterIgnored || bug == .resetBehind, !node.isLeading else { return bytes }
         let sequence = node.server?.sequence ?? 0
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in
-            let words = line.split(separator: " ").filter { !$0.hasPrefix("after=") }.map { word in
-                guard bug == .resetBehind, word.hasPrefix("from="), let cursor = Cursor(word.dropFirst(5)),
-                    cursor.sequence > sequence
+            let words = line.split(separator: " ").filter { !$0.hasPrefix("after=") }.compactMap { word -> String? in
+                guard word.hasPrefix("from="), let cursor = Cursor(word.dropFirst(5)), cursor.sequence > sequence
                 else { return String(word) }
+                guard bug == .resetBehind else { return nil }
                 return "from=\(Cursor(epoch: 1, sequence: cursor.sequence, selection: cursor.selection))"
             }
             return words.joined(separator: " ") + "\n"

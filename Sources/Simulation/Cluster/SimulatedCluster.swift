@@ -392,7 +392,9 @@ final class SimulatedCluster: Environment {
         schedule(after: log.electionEnd - now + Self.darkness) { [self] in
             isDark = false
             let isTrusted = weather.skews.allSatisfy { abs($0) < ReplicaSettings().trustedSkew.count }
-            guard isLed, isTrusted, !nodes.contains(where: \.isOutdated), !nodes.contains(where: \.isLeading) else {
+            guard isLed, isTrusted, weather.observer == nil, !nodes.contains(where: \.isOutdated),
+                !nodes.contains(where: \.isLeading)
+            else {
                 return
             }
             violated("P4", "nobody leads \(Self.darkness) ms behind the engine's election, and all processes run")

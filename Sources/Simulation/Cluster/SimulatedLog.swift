@@ -31,6 +31,8 @@ final class SimulatedLog {
     private var heartbeatElectionEnd: Int64 = 0
     var isFull = false
     private(set) var links: [LogStoreLink]
+    /// When the newest term was stored, which may be after the end of its process.
+    private(set) var lastTermAt = Int64.min / 2
     /// The newest message that a node which is cut off can read.
     private var frozenEnds: [Int64?] = Array(repeating: nil, count: SimulatedCluster.processLimit)
     private var recentAnswers: [(node: Int, generation: Int, token: Int64, position: Int64)] = []
@@ -144,7 +146,9 @@ final class SimulatedLog {
         case .broken(let what):
             brokenCount += 1
             cluster.trace?(cluster.now, -2, what)
-        case .term(let leader): cluster.checks.began(leader.term, behind: formerTerm)
+        case .term(let leader):
+            lastTermAt = cluster.now
+            cluster.checks.began(leader.term, behind: formerTerm)
         case .part, .renewal, .resigned, .sealed, .void: break
         }
         for index in links.indices where links[index] == .whole || links[index] == .mute {

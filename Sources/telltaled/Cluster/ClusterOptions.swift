@@ -6,6 +6,11 @@ struct ClusterOptions: ParsableArguments {
     var cluster: String?
     @Option(help: ArgumentHelp("The name of this node, which no other has.", valueName: "NAME"))
     var node: String?
+    @Option(
+        help: ArgumentHelp(
+            "member: this node may lead; observer: it serves screens, never leads, and counts for no redundancy. (default: member)",
+            valueName: "member|observer"))
+    var role: String?
     @Option(help: ArgumentHelp("Where clients reach this node.", valueName: "HOST:PORT"))
     var advertise: String?
     @Option(

@@ -15,6 +15,8 @@ struct ClusterSettings: Sendable {
     var credentials: String?
     var monitors: [String] = []
     var isSyncTrusted = false
+    /// It never leads.
+    var isObserver = false
     var lease = Milliseconds.seconds(3)
     var giveUp = Milliseconds.seconds(12)
     /// The time between two checkpoints.
@@ -78,6 +80,7 @@ struct ClusterSettings: Sendable {
         var settings = ReplicaSettings()
         settings.lease = lease
         settings.giveUp = giveUp
+        settings.isObserver = isObserver
         // A live leader then sends three heartbeats within a lease.
         settings.heartbeat = min(.seconds(1), Milliseconds(lease.count / 3))
         return settings
@@ -104,6 +107,12 @@ extension ConfigurationSetting {
         ConfigurationSetting(name: "node") {
             $0.cluster.given.append("node")
             return $0.cluster.setName($1[0], \.node)
+        },
+        ConfigurationSetting(name: "role") { configuration, values in
+            configuration.cluster.given.append("role")
+            guard ["member", "observer"].contains(values[0]) else { return "takes member or observer" }
+            configuration.cluster.isObserver = values[0] == "observer"
+            return nil
         },
         ConfigurationSetting(name: "advertise") { configuration, values in
             configuration.cluster.given.append("advertise")

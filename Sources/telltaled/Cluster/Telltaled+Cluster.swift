@@ -61,7 +61,7 @@ extension Telltaled {
                 try daemon.start()
                 announce(
                     daemon.endpoints, daemon.tlsEndpoints, epoch: reader.epoch ?? 0, entities: entities,
-                    recovered: recovered, role: "standby")
+                    recovered: recovered, role: settings.isObserver ? "observer" : "standby")
                 manager.ready()
                 edge.start()
             } catch {
