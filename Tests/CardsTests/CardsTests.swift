@@ -232,15 +232,35 @@ struct CardsTests {
              "attributes":{"item":"Flat white","shop":"Hoegi"},"content":{"eta":1795264407},"progress":0.6,
              "startedAt":1795264107880,"updatedAt":1795264108181,"staleAt":1795264348181}
             """#)
-        let block = TerminalScreen.draw([card, try Example.light()], view: .full, at: Example.now, width: 110)
+        var titles = KindTitles()
+        titles.add(
+            "coffee-order",
+            try #require(
+                try JSONParser.parse(
+                    #"""
+                    {"title":"Coffee order","machine":{"states":{"brewing":{"title":"Brewing"}}},
+                     "views":{"small":{"timer":"{{content.eta}}"}}}
+                    """#
+                ).object))
+        let cards = [card, try Example.light()]
+        let block = TerminalScreen.cards(cards, titles: titles, at: Example.now, width: 110)
         #expect(
             drawing(block) == """
                 ╭─ coffee-order/1042 ────────────────────────────────╮ ╭────────────────────────────────────────────────────╮
-                │ brewing                              stale in 4:01 │ │ 💡 Porch light                               [ ─●] │
+                │ Brewing                             stale in 5 min │ │ 💡 Porch light                               [ ─●] │
                 │ item Flat white · shop Hoegi                       │ │ On · → on …                                        │
-                │ eta 1795264407                                     │ ╰────────────────────────────────────────────────────╯
+                │ eta in 5 min                                       │ ╰────────────────────────────────────────────────────╯
                 │ ███████████████████████████░░░░░░░░░░░░░░░░░░  60% │
                 ╰────────────────────────────────────────────────────╯
+                """)
+        let table = TerminalScreen.table(cards.reversed(), titles: titles, at: Example.now + .seconds(90), width: 90)
+        #expect(
+            drawing(table) == """
+                KEY                  STATE    DONE  CHANGED    DETAILS
+                Coffee order
+                  coffee-order/1042  Brewing  60%   1 min ago  eta in 4 min · item Flat white · shop Hoeg…
+                Porch light
+                  porch-light/front  ◉ On                      → on …
                 """)
     }
 

@@ -27,7 +27,7 @@ struct BarFormatTests {
                          "url":"https://example.com/o/7?a=b&c=\"d e\"",
                          "view":{"leading":{"symbol":"cup.and.saucer.fill"},"trailing":{"text":\#(text)},"progress":0.6}}
                         """#)),
-            ], at: Self.now)
+            ], titles: KindTitles(), at: Self.now)
     }
 
     private func object(_ text: String) throws -> JSONObject { try #require(try JSONParser.parse(text).object) }
@@ -39,12 +39,14 @@ struct BarFormatTests {
     @Test func `an item has the words of its row, and what a click does`() throws {
         let items = try items()
         #expect(items.map(\.key) == ["coffee-order/7", "porch-light/front"])
-        #expect(items.map(\.text) == ["☕ Brewing 60%", "💡 on"])
+        #expect(items.map(\.text) == ["☕ Coffee · Brewing 60%", "💡 Porch on"])
         #expect(items.map(\.status) == ["active", "on"])
         #expect(items.map(\.action) == [.open, .set(false)])
         #expect(items.map(\.percentage) == [60, nil])
         let gone = BarItem(
-            Card(key: "a/b", body: try object(#"{"control":"button","title":"B","available":false}"#)), at: Self.now)
+            Card(key: "a/b", body: try object(#"{"control":"button","title":"B","available":false}"#)),
+            titles: KindTitles(),
+            at: Self.now)
         #expect(gone.status == "unavailable" && gone.action == nil && gone.isDim)
     }
 
@@ -59,7 +61,7 @@ struct BarFormatTests {
     func links(url: String, isOpened: Bool) throws {
         var body = JSONObject()
         body["url"] = .string(url)
-        let item = BarItem(Card(key: "a/b", body: body), at: Self.now)
+        let item = BarItem(Card(key: "a/b", body: body), titles: KindTitles(), at: Self.now)
         #expect(item.url == (isOpened ? url : nil))
         #expect(item.action == (isOpened ? .open : nil))
     }
@@ -98,7 +100,7 @@ struct BarFormatTests {
         let block = block(.waybar, try items("<b>&\u{1B}[2J\n\"x'"))
         #expect(block.hasSuffix("\n") && block.dropLast().firstIndex(of: "\n") == nil)
         let json = try JSONParser.parse(block.trimmingCharacters(in: .newlines))
-        #expect(json["text"] == "☕ &lt;b&gt;&amp; [2J &quot;x&#39; 60%  💡 on")
+        #expect(json["text"] == "☕ Coffee · &lt;b&gt;&amp; [2J &quot;x&#39; 60%  💡 Porch on")
         #expect(json["class"] == "active" && json["alt"] == "active" && json["percentage"] == 60)
         #expect(json["tooltip"]?.string?.split(separator: "\n").count == 2)
         #expect(!block.contains("<"))
@@ -108,9 +110,10 @@ struct BarFormatTests {
 
     @Test func `i3blocks: a line of JSON without markup, or three lines`() throws {
         let json = try JSONParser.parse(block(.i3blocks, try items("<b>")).trimmingCharacters(in: .newlines))
-        #expect(json["full_text"] == "☕ <b> 60%  💡 on" && json["short_text"] == "☕ <b> 60%")
+        #expect(json["full_text"] == "☕ Coffee · <b> 60%  💡 Porch on" && json["short_text"] == "☕ Coffee · <b> 60%")
         #expect(json["markup"] == "none" && json["color"] == nil)
-        #expect(block(.i3blocks, try items("a\nb"), once: true) == "☕ a b 60%  💡 on\n☕ a b 60%\n")
+        #expect(
+            block(.i3blocks, try items("a\nb"), once: true) == "☕ Coffee · a b 60%  💡 Porch on\n☕ Coffee · a b 60%\n")
         #expect(block(.i3blocks, try items(), connected: false, once: true).hasSuffix("\n#888888\n"))
     }
 
@@ -118,17 +121,18 @@ struct BarFormatTests {
         let block = block(.polybar, try items("%{F#f00}50%"))
         #expect(
             block
-                == #"%{A1:/usr/bin/telltale bar click coffee-order/7 --view desktop --account 'a'\\''b\:c':}☕ % {F#f00}50% 60%%{A}"#
-                + #"  %{A1:/usr/bin/telltale set porch-light/front off --if 12 --account 'a'\\''b\:c':}💡 on%{A}"# + "\n"
+                == #"%{A1:/usr/bin/telltale bar click coffee-order/7 --view desktop --account 'a'\\''b\:c':}☕ Coffee · % {F#f00}50% 60%%{A}"#
+                + #"  %{A1:/usr/bin/telltale set porch-light/front off --if 12 --account 'a'\\''b\:c':}💡 Porch on%{A}"#
+                + "\n"
         )
         #expect(self.block(.polybar, [], connected: true) == "\n")
-        #expect(self.block(.polybar, try items(), connected: false).contains("%{F#888888}☕ Brewing 60%%{F-}"))
+        #expect(self.block(.polybar, try items(), connected: false).contains("%{F#888888}☕ Coffee · Brewing 60%%{F-}"))
     }
 
     @Test func `SwiftBar: a header, a separator, items with parameters, and the end of the block`() throws {
         let lines = block(.swiftbar, try items("a | href=x\n--b")).split(separator: "\n").map(String.init)
         #expect(lines.count == 5 && lines[1] == "---" && lines[4] == "~~~")
-        #expect(lines[0] == "☕ a ¦ href=x --b 60%  💡 on | emojize=false symbolize=false trim=false")
+        #expect(lines[0] == "☕ Coffee · a ¦ href=x --b 60%  💡 Porch on | emojize=false symbolize=false trim=false")
         #expect(lines[2].hasSuffix(#" href="https://example.com/o/7?a=b&c=%22d%20e%22""#))
         #expect(lines.allSatisfy { $0.count { $0 == "|" } <= 1 })
         #expect(

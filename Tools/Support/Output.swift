@@ -60,15 +60,23 @@ public enum Output {
         exit(1)
     }
 
-    /// Rows in columns, made harmless; the first row is the head, and the last column is not padded.
+    /// Rows in columns; the first row is the head.
     public static func table(_ rows: [[String]]) {
-        let rows = rows.map { $0.map(\.harmless) }
-        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        for row in rows { text(zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ").trimmed) }
+        var table = Table(rows.first ?? [])
+        for row in rows.dropFirst() { table.append(row) }
+        self.table(table)
     }
 
-    public static func draw(_ block: Block) {
-        for text in block.text(color: hasColor) { write(drawable(text) + "\n") }
+    /// On a terminal no wider than it; a pipe has all of each cell.
+    public static func table(_ table: Table) {
+        let block = table.draw(width: isTerminal ? size.width : nil)
+        for line in block.text(color: hasColor) { write(drawable(isTerminal ? line : line.trimmed) + "\n") }
+    }
+
+    /// - Parameter erasesRest: Whether what stands on the terminal after each line, and below the last one, is erased.
+    public static func draw(_ block: Block, erasesRest: Bool = false) {
+        let lines = block.text(color: hasColor).map { drawable($0) + (erasesRest ? "\u{1B}[K\n" : "\n") }
+        write(lines.joined() + (erasesRest ? "\u{1B}[J" : ""))
     }
 
     /// Draws what has changed since the last picture of `painter`.

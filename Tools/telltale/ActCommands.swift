@@ -1,4 +1,6 @@
 import ArgumentParser
+import Cards
+import TelltaleClient
 import TelltaleModel
 import TelltaleWire
 import ToolSupport
@@ -36,7 +38,10 @@ struct SetCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Switches a toggle to a value.",
-        discussion: "It returns when the wish is on disk; `telltale watch KEY` shows what came of it.")
+        discussion: """
+            It returns when the wish is on disk; with --wait done when the provider has switched, and with exit code 1 if that \
+            fails. `telltale watch KEY` shows what came of it too.
+            """)
 
     @Argument(help: "kind/id") var key: Key
     @Argument(help: "on or off; never a flip.") var value: Value
@@ -44,6 +49,7 @@ struct SetCommand: ParsableCommand {
         name: .customLong("if"),
         help: ArgumentHelp("Only if the row that was looked at, of this rev, is current.", valueName: "rev"))
     var seenRev: Int64?
+    @OptionGroup var wait: WaitOptions
     @OptionGroup var who: AccountOption
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
@@ -54,7 +60,7 @@ struct SetCommand: ParsableCommand {
 
     func run() throws {
         let command = TapCommand(key, .set(value == .on), seenRev: seenRev)
-        show(try daemon.ask(.tap(command), account: who.account), key: key, json: output.json)
+        _ = try wait.perform(.tap(command), on: key, account: who.account, output: output, daemon: daemon)
     }
 }
 
@@ -62,12 +68,14 @@ struct PressCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "press", abstract: "Presses a button.")
 
     @Argument(help: "kind/id") var key: Key
+    @OptionGroup var wait: WaitOptions
     @OptionGroup var who: AccountOption
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        show(try daemon.ask(.tap(TapCommand(key, .press)), account: who.account), key: key, json: output.json)
+        let command = TapCommand(key, .press)
+        _ = try wait.perform(.tap(command), on: key, account: who.account, output: output, daemon: daemon)
     }
 }
 
@@ -90,7 +98,8 @@ struct ReloadCommand: ParsableCommand {
 
 struct OpenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "open", abstract: "What a desktop shows when its menu-bar item is selected, and the deep link.")
+        commandName: "open", abstract: "What a desktop shows when its menu-bar item is selected, and the deep link.",
+        discussion: "On a terminal it is drawn; into a pipe it is one line, rev=N and the row as JSON.")
 
     @Argument(help: "kind/id") var key: Key
     @OptionGroup var who: AccountOption
@@ -98,7 +107,12 @@ struct OpenCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        show(try daemon.ask(.open(key), account: who.account), key: key, json: output.json)
+        try daemon.withClient(account: who.account) { (client) throws(ClientFailure) in
+            let line = try client.answer(to: .open(key))
+            guard output.isForPeople, let body = line.tail else { return show(line, key: key, json: output.json) }
+            let card = Card(key: key.text, body: body)
+            Output.draw(TerminalScreen.opened(card, at: client.now, width: Output.size.width))
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Cards
 import TelltaleClient
 import TelltaleEventLoop
 public import TelltaleModel
@@ -96,21 +97,18 @@ struct DaemonOptions: ParsableArguments {
     func ask(
         _ command: Command, account: String? = nil, onItem: (ServerLine) -> Void = { _ in }
     ) throws -> ServerLine {
-        try answer(to: command, account: account, onItem: onItem).line
+        try withClient(account: account) { (client) throws(ClientFailure) in
+            try client.answer(to: command, onItem: onItem)
+        }
     }
 
-    /// The same, with the daemon's greeting, which contains its clock.
-    func answer(
-        to command: Command, account: String?, onItem: (ServerLine) -> Void = { _ in }
-    ) throws -> (line: ServerLine, greeting: ServerGreeting?) {
+    /// Connects, and makes requests. A refusal and a missing daemon are reported on standard error, and end the program.
+    func withClient<Value>(
+        account: String?, _ body: (BlockingClient) throws(ClientFailure) -> Value
+    ) throws -> Value {
         let (endpoint, configuration) = try connection(account: account)
         do throws(ClientFailure) {
-            let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(20))
-            var items: [ServerLine] = []
-            let reply = try client.request(command) { items.append($0) }
-            guard reply.isOK else { throw ClientFailure.refused(Self.describe(reply.line)) }
-            for item in items { onItem(item) }
-            return (reply.line, client.greeting)
+            return try body(BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(20)))
         } catch {
             throw Self.exit(after: error)
         }
@@ -156,6 +154,32 @@ struct DaemonOptions: ParsableArguments {
     }
 }
 
+extension BlockingClient {
+    /// The last line of an answer that is no refusal.
+    ///
+    /// - Parameter onItem: As in ``DaemonOptions/ask(_:account:onItem:)``.
+    func answer(to command: Command, onItem: (ServerLine) -> Void = { _ in }) throws(ClientFailure) -> ServerLine {
+        var items: [ServerLine] = []
+        let reply = try request(command) { items.append($0) }
+        guard reply.isOK else { throw ClientFailure.refused(DaemonOptions.describe(reply.line)) }
+        for item in items { onItem(item) }
+        return reply.line
+    }
+
+    /// The titles of kinds. A kind that may not be read has none.
+    func titles(of kinds: some Sequence<String>) throws(ClientFailure) -> KindTitles {
+        let names = Array(Set(kinds))
+        var titles = KindTitles()
+        try request(all: names.map { .kind($0) }) { place, reply in
+            if reply.isOK, let definition = reply.line.tail { titles.add(names[place], definition) }
+        }
+        return titles
+    }
+
+    /// Now, on the daemon's clock, which dates in rows are on.
+    var now: Timestamp { greeting?.now ?? .ofThisMachine }
+}
+
 extension Key: ExpressibleByArgument {
     public init?(argument: String) {
         self.init(argument)
@@ -199,4 +223,7 @@ enum WireValue {
 
 struct JSONFlag: ParsableArguments {
     @Flag(help: "JSON for programs, one object a line.") var json = false
+
+    /// Whether a person reads the output: on a terminal, and without `--json`. A pipe has the same lines as ever.
+    var isForPeople: Bool { Output.isTerminal && !json }
 }

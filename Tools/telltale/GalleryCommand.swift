@@ -11,7 +11,7 @@ struct GalleryCommand: ParsableCommand {
         commandName: "gallery", abstract: "The widgets that a person can place, with previews.",
         discussion: """
             On a terminal each kind is drawn in its families, as it looks on the surface; into a pipe it is one line, its \
-            name, its families and its title. --view full lists the kinds with all of their families, and draws none.
+            name, its families and its title. --view full lists the kinds with all of their families, as a table.
             """)
 
     @Option(help: "A surface, or full.") var view: ViewName = .surface(.phone)
@@ -21,24 +21,35 @@ struct GalleryCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        var lines: [ServerLine] = []
-        let (_, greeting) = try daemon.answer(to: .gallery(view: view, placement: placement), account: who.account) {
-            lines.append($0)
-        }
-        // On the daemon's clock, which dates in views are on.
-        let now = greeting?.now ?? .ofThisMachine
-        for (index, line) in lines.enumerated() {
-            if output.json {
-                Output.line(JSON.object(Self.object(line)).description)
-            } else if Output.isTerminal {
-                if index > 0 { Output.text("") }
-                draw(line, at: now)
-            } else {
-                let title = line.tail?["title"]?.string ?? ""
-                Output.line("\(line["name"] ?? "") \(line["families"] ?? "") \(title)".harmless)
+        try daemon.withClient(account: who.account) { (client) throws(ClientFailure) in
+            var lines: [ServerLine] = []
+            _ = try client.answer(to: .gallery(view: view, placement: placement)) { lines.append($0) }
+            if output.isForPeople, !lines.isEmpty { return draw(lines, at: client.now) }
+            for line in lines {
+                if output.json {
+                    Output.line(JSON.object(Self.object(line)).description)
+                } else {
+                    let title = line.tail?["title"]?.string ?? ""
+                    Output.line("\(line["name"] ?? "") \(line["families"] ?? "") \(title)".harmless)
+                }
             }
+            if lines.isEmpty, !output.json { complain("telltale: no widget is offered there") }
         }
-        if lines.isEmpty, !output.json { complain("telltale: no widget is offered there") }
+    }
+
+    private func draw(_ lines: [ServerLine], at now: Timestamp) {
+        guard view != .full else {
+            var table = Table(["WIDGET", "TITLE", "FAMILIES"])
+            for line in lines {
+                let families = (line["families"] ?? "").split(separator: ",").joined(separator: ", ")
+                table.append([line["name"] ?? "", line.tail?["title"]?.string ?? "", families])
+            }
+            return Output.table(table)
+        }
+        for (index, line) in lines.enumerated() {
+            if index > 0 { Output.text("") }
+            draw(line, at: now)
+        }
     }
 
     private static func object(_ line: ServerLine) -> JSONObject {

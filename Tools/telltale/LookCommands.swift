@@ -28,14 +28,16 @@ struct GetCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        let (line, greeting) = try daemon.answer(to: .get(key, view: view ?? .full), account: who.account)
-        if Output.isTerminal, !output.json {
+        try daemon.withClient(account: who.account) { (client) throws(ClientFailure) in
+            let line = try client.answer(to: .get(key, view: view ?? .full))
+            guard output.isForPeople else { return show(line, json: output.json) }
             let card = Card(key: key.text, body: line.tail ?? JSONObject())
-            // On the daemon's clock, which the row's dates are on.
-            let now = greeting?.now ?? .ofThisMachine
-            Output.draw(TerminalScreen.draw([card], view: view ?? .full, at: now, width: Output.size.width))
-        } else {
-            show(line, json: output.json)
+            let width = Output.size.width
+            guard let view, view != .full else {
+                let titles = try client.titles(of: [card.kind])
+                return Output.draw(TerminalScreen.cards([card], titles: titles, at: client.now, width: width))
+            }
+            Output.draw(TerminalScreen.draw([card], view: view, at: client.now, width: width))
         }
     }
 }
@@ -43,7 +45,9 @@ struct GetCommand: ParsableCommand {
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "All activities and controls that match a pattern.",
-        discussion: "One line each: KEY rev=N and the row as JSON.")
+        discussion: """
+            On a terminal a table, a section for each kind; into a pipe one line each: KEY rev=N and the row as JSON.
+            """)
 
     @Argument(help: "kind/id, 'kind/*' or '*'") var pattern: TelltaleModel.Pattern = .all
     @Option(help: "full, or a surface.") var view: ViewName?
@@ -52,7 +56,24 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
-        _ = try daemon.ask(.list(pattern, view: view ?? .full), account: who.account) { show($0, json: output.json) }
+        try daemon.withClient(account: who.account) { (client) throws(ClientFailure) in
+            var lines: [ServerLine] = []
+            _ = try client.answer(to: .list(pattern, view: view ?? .full)) { lines.append($0) }
+            guard output.isForPeople else { return lines.forEach { show($0, json: output.json) } }
+            let cards = lines.map { Card(key: $0["key"] ?? "", body: $0.tail ?? JSONObject()) }
+            Output.draw(try table(cards, client))
+        }
+    }
+
+    private func table(_ cards: [Card], _ client: BlockingClient) throws(ClientFailure) -> Block {
+        let (width, now) = (Output.size.width, client.now)
+        guard let view, view != .full else {
+            let titles = try client.titles(of: cards.map(\.kind))
+            return TerminalScreen.table(cards, titles: titles, at: now, width: width)
+        }
+        var table = Table(["KEY", view.description.uppercased()])
+        for card in cards { table.append([card.key, card.summary(at: now)]) }
+        return table.draw(width: width)
     }
 }
 
@@ -79,7 +100,7 @@ struct HistoryCommand: ParsableCommand {
         var lines: [ServerLine] = []
         _ = try daemon.ask(.history(key), account: who.account) { lines.append($0) }
         let shown = lines.suffix(last ?? lines.count).map { output.json ? Self.object($0) : Self.text($0).harmless }
-        if Output.isTerminal, !output.json, shown.count >= Output.size.height, Pager.show(shown.map(Output.drawable)) {
+        if output.isForPeople, shown.count >= Output.size.height, Pager.show(shown.map(Output.drawable)) {
             return
         }
         for line in shown { Output.line(line) }

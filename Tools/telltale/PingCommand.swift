@@ -11,7 +11,10 @@ import ToolSupport
 struct PingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping", abstract: "Whether the daemon is there and answers.",
-        discussion: "Exit codes: 0 it answers, 1 it refuses this client, 69 there is none.")
+        discussion: """
+            On a terminal it says how long the answer took; into a pipe nothing, or an object with --json. Exit codes: 0 it \
+            answers, 1 it refuses this client, 69 there is none.
+            """)
 
     @Option(help: ArgumentHelp("How long to try, such as 10s or 1m30s. Default: once.", valueName: "span"))
     var wait: String?
@@ -31,8 +34,7 @@ struct PingCommand: ParsableCommand {
                 let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: timeout)
                 let asked = ContinuousClock.now
                 _ = try client.request(.ping)
-                if output.json { show(client.greeting, Int64((ContinuousClock.now - asked) / .microseconds(1))) }
-                return
+                return show(client, Int64((ContinuousClock.now - asked) / .microseconds(1)))
             } catch {
                 if case .refused = error { throw DaemonOptions.exit(after: error) }
                 guard ContinuousClock.now < deadline else { throw DaemonOptions.exit(after: error) }
@@ -42,7 +44,14 @@ struct PingCommand: ParsableCommand {
         }
     }
 
-    private func show(_ greeting: ServerGreeting?, _ microseconds: Int64) {
+    private func show(_ client: BlockingClient, _ microseconds: Int64) {
+        let greeting = client.greeting
+        if output.isForPeople {
+            let milliseconds = JSON((Double(microseconds) / 10).rounded() / 100)
+            return Output.text(
+                "telltaled \(greeting?.server ?? "") at \(client.endpoint) answered in \(milliseconds) ms")
+        }
+        guard output.json else { return }
         Output.json([
             "server": .string(greeting?.server ?? ""), "epoch": .string(greeting?.epoch ?? ""),
             "microseconds": .integer(microseconds),

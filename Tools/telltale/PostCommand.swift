@@ -44,6 +44,7 @@ struct PostCommand: ParsableCommand {
     var accounts: String?
     @Flag(help: "An event that changes nothing because it was ignored or stale makes the exit status 1.") var strict =
         false
+    @OptionGroup var wait: WaitOptions
     @OptionGroup var output: JSONFlag
     @OptionGroup var daemon: DaemonOptions
 
@@ -51,7 +52,7 @@ struct PostCommand: ParsableCommand {
 
     func validate() throws {
         guard !isBulk else {
-            let single: [Any?] = [event, content, attributes, data, eid, src, at, ver, accounts]
+            let single: [Any?] = [event, content, attributes, data, eid, src, at, ver, accounts, wait.wait]
             guard single.allSatisfy({ $0 == nil }) else {
                 throw ValidationError("With - the events, and all that belongs to them, stand on standard input.")
             }
@@ -63,9 +64,9 @@ struct PostCommand: ParsableCommand {
     func run() throws {
         guard !isBulk else { return try PostedLines(isStrict: strict, json: output.json, daemon: daemon).run() }
         let command = try command()
-        let reply = try daemon.ask(.event(command))
+        let reply = try wait.perform(
+            .event(command), on: command.key, account: nil, output: output, daemon: daemon)
         for hint in EventHints.hints(for: command) { complain("telltale: \(hint)") }
-        show(reply, key: command.key, json: output.json)
         if strict, EventHints.isLost(reply) {
             throw ExitCode.failed("the event changed nothing (--strict)")
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cards
 import Glibc
 import TelltaleClient
 import TelltaleModel
@@ -9,8 +10,8 @@ struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "The daemon's own figures.",
         discussion: """
-            One figure a line. With --watch they are asked for again every second, and what a count has grown by since is \
-            told beside it, until ctrl-c; on a terminal in place, into a pipe one table after the other.
+            A table on a terminal, one figure a line in a pipe. With --watch they are asked for again every second, and what a \
+            count has grown by since is told beside it, until ctrl-c; on a terminal in place, into a pipe one after the other.
             """)
 
     @Flag(help: "Ask again every second.") var watch = false
@@ -39,10 +40,9 @@ struct StatsCommand: ParsableCommand {
 
     private func show(_ figures: JSONObject, since last: JSONObject?) {
         if output.json { return Output.json(.object(figures)) }
-        let isInPlace = watch && Output.canDraw
+        if output.isForPeople { return draw(figures, since: last) }
         let width = figures.map(\.name.count).max() ?? 0
-        var text = isInPlace && last == nil ? "\u{1B}[2J" : ""
-        if isInPlace { text += "\u{1B}[H" }
+        var text = ""
         for figure in figures {
             let name = figure.name.padded(to: width)
             var line = "\(name)  \(figure.value)".harmless
@@ -50,9 +50,20 @@ struct StatsCommand: ParsableCommand {
                 let change = now - before
                 line += "  \(change > 0 ? "+" : "")\(JSON(change))"
             }
-            text += line + (isInPlace ? "\u{1B}[K\n" : "\n")
+            text += line + "\n"
         }
-        if watch, !isInPlace { text += "\n" }
+        if watch { text += "\n" }
         Output.write(text)
+    }
+
+    /// On a terminal; with `--watch` in the place of the figures before.
+    private func draw(_ figures: JSONObject, since last: JSONObject?) {
+        let isInPlace = watch && Output.canDraw
+        let size = Output.size
+        var table = FigureTable.draw(figures, since: last, at: .ofThisMachine, width: size.width)
+        if isInPlace { table = table.cut(toHeight: size.height - 1) }
+        if isInPlace { Output.write(last == nil ? "\u{1B}[2J\u{1B}[H" : "\u{1B}[H") }
+        Output.draw(table, erasesRest: isInPlace)
+        if watch, !isInPlace { Output.text("") }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authenticator
+import Cards
 import Foundation
 import Kinds
 import TelltaleModel
@@ -95,7 +96,7 @@ struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "The principals and the ids of their tokens.",
         discussion: """
-            A table with a line a token, then a line for each revocation of signed tokens. No secret is shown, because none \
+            A table with a line for each token, then a line for each revocation of signed tokens. No secret is shown, because none \
             is kept.
             """)
 
@@ -118,11 +119,19 @@ struct TokenListCommand: ParsableCommand {
             let name = principal["name"]?.string ?? "?"
             if tokens.isEmpty { rows.append(["-", name, "-"] + rest) }
             for token in tokens {
-                rows.append([token["id"]?.string ?? "?", name, token["expires"]?.string ?? "never"] + rest)
+                rows.append([token["id"]?.string ?? "?", name, expiry(token["expires"]?.string)] + rest)
             }
         }
         if rows.count > 1 { Output.table(rows) }
         for revocation in listing.revocations { Self.show(revocation, json: output.json) }
+    }
+
+    /// For people with the time that is left.
+    private func expiry(_ date: String?) -> String {
+        guard let date else { return "never" }
+        guard output.isForPeople, let time = UTCDate.timestamp(date) else { return date }
+        let now = Timestamp.ofThisMachine
+        return time > now ? "\(date) (\(RelativeTime.text(time, at: now)))" : "\(date) (expired)"
     }
 
     private static func list(_ names: JSON?) -> String {

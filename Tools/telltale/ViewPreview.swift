@@ -74,7 +74,10 @@ struct ViewPreview: DrawnPreview {
         let head = "\(event) \(verdict.rawValue)\(row == nil ? ": not shown on \(view)" : "")"
         let notices = preview.alert.map { [Notice(title: $0.title, body: $0.body)] } ?? []
         let cards = row.map { [Card(key: preview.key.text, body: $0)] } ?? []
-        let picture = TerminalScreen.draw(cards, view: view, at: preview.now, width: width, notices: notices)
+        let picture =
+            view == .full
+            ? TerminalScreen.cards(cards, titles: KindTitles(), at: preview.now, width: width)
+            : TerminalScreen.draw(cards, view: view, at: preview.now, width: width, notices: notices)
         return [head.harmless] + picture.text(color: Output.hasColor)
     }
 

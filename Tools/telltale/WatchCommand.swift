@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cards
 import Console
 import TelltaleClient
 import TelltaleEventLoop
@@ -14,7 +15,7 @@ struct WatchCommand: ParsableCommand {
             each change is a line; with --json each change is an object with event, key, rev and row. --format prints \
             members of that object. A lost connection is made again, and nothing is missed.
 
-              telltale watch                               everything, as it is
+              telltale watch                               everything, as a table by kind
               telltale watch 'coffee-order/*' --view watch --account alice
               telltale watch --view carplay --trait dashboard=hidden --json
               telltale watch --format '{{event}} {{key}} {{row.state}}'
@@ -80,7 +81,7 @@ struct WatchCommand: ParsableCommand {
                 ObjectDisplay(format: format)
             } else if Output.canDraw, !once, count == nil {
                 TerminalDisplay(
-                    view: view,
+                    view: view, pattern: pattern,
                     label: [pattern.description, who.account ?? ""].filter { !$0.isEmpty }.joined(separator: " · "))
             } else {
                 LineDisplay()
@@ -122,16 +123,22 @@ struct WatchCommand: ParsableCommand {
 
 /// The output of `watch`.
 protocol WatchDisplay: AnyObject {
+    /// Whether it shows titles of kinds, so that ``Watch/titles`` are fetched.
+    var showsTitles: Bool { get }
     func start(on loop: EventLoop, watch: Watch) throws(UVError)
     func show(_ event: SubscriptionEvent, watch: Watch)
     func connected(_ greeting: ServerGreeting)
     func disconnected(_ reason: String, retryAfter: Milliseconds?)
     /// Prints a warning: the command continues without something that was requested.
     func warn(_ text: String)
+    /// The reply to a request of this display; `nil` when the connection was lost before it.
+    func replied(_ request: RequestID, _ reply: Reply?, watch: Watch)
     func end()
 }
 
 extension WatchDisplay {
+    func replied(_ request: RequestID, _ reply: Reply?, watch: Watch) {}
+    var showsTitles: Bool { false }
     func warn(_ text: String) { complain("telltale: \(text)") }
 }
 
@@ -154,6 +161,13 @@ final class Watch {
     private var farewell: ServerLine?
     private var outcome: ExitCode?
     private var loop: EventLoop?
+    /// Those of the kinds of all rows so far, if the display shows titles.
+    private(set) var titles = KindTitles()
+    /// The kinds of requests for titles without an answer, and of those whose definition may not be read.
+    private var awaitedTitles: [RequestID: String] = [:]
+    private var untitled: Set<String> = []
+    /// Whether all rows of a display that ends when live are there.
+    private var isComplete = false
 
     init(
         endpoint: EndpointList, configuration: ClientConfiguration, subscribe: SubscribeCommand,
@@ -195,8 +209,32 @@ final class Watch {
         return client.rows(of: subscription)
     }
 
-    /// Ends the command at the user's request.
-    func end() { if let loop { finish(.success, loop) } }
+    // MARK: Titles
+
+    /// Asks for the titles of a kind once.
+    private func fetchTitles(of kind: String) {
+        guard display.showsTitles, let client, !titles.knows(kind), untitled.insert(kind).inserted else { return }
+        awaitedTitles[client.request(.kind(kind))] = kind
+    }
+
+    private func received(_ reply: Reply?, to request: RequestID, _ loop: EventLoop) {
+        guard let kind = awaitedTitles.removeValue(forKey: request) else {
+            return display.replied(request, reply, watch: self)
+        }
+        if let reply, reply.isOK, let definition = reply.line.tail {
+            titles.add(kind, definition)
+            untitled.remove(kind)
+        }
+        showAll(loop)
+    }
+
+    // MARK: Events
+
+    /// Ends the command at the user's request, or because its display is done.
+    func end(_ outcome: ExitCode = .success) { if let loop { finish(outcome, loop) } }
+
+    /// Whether the command ends.
+    var isOver: Bool { outcome != nil }
 
     private func finish(_ outcome: ExitCode, _ loop: EventLoop) {
         if self.outcome == nil { self.outcome = outcome }
@@ -245,15 +283,28 @@ final class Watch {
             // Receives everything before it prints, because a reader of the output may pause, but the daemon does not
             // wait.
             guard case .live = event else { return }
-            for row in rows where outcome == nil { show(.snapshot(row), loop) }
-            if outcome == nil { show(.live, loop) }
-            finish(.success, loop)
-        case .subscription(_, let event): show(event, loop)
+            isComplete = true
+            for row in rows { fetchTitles(of: String(row.key.kind)) }
+            showAll(loop)
+        case .subscription(_, let event):
+            if case .snapshot(let row) = event { fetchTitles(of: String(row.key.kind)) }
+            if case .update(let row) = event { fetchTitles(of: String(row.key.kind)) }
+            show(event, loop)
         case .traitsRefused(let line): display.warn("--trait: \(DaemonOptions.describe(line))")
         case .farewell(let line): if line.verb == "ERR" { farewell = line }
         case .violation(let text): display.disconnected("the daemon broke a promise: \(text)", retryAfter: nil)
-        case .item, .reply, .restarted, .lost, .serviceRefused, .action: break
+        case .reply(let request, let reply): received(reply, to: request, loop)
+        case .lost(let request): received(nil, to: request, loop)
+        case .item, .restarted, .serviceRefused, .action: break
         }
+    }
+
+    /// The single picture of a display that ends when all is there.
+    private func showAll(_ loop: EventLoop) {
+        guard endsWhenLive, isComplete, awaitedTitles.isEmpty, outcome == nil else { return }
+        for row in rows where outcome == nil { show(.snapshot(row), loop) }
+        if outcome == nil { show(.live, loop) }
+        finish(.success, loop)
     }
 
     private func show(_ event: SubscriptionEvent, _ loop: EventLoop) {

@@ -8,6 +8,7 @@ import ToolSupport
 /// On a terminal: the surface itself, redrawn as rows change and time passes.
 final class TerminalDisplay: WatchDisplay {
     private let view: ViewName
+    private let pattern: TelltaleModel.Pattern
     private let label: String
     private var painter = Painter()
     private var timer: TimerHandle?
@@ -27,10 +28,13 @@ final class TerminalDisplay: WatchDisplay {
     private static let frameMilliseconds: Int64 = 100
     private static let noticeMilliseconds: Int64 = 8000
 
-    init(view: ViewName, label: String) {
+    init(view: ViewName, pattern: TelltaleModel.Pattern, label: String) {
         self.view = view
+        self.pattern = pattern
         self.label = label
     }
+
+    var showsTitles: Bool { view == .full }
 
     func start(on loop: EventLoop, watch: Watch) throws(UVError) {
         timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
@@ -112,13 +116,23 @@ final class TerminalDisplay: WatchDisplay {
         // the rest of a line and would erase that column too.
         let width = max(1, size.width - 1)
         let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }
-        let picture = TerminalScreen.draw(
-            cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
+        let picture = picture(cards, watch, width: width)
         let room = max(1, size.height - 1)
         // Without keys a picture that is too high says how much is missing.
         let shown = terminal == nil ? picture.cut(toHeight: room) : picture.window(from: &offset, height: room)
         let whole = shown.lines + [foot(lineCount: picture.height, shown: shown.height)]
         Output.paint(Block(whole.map { $0.cut(toWidth: width) }), with: &painter)
+    }
+
+    private func picture(_ cards: [Card], _ watch: Watch, width: Int) -> Block {
+        guard view == .full else {
+            return TerminalScreen.draw(
+                cards, view: view, at: watch.now, width: width, label: label, notices: notices.suffix(2).map(\.notice))
+        }
+        // One key has room for a card.
+        return pattern.isKey
+            ? TerminalScreen.cards(cards, titles: watch.titles, at: watch.now, width: width)
+            : TerminalScreen.table(cards, titles: watch.titles, at: watch.now, width: width)
     }
 
     private func foot(lineCount: Int, shown: Int) -> Line {

@@ -30,13 +30,15 @@ struct BarClick {
     }
 
     private func first(of pattern: TelltaleModel.Pattern) throws -> BarMemory.Item {
-        var cards: [Card] = []
-        let (_, greeting) = try selection.daemon.answer(
-            to: .list(pattern, view: selection.view), account: selection.who.account
-        ) { line in
-            cards.append(Card(key: line["key"] ?? "", body: line.tail ?? JSONObject(), rev: line.integer("rev")))
+        let items = try selection.daemon.withClient(account: selection.who.account) {
+            (client) throws(ClientFailure) in
+            var cards: [Card] = []
+            _ = try client.answer(to: .list(pattern, view: selection.view)) { line in
+                cards.append(Card(key: line["key"] ?? "", body: line.tail ?? JSONObject(), rev: line.integer("rev")))
+            }
+            return BarItem.items(cards, titles: KindTitles(), at: client.now)
         }
-        guard let item = BarItem.items(cards, at: greeting?.now ?? .ofThisMachine).first, let key = Key(item.key) else {
+        guard let item = items.first, let key = Key(item.key) else {
             throw ExitCode.failed("there is nothing to click".harmless)
         }
         return BarMemory.Item(key: key, action: item.action, rev: item.rev, url: item.url)

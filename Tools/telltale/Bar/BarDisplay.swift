@@ -34,6 +34,8 @@ final class BarDisplay: WatchDisplay {
         (self.format, self.isOnce, self.click, self.memory) = (format, isOnce, click, memory)
     }
 
+    var showsTitles: Bool { true }
+
     func start(on loop: EventLoop, watch: Watch) throws(UVError) {
         guard !isOnce else { return }
         timer = try TimerHandle(on: loop) { [unowned self, unowned watch] _ in draw(watch) }
@@ -65,7 +67,8 @@ final class BarDisplay: WatchDisplay {
 
     private func draw(_ watch: Watch) {
         guard isLive, isConnected else { return }
-        items = BarItem.items(watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }, at: watch.now)
+        let cards = watch.rows.map { Card(key: $0.key.text, body: $0.body, rev: $0.rev) }
+        items = BarItem.items(cards, titles: watch.titles, at: watch.now)
         // Before the block is shown, so that no click comes first.
         memory?.remember(items.first)
         write()

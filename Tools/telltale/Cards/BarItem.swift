@@ -25,48 +25,75 @@ public struct BarItem: Hashable, Sendable {
 
     public var isDim: Bool { ["stale", "ended", "unavailable", "unknown"].contains(status) }
 
-    /// The items of a bar, in the order of the rows, controls last.
-    public static func items(_ cards: [Card], at now: Timestamp) -> [BarItem] {
-        cards.sorted { ($0.isControl ? 1 : 0, $0.order, $0.key) < ($1.isControl ? 1 : 0, $1.order, $1.key) }
-            .map { BarItem($0, at: now) }.filter { !$0.text.isEmpty }
+    /// Whether it says how something stands, as a button and a control that nobody serves do not.
+    public var isInformative: Bool { rank < 2 }
+
+    /// Activities first, then toggles, buttons, and what is unavailable.
+    private var rank = 0
+
+    /// The items of a bar, in the order of the rows, controls last. The first one is informative if any is.
+    ///
+    /// - Parameter titles: For rows without a title of their own, as controls in a menu bar are.
+    public static func items(_ cards: [Card], titles: KindTitles, at now: Timestamp) -> [BarItem] {
+        cards.sorted { ($0.order, $0.key) < ($1.order, $1.key) }
+            .map { BarItem($0, titles: titles, at: now) }.filter { !$0.text.isEmpty }
+            .enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
     }
 
-    public init(_ card: Card, at now: Timestamp) {
+    public init(_ card: Card, titles: KindTitles, at now: Timestamp) {
         key = card.key.harmless
         let row = card.row
-        let title = row["title"]?.string ?? card.key
-        detail = "\(title): \(card.summary(at: now))".harmless
+        let title = (row["title"]?.string ?? titles.title(of: card.kind)).harmless
         rev = card.rev
         url = row["url"]?.string.flatMap { Self.mayBeOpened($0) ? $0 : nil }
-        guard !card.isControl else {
-            let glyph = row["symbol"]?.string.map(Symbols.glyph) ?? "●"
-            let isAvailable = row["available"]?.bool ?? true
-            if row["control"]?.string == "button" {
-                status = row["phase"]?.string ?? "idle"
-                text = "\(glyph) \(title)".harmless
-                action = .press
-            } else {
-                let shown = row["shown"]?.bool
-                status = shown.map { $0 ? "on" : "off" } ?? "unknown"
-                text = "\(glyph) \(status)".harmless
-                action = shown.map { .set(!$0) }
-            }
-            if !isAvailable {
-                status = "unavailable"
-                action = nil
-            }
+        if card.isControl {
+            (text, detail, status) = ("", "", "")
+            readControl(row, title, card)
             return
         }
         status = row["lifecycle"]?.string ?? "active"
-        let view = row["view"]
-        let parts = [view?["leading"], view?["trailing"], view].map { ViewParts($0).inline(at: now).text(color: false) }
-        text = parts.filter { !$0.isEmpty }.joined(separator: " ").harmless
-        if text.isEmpty, let state = row["state"]?.string { text = state.harmless }
+        let parts = [row["view"]?["leading"], row["view"]?["trailing"], row["view"]].map { ViewParts($0) }
+        let symbol = parts.compactMap(\.symbol).first ?? ""
+        let words = parts.map { $0.inline(at: now, withSymbol: false).text(color: false) }.filter {
+            !$0.isEmpty && $0 != title
+        }
+        var rest = words.joined(separator: " ").harmless
+        if rest.isEmpty, let state = row["state"]?.string {
+            rest = titles.title(ofState: state, of: card.kind).harmless
+        }
+        let name = [symbol, title].filter { !$0.isEmpty }.joined(separator: " ")
+        text = rest.isEmpty ? name : "\(name) · \(rest)"
+        detail = rest.isEmpty ? title : "\(title): \(rest)"
         percentage =
-            (Self.progress(view) ?? Self.progress(view?["trailing"]) ?? row["progress"]?.double).flatMap {
-                DecimalText.percent(of: $0)
-            }
+            (parts.compactMap(\.progress).first ?? row["progress"]?.double).flatMap { DecimalText.percent(of: $0) }
         action = url == nil ? nil : .open
+    }
+
+    private mutating func readControl(_ row: JSON, _ title: String, _ card: Card) {
+        let glyph = row["symbol"]?.string.map(Symbols.glyph) ?? "●"
+        if row["control"]?.string == "button" {
+            status = row["phase"]?.string ?? "idle"
+            text = "\(glyph) \(title)".harmless
+            detail = title
+            action = .press
+            rank = 2
+        } else {
+            let shown = row["shown"]?.bool
+            status = shown.map { $0 ? "on" : "off" } ?? "unknown"
+            text = "\(glyph) \(title) \(status)".harmless
+            detail = "\(title): \(status)"
+            action = shown.map { .set(!$0) }
+            rank = shown == nil ? 3 : 1
+        }
+        let state = card.controlState.text(color: false)
+        guard row["available"]?.bool == false else {
+            if !state.isEmpty { detail += " (\(state))" }
+            return
+        }
+        detail = "\(title): \(state)"
+        status = "unavailable"
+        action = nil
+        rank = 3
     }
 
     /// Whether the link has a scheme that the board allows too: one that opens a page, a call or a message. Other
@@ -75,6 +102,4 @@ public struct BarItem: Hashable, Sendable {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         return ["https", "http", "tel", "sms", "mailto"].contains(url[..<colon].lowercased())
     }
-
-    private static func progress(_ view: JSON?) -> Double? { ViewParts(view).progress }
 }

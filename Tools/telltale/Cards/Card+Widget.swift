@@ -85,6 +85,16 @@ extension Card {
         return [phase] + (members.isEmpty ? [] : [Line(members.joined(separator: " · "))])
     }
 
+    /// The content of now, the parameters and when the next entry follows, for operators.
+    func widgetDetail(_ titles: KindTitles, at now: Timestamp) -> String {
+        let entry = shown(at: now)
+        let sources = [
+            ("configuration", row["configuration"]), ("content", entry?["content"]), ("values", row["values"]),
+        ]
+        let parts = sources.flatMap { members(of: $0.1, named: $0.0, titles, at: now) }
+        return (parts + [note(entry, at: now).text(color: false)]).filter { !$0.isEmpty }.joined(separator: " · ")
+    }
+
     /// The picture of now in one line, and when the next one follows.
     func widgetSummary(at now: Timestamp) -> String {
         let entry = shown(at: now)

@@ -27,7 +27,7 @@ public struct Card: Hashable, Sendable {
     }
 
     /// A note beside the view that the activity is ended or stale.
-    private var note: Line {
+    var note: Line {
         switch row["lifecycle"]?.string {
         case "ended"?: Line("ended", .dim)
         case "stale"?: Line("stale", Ink(.yellow))
@@ -95,14 +95,29 @@ public struct Card: Hashable, Sendable {
     private var switchFace: Line {
         switch (row["control"]?.string, row["shown"]) {
         case ("button"?, _):
-            row["phase"]?.string == "performing" ? Line("( … )", Ink(.yellow)) : Line("(  )", Ink(.cyan))
+            row["phase"]?.string == "performing" ? Line("[ … ]", Ink(.yellow)) : Line("[press]", Ink(.cyan))
         case (_, .bool(true)?): Line("[ ─●]", Ink(.green))
         case (_, .bool(false)?): Line("[●─ ]")
         case _: Line("[ ? ]", .dim)
         }
     }
 
-    private var controlState: Line {
+    /// A control in a few columns: a button as one, a toggle by what it shows.
+    var controlFace: Line {
+        let isAvailable = row["available"]?.bool ?? true
+        guard row["control"]?.string == "toggle" else {
+            let label = [row["symbol"]?.string.map(Symbols.glyph), row["title"]?.string ?? "press"]
+            return ViewParts.Button(
+                label: label.compactMap(\.self).joined(separator: " "), isOn: nil, isLive: isAvailable,
+                isPending: row["phase"]?.string == "performing"
+            ).line
+        }
+        guard let isOn = row["shown"]?.bool else { return Line("?", .dim) }
+        let text = row["text"]?.string ?? (isOn ? "on" : "off")
+        return Line("\(isOn ? "◉" : "○") \(text)", !isAvailable ? .dim : isOn ? Ink(.green) : .plain)
+    }
+
+    var controlState: Line {
         if let status = row["status"]?.string { return Line(status, Ink(.red)) }
         if row["available"]?.bool == false { return Line("unavailable", .dim) }
         switch row["phase"]?.string {
@@ -113,24 +128,16 @@ public struct Card: Hashable, Sendable {
     }
 
     /// The whole state, for operators.
-    func full(width: Int, at now: Timestamp) -> Block {
+    func full(_ titles: KindTitles, width: Int, at now: Timestamp) -> Block {
         if isControl { return control(width: width) }
         if isWidget { return widget(width: width, at: now) }
         let inner = max(8, width - 4)
         var lines: [Line] = []
         var state = Line(" ")
-        state.append(row["state"]?.string ?? "?", .bold)
-        var clock = Line()
-        if let staleAt = row["staleAt"]?.integer, row["lifecycle"]?.string == "active" {
-            clock.append("stale in \(Countdown.text(until: Timestamp(milliseconds: staleAt), at: now))", .dim)
-        } else if let removeAt = row["removeAt"]?.integer {
-            clock.append("gone in \(Countdown.text(until: Timestamp(milliseconds: removeAt), at: now))", .dim)
-        }
-        lines.append(state.justified(with: clock, to: inner + 1))
+        state.append(titles.title(ofState: row["state"]?.string ?? "?", of: kind), .bold)
+        lines.append(state.justified(with: Line(clock(at: now), .dim), to: inner + 1))
         for name in ["attributes", "content"] {
-            let members = (row[name]?.object ?? JSONObject()).map {
-                "\($0.name) \($0.value.string ?? $0.value.description)"
-            }
+            let members = members(of: row[name], named: name, titles, at: now)
             if !members.isEmpty { lines.append(Line(" " + members.joined(separator: " · "))) }
         }
         if let progress = row["progress"]?.double {

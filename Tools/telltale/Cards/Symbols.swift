@@ -18,5 +18,6 @@ public enum Symbols {
         "clock": "🕑", "hourglass": "⏳", "checkmark": "✓", "xmark": "✗", "exclamationmark": "⚠", "info": "ℹ",
         "questionmark": "?", "star": "★", "heart": "♥", "flag": "⚑", "mappin": "⌖", "location": "➤", "arrow": "→",
         "person": "☺", "phone": "☎", "gift": "🎁", "leaf": "❦", "pills": "💊", "sportscourt": "⚽", "trophy": "🏆",
+        "chart": "📊", "cloud": "☁", "sun": "☀", "moon": "☾", "hand": "✋",
     ]
 }

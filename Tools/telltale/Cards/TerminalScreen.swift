@@ -27,7 +27,7 @@ public enum TerminalScreen {
             ($0.sort, $0.order, $0.key) < ($1.sort, $1.order, $1.key)
         }
         switch view {
-        case .full: return full(cards, at: now, width: width)
+        case .full: return table(cards, titles: KindTitles(), at: now, width: width)
         case .surface(let surface):
             let boards = BoardPicture.all(of: cards, at: now)
             let others = cards.filter { TileCardPlace($0, at: now) == nil }
@@ -39,14 +39,34 @@ public enum TerminalScreen {
         }
     }
 
-    private static func full(_ cards: [Card], at now: Timestamp, width: Int) -> Block {
-        guard !cards.isEmpty else { return Block([Line("nothing yet", .dim)]) }
+    /// Rows of the full view as operators look at many: a table by kind, and an outline of each board below it.
+    public static func table(_ cards: [Card], titles: KindTitles, at now: Timestamp, width: Int) -> Block {
+        full(cards, at: now, width: width) { EntityTable.draw($0, titles: titles, at: now, width: width) }
+    }
+
+    /// Rows of the full view as operators look at a few: a card each, and an outline of each board below them.
+    public static func cards(_ cards: [Card], titles: KindTitles, at now: Timestamp, width: Int) -> Block {
         let columns = max(1, width / 46)
-        let cardWidth = max(20, (width - (columns - 1)) / columns)
+        let cardWidth = min(64, max(20, (width - (columns - 1)) / columns))
+        return full(cards.sorted { ($0.sort, $0.key) < ($1.sort, $1.key) }, at: now, width: width) { cards in
+            Block.flowing(cards.map { $0.full(titles, width: cardWidth, at: now) }, width: width)
+        }
+    }
+
+    /// What a desktop shows of an activity that was selected, and the link that it opens.
+    public static func opened(_ card: Card, at now: Timestamp, width: Int) -> Block {
+        let picture = card.single(width: min(64, width), at: now)
+        guard let url = card.row["url"]?.string else { return picture }
+        return Block.above([picture, Block([Line("opens \(url)", .dim)])])
+    }
+
+    private static func full(
+        _ cards: [Card], at now: Timestamp, width: Int, entities: ([Card]) -> Block
+    ) -> Block {
+        guard !cards.isEmpty else { return Block([Line("nothing yet", .dim)]) }
         let others = cards.filter { TileCardPlace($0, at: now) == nil }
         let boards = BoardOutline.all(of: cards, at: now).map { $0.draw(width: min(width, 96)) }
-        return Block.above(
-            [Block.flowing(others.map { $0.full(width: min(cardWidth, 64), at: now) }, width: width)] + boards)
+        return Block.above((others.isEmpty ? [] : [entities(others)]) + boards)
     }
 }
 

@@ -85,14 +85,14 @@ package struct ViewParts {
     }
 
     /// All in one line: a half of a compact presentation, or a minimal one.
-    func inline(at now: Timestamp) -> Line {
+    func inline(at now: Timestamp, withSymbol: Bool = true) -> Line {
         var line = Line()
         func add(_ text: String?, _ ink: Ink) {
             guard let text else { return }
             if line.width > 0 { line.append(" ") }
             line.append(text, ink)
         }
-        add(symbol, ink("symbol", Ink(tint)))
+        if withSymbol { add(symbol, ink("symbol", Ink(tint))) }
         add(title, ink("title", .bold))
         add(subtitle, ink("subtitle"))
         add(text, ink("text"))

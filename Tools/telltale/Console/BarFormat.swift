@@ -71,8 +71,10 @@ public enum BarFormat: String, CaseIterable, Sendable {
         return String(scalars)
     }
 
+    /// One text with one click: buttons, which say nothing, are left to the tooltip and the menu.
     private static func joined(_ items: [BarItem]) -> String {
-        items.map(\.text).joined(separator: separator)
+        let informative = items.filter(\.isInformative)
+        return (informative.isEmpty ? items : informative).map(\.text).joined(separator: separator)
     }
 
     // MARK: waybar (man 5 waybar-custom, return-type json)
