@@ -171,7 +171,7 @@ struct CardsTests {
         #expect(
             drawing(block) == """
                 ┏━ iPhone ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
-                ┃            (☕  ●  5:00)             ┃
+                ┃           (☕    ●  5:00)            ┃
                 ┃                                      ┃
                 ┃╭────────────────────────────────────╮┃
                 ┃│ Hoegi                              │┃
@@ -191,6 +191,44 @@ struct CardsTests {
                 ┃                                      ┃
                 ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
                 """)
+    }
+
+    @Test func `the camera stays in the middle of the island, whatever stands beside it`() throws {
+        func island(_ key: String, _ order: Int, _ presentation: String, _ view: String) throws -> Card {
+            try Example.card(
+                key, #"{"island":{"presentation":"\#(presentation)","order":\#(order),"view":\#(view)}}"#)
+        }
+        func upper(_ cards: [Card]) -> String {
+            TerminalScreen.draw(cards, view: .surface(.phone), at: Example.now, width: 80).text(color: false)[1]
+        }
+        for text in ["5", "In the kitchen", "Waiting for the very last rider of the day"] {
+            let line = upper([
+                try island(
+                    "a/1", 1, "compact", #"{"leading":{"symbol":"fork"},"trailing":{"text":"\#(text)"}}"#),
+                try island("b/1", 2, "compact", #"{"leading":{"symbol":"cup"}}"#),
+            ])
+            let camera = try #require(line.firstIndex(of: "●"))
+            let before = line[..<camera].reduce(0) { $0 + $1.displayWidth }
+            let after = line[camera...].reduce(0) { $0 + $1.displayWidth } - 1
+            #expect(abs(before - after) <= 1, "\(line)")
+            #expect(!line.contains("☕") && before + after + 1 == 40)
+        }
+        let circles = upper([
+            try island("a/1", 1, "minimal", #"{"symbol":"cup","progress":0.6}"#),
+            try island("b/1", 2, "minimal", #"{"symbol":"airplane"}"#),
+        ])
+        #expect(circles == "┃          ( ☕ 60% )  ( ✈ )           ┃")
+    }
+
+    @Test func `StandBy has circles at its upper edge, and dark below`() throws {
+        let cards = try [("a/1", "cup", 0.6), ("b/1", "airplane", 0.1)].map { key, symbol, progress in
+            try Example.card(
+                key, #"{"presentation":"minimal","order":1,"view":{"symbol":"\#(symbol)","progress":\#(progress)}}"#)
+        }
+        let lines = drawing(TerminalScreen.draw(cards, view: .surface(.standby), at: Example.now, width: 44))
+            .split(separator: "\n")
+        #expect(lines[2] == "┃          ( ☕ 60% )  ( ✈ 10% )           ┃")
+        #expect(lines.dropFirst(3).dropLast().allSatisfy { $0.allSatisfy { "┃ ".contains($0) } })
     }
 
     @Test func `controls inside an activity show their state, below each other where they do not fit`() throws {

@@ -21,9 +21,12 @@ public struct Card: Hashable, Sendable {
 
     /// Dims a block that is stale or ended, as the surfaces do.
     func faded(_ block: Block) -> Block {
-        guard row["stale"]?.bool == true || row["lifecycle"]?.string == "ended" || row["lifecycle"]?.string == "stale"
-        else { return block }
-        return block.inked { $0.isDim = true }
+        isOver ? block.inked { $0.isDim = true } : block
+    }
+
+    /// Whether an activity has ended, or what it shows is stale.
+    var isOver: Bool {
+        row["stale"]?.bool == true || row["lifecycle"]?.string == "ended" || row["lifecycle"]?.string == "stale"
     }
 
     /// A note beside the view that the activity is ended or stale.

@@ -125,7 +125,8 @@ private struct Display {
         case .carplay:
             return Block.above([dashboard(cards, at: now, columns: 2).filled(toHeight: height - notes.count)] + notes)
         case .watch: return Block.above(notes + [dashboard(cards, at: now, columns: 1)])
-        case .standby, .vision: return Block.above(notes + [dashboard(cards, at: now, columns: 1)])
+        case .standby: return Block.above(notes + [standby(cards, at: now)])
+        case .vision: return Block.above(notes + [dashboard(cards, at: now, columns: 1)])
         }
     }
 
@@ -177,21 +178,55 @@ private struct Display {
         let shown = cards.filter { $0.row["island"]?["presentation"] != nil }
             .sorted { ($0.row["island"]?["order"]?.integer ?? 0) < ($1.row["island"]?["order"]?.integer ?? 0) }
         var line = Line()
-        for card in shown {
-            let view = card.row["island"]?["view"]
-            if line.width > 0 { line.append(" ") }
-            line.append("(", .dim)
-            if card.row["island"]?["presentation"]?.string == "compact" {
-                line.append(ViewParts(view?["leading"]).inline(at: now))
-                line.append("  ●  ", .dim)
-                line.append(ViewParts(view?["trailing"]).inline(at: now))
-            } else {
-                line.append(ViewParts(view).inline(at: now))
-            }
-            line.append(")", .dim)
+        if let first = shown.first?.row["island"], first["presentation"]?.string == "compact" {
+            line = compactIsland(first["view"], at: now)
+        } else {
+            line = circles(shown.prefix(2).map { ViewParts($0.row["island"]?["view"]) }, at: now)
         }
         if shown.isEmpty { line.append("(  ●  )", .dim) }
         return [Block([line, Line()], width: width, centered: true)]
+    }
+
+    /// The camera is in the middle, and neither half reaches it.
+    private func compactIsland(_ view: JSON?, at now: Timestamp) -> Line {
+        let leading = ViewParts(view?["leading"]).inline(at: now)
+        let trailing = ViewParts(view?["trailing"]).inline(at: now)
+        let half = min(max(leading.width, trailing.width), max(1, (width - 7) / 2))
+        var line = Line("(", .dim)
+        line.append(leading.fitted(to: half))
+        line.append("  ●  ", .dim)
+        line.append(String(repeating: " ", count: max(0, half - trailing.width)))
+        line.append(trailing.cut(toWidth: half))
+        line.append(")", .dim)
+        return line
+    }
+
+    /// Minimal presentations, each as a circle.
+    private func circles(_ views: some Sequence<ViewParts>, at now: Timestamp) -> Line {
+        var line = Line()
+        for view in views {
+            if line.width > 0 { line.append("  ") }
+            line.append("( ", .dim)
+            line.append(view.inline(at: now))
+            line.append(" )", .dim)
+        }
+        return line
+    }
+
+    /// Minimal presentations as circles at the upper edge; the rest of the display is dark, or one activity fills it.
+    private func standby(_ cards: [Card], at now: Timestamp) -> Block {
+        let small = cards.filter { $0.row["presentation"]?.string == "minimal" }
+        let others = cards.filter { $0.row["presentation"]?.string != "minimal" }
+        guard !small.isEmpty else { return dashboard(others, at: now, columns: 1) }
+        var line = Line()
+        for card in small {
+            let circle = circles([ViewParts(card.row["view"])], at: now)
+            guard line.width + 2 + circle.width <= width else { break }
+            if line.width > 0 { line.append("  ") }
+            line.append(card.isOver ? circle.inked { $0.isDim = true } : circle)
+        }
+        let upper = Block([Line(), line, Line()], width: width, centered: true)
+        return others.isEmpty ? upper : Block.above([upper, dashboard(others, at: now, columns: 1)])
     }
 
     private func lockScreen(_ cards: [Card], at now: Timestamp) -> [Block] {

@@ -114,3 +114,18 @@ def check_wall(page, gateway, key):
         page.wait_for_function(
             f"([name, texts]) => {{ const one = document.querySelector(name); return one && JSON.stringify(({SAID})(one)) === texts; }}",
             arg=[name, json.dumps(expected, ensure_ascii=False, separators=(",", ":"))])
+
+# The words below an element that stand in two lines.
+BROKEN_WORDS = """root => {
+    const broken = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, word.index);
+            range.setEnd(walker.currentNode, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+}"""

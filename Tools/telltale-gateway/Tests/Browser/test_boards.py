@@ -8,7 +8,7 @@ import time
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from previews import wait_until_drawn
+from previews import BROKEN_WORDS, wait_until_drawn
 from support import eventually
 
 COUNT = iter(range(1000))
@@ -276,6 +276,28 @@ def test_no_tile_covers_another_one(page, gateway, board):
         covered = [(a, b) for index, a in enumerate(boxes) for b in boxes[:index] if a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]]
         assert covered == [], surface
     assert page.locator("[data-family=accessoryInline]").count() == 0
+
+
+def test_a_watch_breaks_no_word(page, gateway):
+    board = f"@board{next(COUNT)}-watch"
+    long = "Donaudampfschifffahrtsgesellschaft"
+    for widget in ("sales", "kitchen"):
+        put(gateway, f"{board}/{widget}", do="add", widget=widget, family="accessoryRectangular", configuration={"shop": f"{long} am Kai"})
+    open_board(page, gateway, board, "watch")
+    page.wait_for_function("long => document.querySelector('.board-screen').textContent.includes(long)", arg=long)
+    assert page.locator(".board-screen").evaluate(BROKEN_WORDS) == []
+    for tile in page.locator("[data-testid=tile]").all():
+        assert tile.evaluate("tile => [...tile.querySelectorAll('.title, .subtitle, .text')].every(one => one.getBoundingClientRect().right <= tile.getBoundingClientRect().right)")
+
+
+def test_buttons_of_a_dark_tile_stand_out(page, gateway):
+    board = f"@board{next(COUNT)}-standby"
+    put(gateway, f"{board}/one", do="add", widget="kitchen", configuration={"shop": "Hoegi"})
+    open_board(page, gateway, board, "standby")
+    page.wait_for_selector("[data-testid=tile] .button")
+    assert page.locator("[data-testid=tile] .button").first.evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(255, 255, 255, 0.2)"
+    screen = page.locator(".board-screen").bounding_box()
+    assert screen["width"] > 1.5 * screen["height"], "a display that lies on its side"
 
 
 def test_a_suggestion_has_a_place_while_it_has_a_picture(page, gateway):

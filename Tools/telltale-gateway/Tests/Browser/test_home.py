@@ -37,6 +37,11 @@ def test_cards_and_filters(page, gateway):
     page.get_by_label("Find").fill("")
     page.get_by_label("See as").select_option("watch")
     page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"] .view.small')
+    page.get_by_label("See as").select_option("standby")
+    page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"] .lying .clock-face')
+    display, circle = (card(page, "coffee-order/1").locator(one).bounding_box() for one in (".lying .screen", ".lying .view.minimal"))
+    assert circle["x"] > display["x"] and circle["x"] + circle["width"] < display["x"] + display["width"]
+    page.get_by_label("See as").select_option("watch")
     post(gateway, "coffee-order/1", "ready", {})
     page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"][data-state="ready"]')
     post(gateway, "coffee-order/new", "start", {})

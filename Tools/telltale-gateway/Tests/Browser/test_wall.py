@@ -20,6 +20,27 @@ def test_each_preview_says_what_its_row_says(page, gateway, kind):
     assert page.locator(".view[data-testid]").first.get_attribute("data-state") == state
 
 
+def test_the_compact_island_leaves_the_camera_the_time_and_the_signs_free(page, gateway, kind):
+    key = f"{kind}/island"
+    open_wall(page, gateway, key)
+    for type, data in LIVES[kind]:
+        wait_for_state(page, post(gateway, key, type, data)["state"])
+        covered = page.evaluate("""() => {
+            const phone = document.querySelector('[data-place="island-compact"]');
+            const pill = phone?.querySelector('.pill[data-form="compact"]');
+            if (!pill) return [];
+            const box = node => node.getBoundingClientRect();
+            const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1;
+            const camera = box(pill.querySelector(".camera"));
+            const found = [...pill.querySelectorAll(".region > *")].filter(one => meet(box(one), camera)).map(one => one.textContent);
+            for (const name of [".time", ".signs"]) if (meet(box(phone.querySelector(name)), box(pill))) found.push(name);
+            const middle = box(phone.querySelector(".screen"));
+            if (Math.abs((camera.left + camera.right) - (middle.left + middle.right)) > 2) found.push("the camera is not in the middle");
+            return found;
+        }""")
+        assert covered == [], type
+
+
 @pytest.mark.parametrize("traits", [["locked:yes"], ["light:low"], ["standby:tapped"], ["dashboard:hidden"]])
 def test_a_situation_is_the_daemons(page, gateway, traits):
     key = "bistro-order/situation"

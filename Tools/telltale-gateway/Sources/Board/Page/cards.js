@@ -3,7 +3,7 @@
 import { pagePath } from "./api.js";
 import { clock, ago } from "./clock.js";
 import { el } from "./dom.js";
-import { empty } from "./devices.js";
+import { empty, standby } from "./devices.js";
 import { icon } from "./icons.js";
 import { activeStates } from "./machine.js";
 import { present } from "./views.js";
@@ -16,7 +16,7 @@ export const FACES = {
     watch: { name: "Watch", view: "watch", pick: row => (row.presentation ? row : null) },
     carplay: { name: "CarPlay", view: "carplay", pick: row => (row.presentation ? row : null) },
     desktop: { name: "Menu bar", view: "desktop", pick: row => (row.presentation ? row : null) },
-    standby: { name: "StandBy", view: "standby", pick: row => (row.presentation ? row : null) },
+    standby: { name: "StandBy", view: "standby", pick: row => (row.presentation ? row : null), frame: (view, drawn) => standby(view, { full: drawn.presentation === "minimal" ? null : view }) },
 };
 
 /** The active state in a few words: of parallel ones the state that holds them all. */
@@ -32,6 +32,9 @@ export function stateName(full) {
 
 /** The life-cycle that a card is filed under. */
 export function lifecycleOf(full) { return full?.lifecycle ?? "active"; }
+
+/** A view in the display that it belongs to, where it says too little without it. */
+function framed(face, view, drawn) { return face.frame ? el("div.device", {}, face.frame(view, drawn)) : view; }
 
 /**
  * The card of an activity.
@@ -49,6 +52,6 @@ export function card(key, full, shown, face) {
     const context = { icon: icon(key, row), key, rev: shown?.rev ?? 0, state };
     return el("article.card", { data: { testid: "card", key, rev: full?.rev ?? shown?.rev, state, lifecycle } },
         el("header", {}, el("a", { href: pagePath(key), dir: "auto" }, row?.title ?? key), el("span.badge", { dir: "auto" }, stateName(full?.row) || lifecycle)),
-        el("div.face", {}, el("div.wallpaper", { "aria-hidden": "true" }), drawn ? present(drawn, row, context) : empty(full?.row.lifecycle === "ended" ? "Left at its end" : "Not shown there")),
+        el("div.face", {}, el("div.wallpaper", { "aria-hidden": "true" }), drawn ? framed(face, present(drawn, row, context), drawn) : empty(full?.row.lifecycle === "ended" ? "Left at its end" : "Not shown there")),
         el("footer", {}, el("span.key", { dir: "auto" }, key), full?.row.updatedAt ? el("span", { data: { ago: full.row.updatedAt } }, ago(full.row.updatedAt, clock.now())) : null));
 }
