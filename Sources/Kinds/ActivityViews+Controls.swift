@@ -1,7 +1,5 @@
 extension ActivityViews {
-    private var templates: [ViewTemplate] {
-        [compactLeading, compactTrailing, minimal, lockScreen, expanded] + (small.map { [$0] } ?? [])
-    }
+    private var templates: [ViewTemplate] { all.map(\.parts) }
 
     /// Whether any of the presentations has controls.
     public var showsControls: Bool { templates.contains { !$0.controlKeys.isEmpty } }

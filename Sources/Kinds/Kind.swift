@@ -76,11 +76,17 @@ public final class ActivityKind: Sendable {
     public let hasSmallFamily: Bool
     public let views: ActivityViews
     public let url: Template?
+    /// Whether all parts of all views, all alerts and the link are private.
+    public let isPrivacySensitive: Bool
+    /// Whether an alert of it may be private.
+    public let hasPrivateAlerts: Bool
+    /// The circumstances that its views depend on.
+    public let circumstances: PresentationCircumstances
 
     public init(
         statechart: Statechart, states: [StateTraits], accept: [String: String], startsOn: Set<String>,
         stale: Milliseconds?, dismiss: Milliseconds, maxActive: Milliseconds, maxLinger: Milliseconds,
-        hasSmallFamily: Bool, views: ActivityViews, url: Template?
+        hasSmallFamily: Bool, views: ActivityViews, url: Template?, isPrivacySensitive: Bool
     ) {
         self.statechart = statechart
         self.states = states
@@ -96,6 +102,9 @@ public final class ActivityKind: Sendable {
         self.hasSmallFamily = hasSmallFamily
         self.views = views
         self.url = url
+        self.isPrivacySensitive = isPrivacySensitive
+        hasPrivateAlerts = isPrivacySensitive || states.contains { $0.alert?.isPrivate == true }
+        circumstances = PresentationCircumstances(views)
     }
 }
 
@@ -122,6 +131,9 @@ public struct AlertTemplate: Sendable {
     public var title: Template
     public var body: Template
     public var sound: String?
+    /// Whether a locked device is sent ``summary`` in its place.
+    public var isPrivate = false
+    public var summary: Template?
 
     public init(title: Template, body: Template, sound: String?) {
         self.title = title
@@ -133,25 +145,27 @@ public struct AlertTemplate: Sendable {
 /// The presentations of an activity. A presentation that the kind file does not declare is a default one with the
 /// title, the state and the progress.
 public struct ActivityViews: Sendable {
-    public var compactLeading: ViewTemplate
-    public var compactTrailing: ViewTemplate
-    public var minimal: ViewTemplate
-    public var lockScreen: ViewTemplate
+    /// The regions `leading` and `trailing`.
+    public var compact: ActivityView
+    public var minimal: ActivityView
+    public var lockScreen: ActivityView
     /// The regions `leading`, `trailing`, `center` and `bottom`.
-    public var expanded: ViewTemplate
-    public var small: ViewTemplate?
+    public var expanded: ActivityView
+    public var small: ActivityView?
 
-    public init(
-        compactLeading: ViewTemplate, compactTrailing: ViewTemplate, minimal: ViewTemplate, lockScreen: ViewTemplate,
-        expanded: ViewTemplate, small: ViewTemplate?
+    init(
+        compact: ActivityView, minimal: ActivityView, lockScreen: ActivityView, expanded: ActivityView,
+        small: ActivityView?
     ) {
-        self.compactLeading = compactLeading
-        self.compactTrailing = compactTrailing
+        self.compact = compact
         self.minimal = minimal
         self.lockScreen = lockScreen
         self.expanded = expanded
         self.small = small
     }
+
+    /// All of them.
+    var all: [ActivityView] { [compact, minimal, lockScreen, expanded] + (small.map { [$0] } ?? []) }
 }
 
 /// The definition of a toggle (Protocols/Kinds/README.md).

@@ -7,7 +7,7 @@ extension KindReader {
     private static let envelopeNames = ["$schema", "kind", "type", "version", "app", "title"]
     private static let activityNames = [
         "symbol", "supplementalFamilies", "accept", "startsOn", "stale", "dismiss", "maxActive", "maxLinger",
-        "attributes", "content", "machine", "views", "url",
+        "attributes", "content", "machine", "views", "url", "privacySensitive",
     ]
 
     /// Reads the whole file; `nil` if there is an error.
@@ -89,8 +89,10 @@ extension KindReader {
         let dismiss = duration(object, "dismiss", at: "", canBeZero: true)
         let families = self.families(object)
         let url = template(object, "url", at: "")
+        let isPrivacySensitive = bool(object, "privacySensitive", at: "") ?? false
         let views = self.views(
-            object["views"], plain: DefaultViews(title: title, symbol: text(object, "symbol", at: "")))
+            object["views"], plain: DefaultViews(title: title, symbol: text(object, "symbol", at: "")),
+            isWhole: isPrivacySensitive)
 
         var machine: MachineText?
         if let json = object["machine"] {
@@ -107,6 +109,7 @@ extension KindReader {
         lint(
             templates: templates, declared: declared,
             regions: machine.map { Self.regions(in: $0.description.root) } ?? [])
+        if !isPrivacySensitive { lintPrivacy() }
         guard let machine else { return nil }
         if let dismiss { lint(dismiss: dismiss, limit: maxLinger, at: "dismiss") }
         lint(machine, accept: accept, startsOn: startsOn, maxLinger: maxLinger, declared: declared)
@@ -124,7 +127,8 @@ extension KindReader {
             statechart: statechart, states: Self.traits(of: statechart, notes: machine.notes, maxLinger: maxLinger),
             accept: accept, startsOn: Set(startsOn), stale: stale,
             dismiss: min(dismiss ?? .hours(4), maxLinger), maxActive: maxActive, maxLinger: maxLinger,
-            hasSmallFamily: families.contains(.small), views: views, url: url)
+            hasSmallFamily: families.contains(.small), views: views, url: url,
+            isPrivacySensitive: isPrivacySensitive)
     }
 
     private mutating func accept(_ object: JSONObject) -> [String: String] {

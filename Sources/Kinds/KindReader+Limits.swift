@@ -17,12 +17,13 @@ extension KindReader {
     }
 
     mutating func lint(views: ActivityViews, families: Set<SupplementalFamily>) {
-        lintInactive(views.compactLeading, letters: Limit.compactLetters, at: "views.compact.leading")
-        lintInactive(views.compactTrailing, letters: Limit.compactLetters, at: "views.compact.trailing")
-        lintInactive(views.minimal, letters: Limit.minimalLetters, at: "views.minimal")
-        lintTextSizes(views.lockScreen, at: "views.lockScreen")
-        lintTextSizes(views.expanded, at: "views.expanded")
-        guard let small = views.small else { return }
+        for case (let half, .region(let view)) in views.compact.parts.parts {
+            lintInactive(view, letters: Limit.compactLetters, at: "views.compact.\(half)")
+        }
+        lintInactive(views.minimal.parts, letters: Limit.minimalLetters, at: "views.minimal")
+        lintTextSizes(views.lockScreen.parts, at: "views.lockScreen")
+        lintTextSizes(views.expanded.parts, at: "views.expanded")
+        guard let small = views.small?.parts else { return }
         if !families.contains(.small) {
             warn(
                 "views.small", "it is never shown: the small family is not declared",

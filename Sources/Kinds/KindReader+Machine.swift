@@ -111,12 +111,22 @@ extension KindReader {
     private mutating func alert(_ parent: JSONObject, at parentPath: String) -> AlertTemplate? {
         guard let json = parent["alert"] else { return nil }
         let path = Self.join(parentPath, "alert")
-        guard let object = object(json, at: path, knows: ["title", "body", "sound"]) else { return nil }
+        guard let object = object(json, at: path, knows: ["title", "body", "sound"] + Self.privacyNames) else {
+            return nil
+        }
         if object["title"] == nil { missing("title", at: path, example: "\"{{state.title}}\"") }
         guard let title = template(object, "title", at: path) else { return nil }
         let body = object["body"] == nil ? Template(literal: "") : template(object, "body", at: path)
         guard let body else { return nil }
-        return AlertTemplate(title: title, body: body, sound: text(object, "sound", at: path))
+        var alert = AlertTemplate(title: title, body: body, sound: text(object, "sound", at: path))
+        let names = strings(object, "private", at: path, of: "parts") ?? []
+        for (index, part) in names.enumerated() where !["title", "body"].contains(part) {
+            lintUnknown(part: part, among: ["title", "body"], at: "\(Self.join(path, "private"))[\(index)]")
+        }
+        alert.isPrivate = !names.isEmpty
+        alert.summary = template(object, "summary", at: path)
+        note(privateParts: names, of: path, at: path)
+        return alert
     }
 
     // MARK: - Children

@@ -9,8 +9,10 @@ extension KindReader {
     static let presentations = ["compact", "minimal", "lockScreen", "expanded", "small"]
 
     /// Reads `views`, with a default view for each that is absent.
-    mutating func views(_ json: JSON?, plain: DefaultViews) -> ActivityViews {
-        var views = plain.views
+    ///
+    /// - Parameter isWhole: Whether the whole kind is private.
+    mutating func views(_ json: JSON?, plain: DefaultViews, isWhole: Bool) -> ActivityViews {
+        var views = plain.views(isWhole: isWhole)
         guard let json else {
             warn("views", "there are no views: plain ones are shown everywhere", advice: "add \"views\"")
             return views
@@ -19,32 +21,61 @@ extension KindReader {
         for name in ["compact", "minimal", "lockScreen", "expanded"] where object[name] == nil {
             warn("views.\(name)", "there is no \(name) view: a plain one is shown", advice: "add \(quoted(name))")
         }
-        if let json = object["compact"] {
-            let halves = self.object(json, at: "views.compact", knows: ["leading", "trailing"]) ?? JSONObject()
-            for name in ["leading", "trailing"] where halves[name] == nil {
-                warn(
-                    "views.compact.\(name)", "compact has no \(name) half: a plain one is shown",
-                    advice: "add \(quoted(name))")
-            }
-            bounded(json, at: "views.compact") { reader in
-                if let json = halves["leading"] {
-                    views.compactLeading = reader.view(json, at: "views.compact.leading")
-                }
-                if let json = halves["trailing"] {
-                    views.compactTrailing = reader.view(json, at: "views.compact.trailing")
-                }
-            }
-        }
-        func read(_ name: String, _ body: (inout KindReader, JSON, String) -> Void) {
+        func read(
+            _ name: String, into view: inout ActivityView, _ body: (inout KindReader, JSON, String) -> ViewTemplate
+        ) {
             guard let json = object[name] else { return }
             let path = "views.\(name)"
-            bounded(json, at: path) { reader in body(&reader, json, path) }
+            bounded(json, at: path) { reader in
+                view = reader.activityView(json, name, at: path, isWhole: isWhole) { body(&$0, $1, path) }
+            }
         }
-        read("minimal") { reader, json, path in views.minimal = reader.view(json, at: path) }
-        read("lockScreen") { reader, json, path in views.lockScreen = reader.view(json, at: path) }
-        read("small") { reader, json, path in views.small = reader.view(json, at: path) }
-        read("expanded") { reader, json, _ in views.expanded = reader.expanded(json) }
+        read("compact", into: &views.compact) { reader, json, _ in reader.compact(json, plain: plain) }
+        read("minimal", into: &views.minimal) { reader, json, path in reader.view(json, at: path) }
+        read("lockScreen", into: &views.lockScreen) { reader, json, path in reader.view(json, at: path) }
+        if object["small"] != nil {
+            var small = ActivityView(ViewTemplate())
+            read("small", into: &small) { reader, json, path in reader.view(json, at: path) }
+            views.small = small
+        }
+        read("expanded", into: &views.expanded) { reader, json, _ in reader.expanded(json) }
         return views
+    }
+
+    /// Reads one presentation: what is private of it, and by `read` its parts.
+    private mutating func activityView(
+        _ json: JSON, _ name: String, at path: String, isWhole: Bool,
+        _ read: (inout KindReader, JSON) -> ViewTemplate
+    ) -> ActivityView {
+        // In a kind of an older release they may be parts of the author's own.
+        guard let object = json.object, !isAdmitted || Self.isPrivacy(object) else {
+            return ActivityView(read(&self, json), isWhole: isWhole)
+        }
+        var plain = object
+        for name in Self.privacyNames { plain[name] = nil }
+        let parts = read(&self, .object(plain))
+        let names = strings(object, "private", at: path, of: "parts") ?? []
+        let summary = template(object, "summary", at: path)
+        let present = parts.partNames
+        for (index, part) in names.enumerated() where !present.contains(part) {
+            lintUnknown(part: part, among: present, at: "\(Self.join(path, "private"))[\(index)]")
+        }
+        let view = ActivityView(parts, privateParts: names, summary: summary, isWhole: isWhole)
+        if summary != nil, ActivityView.summarized(parts, view.privateParts) == nil {
+            warn(
+                Self.join(path, "summary"), "it is never shown: none of title, subtitle and text is private",
+                advice: "name the text that it stands in for in \"private\", or take it out")
+        }
+        note(privateParts: view.privateParts, of: name, at: path)
+        return view
+    }
+
+    static let privacyNames = ["private", "summary"]
+
+    private static func isPrivacy(_ object: JSONObject) -> Bool {
+        let names = object["private"].map { $0.array?.compactMap(\.string) ?? [""] } ?? []
+        return !names.contains("") && Set(names).count == (object["private"]?.array?.count ?? 0)
+            && (object["summary"] == nil || object["summary"]?.string != nil)
     }
 
     /// Reads a view and refuses it over the size limit, because every row repeats it.
@@ -63,6 +94,19 @@ extension KindReader {
                 path, "the view has \(count) texts, \(Self.viewTemplateLimit) are the limit",
                 advice: "every row repeats them: take out what no screen shows")
         }
+    }
+
+    private mutating func compact(_ json: JSON, plain: DefaultViews) -> ViewTemplate {
+        let halves = object(json, at: "views.compact", knows: ["leading", "trailing"]) ?? JSONObject()
+        for name in ["leading", "trailing"] where halves[name] == nil {
+            warn(
+                "views.compact.\(name)", "compact has no \(name) half: a plain one is shown",
+                advice: "add \(quoted(name))")
+        }
+        return ViewTemplate(
+            plain.halves.map { name, half in
+                (name, .region(halves[name].map { view($0, at: "views.compact.\(name)") } ?? half))
+            })
     }
 
     private mutating func expanded(_ json: JSON) -> ViewTemplate {
@@ -209,18 +253,27 @@ struct DefaultViews {
     var title: String
     var symbol: String?
 
-    var views: ActivityViews {
-        let title = ViewTemplate.Part.text(Template(literal: self.title))
-        let state = ViewTemplate.Part.text(Template(path: .stateTitle))
+    /// The halves of `compact`.
+    var halves: [(name: String, view: ViewTemplate)] {
+        [("leading", ViewTemplate([mark ?? ("text", text)])), ("trailing", ViewTemplate([("text", state)]))]
+    }
+
+    private var text: ViewTemplate.Part { .text(Template(literal: title)) }
+    private var state: ViewTemplate.Part { .text(Template(path: .stateTitle)) }
+    private var mark: (String, ViewTemplate.Part)? { symbol.map { ("symbol", .text(Template(literal: $0))) } }
+
+    /// - Parameter isWhole: Whether the whole kind is private.
+    func views(isWhole: Bool) -> ActivityViews {
         let progress = ViewTemplate.Part.progress(ProgressTemplate())
-        let mark = symbol.map { ("symbol", ViewTemplate.Part.text(Template(literal: $0))) }
+        func view(_ parts: [(name: String, part: ViewTemplate.Part)]) -> ActivityView {
+            ActivityView(ViewTemplate(parts), isWhole: isWhole)
+        }
         return ActivityViews(
-            compactLeading: ViewTemplate([mark ?? ("text", title)]),
-            compactTrailing: ViewTemplate([("text", state)]),
-            minimal: ViewTemplate([mark ?? ("text", state), ("progress", progress)]),
-            lockScreen: ViewTemplate([("title", title), ("subtitle", state), ("progress", progress)]),
-            expanded: ViewTemplate([
-                ("leading", .region(ViewTemplate([("title", title)]))),
+            compact: view(halves.map { ($0.name, .region($0.view)) }),
+            minimal: view([mark ?? ("text", state), ("progress", progress)]),
+            lockScreen: view([("title", text), ("subtitle", state), ("progress", progress)]),
+            expanded: view([
+                ("leading", .region(ViewTemplate([("title", text)]))),
                 ("trailing", .region(ViewTemplate([("text", state)]))),
                 ("bottom", .region(ViewTemplate([("progress", progress)]))),
             ]),

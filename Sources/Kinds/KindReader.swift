@@ -9,6 +9,8 @@ struct KindReader {
     var diagnostics: [Diagnostic] = []
     /// Every template of the file with its location, for the lint of paths.
     var templates: [(template: Template, path: String)] = []
+    /// Where private texts stand, and whose they are: `views.small.subtitle` of `small`.
+    var privatePlaces: [(path: String, owner: String)] = []
 
     /// Whether an earlier release accepted the kind; faults reported by ``refuse(_:_:advice:)`` are then warnings.
     let isAdmitted: Bool

@@ -32,6 +32,42 @@ public struct ViewTemplate: Sendable {
 
     func part(named name: String) -> Part? { parts.first { $0.name == name }?.part }
 
+    /// The names of its parts, sorted by their bytes; those in a region as `center.subtitle`.
+    var partNames: [String] {
+        var names = parts.flatMap { member -> [String] in
+            guard case .region(let view) = member.part else { return [member.name] }
+            return view.partNames.map { "\(member.name).\($0)" }
+        }
+        if fallback != nil, part(named: "text") == nil { names.append("text") }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Removes parts by their names, and every `label`. Without its text or its timer a view has no use for `else`.
+    mutating func hide(_ names: [String]) {
+        for (index, member) in parts.enumerated() {
+            guard case .region(var view) = member.part else { continue }
+            view.hide(
+                names.compactMap { $0.hasPrefix(member.name + ".") ? String($0.dropFirst(member.name.count + 1)) : nil }
+            )
+            parts[index].part = .region(view)
+        }
+        parts.removeAll { names.contains($0.name) || $0.name == "label" }
+        if names.contains("text") || names.contains("timer") { fallback = nil }
+    }
+
+    /// Sets a text, as `title` or `center.title`.
+    mutating func set(_ name: String, to text: Template) {
+        if let dot = name.firstIndex(of: ".") {
+            for (index, member) in parts.enumerated() where member.name == name[..<dot] {
+                guard case .region(var view) = member.part else { continue }
+                view.set(String(name[name.index(after: dot)...]), to: text)
+                parts[index].part = .region(view)
+            }
+            return
+        }
+        self = ViewTemplate(parts.filter { $0.name != name } + [(name, .text(text))], fallback: fallback)
+    }
+
     /// Appends the rendered view as one JSON object.
     ///
     /// `timer` becomes an absolute date in Unix milliseconds, or, if it has none, `text` from `else`. `progress: true`
@@ -51,11 +87,7 @@ public struct ViewTemplate: Sendable {
         to writer: inout JSONWriter, context: TemplateContext, textLimit: Int? = nil, isInteractive: Bool = true,
         button: (String, inout JSONWriter) -> Void
     ) {
-        func cut(_ text: String) -> String {
-            // A character takes at least one byte.
-            guard let textLimit, text.utf8.count > textLimit, text.count > textLimit else { return text }
-            return text.prefix(max(0, textLimit - 1)) + "\u{2026}"
-        }
+        func cut(_ text: String) -> String { Self.cut(text, to: textLimit) }
         let date = part(named: "timer").flatMap { part in
             if case .timer(let template) = part { template.value(in: context).flatMap(DateText.timestamp) } else { nil }
         }
@@ -94,6 +126,13 @@ public struct ViewTemplate: Sendable {
         }
         if let text = elseText { writer.member("text", cut(text.rendered(in: context))) }
         writer.endObject()
+    }
+
+    /// `text` with at most `limit` characters, the last one an ellipsis if it was cut; `nil` for no limit.
+    public static func cut(_ text: String, to limit: Int?) -> String {
+        // A character takes at least one byte.
+        guard let limit, text.utf8.count > limit, text.count > limit else { return text }
+        return text.prefix(max(0, limit - 1)) + "\u{2026}"
     }
 
     /// The keys of its controls, regions included, in the order in which they are written.

@@ -1,4 +1,4 @@
-internal import Kinds
+public import Kinds
 public import Machines
 public import TelltaleModel
 
@@ -36,10 +36,13 @@ public struct VisibleActivity: Hashable, Sendable {
     /// Whether it was stale from the start and has not been active since.
     public var isWithheld: Bool
     public var hasSmallFamily: Bool
+    /// What its views depend on.
+    public var circumstances: PresentationCircumstances
 
     public init(
         index: Int32, app: Int32, lifecycle: Activity.Lifecycle, score: Double = 0, startedAt: Timestamp,
-        lastAlertAt: Timestamp? = nil, isAlerting: Bool = false, isWithheld: Bool = false, hasSmallFamily: Bool = false
+        lastAlertAt: Timestamp? = nil, isAlerting: Bool = false, isWithheld: Bool = false, hasSmallFamily: Bool = false,
+        circumstances: PresentationCircumstances = PresentationCircumstances()
     ) {
         self.index = index
         self.app = app
@@ -50,13 +53,15 @@ public struct VisibleActivity: Hashable, Sendable {
         self.isAlerting = isAlerting
         self.isWithheld = isWithheld
         self.hasSmallFamily = hasSmallFamily
+        self.circumstances = circumstances
     }
 
     public init(_ activity: borrowing Activity, index: Int32, app: Int32) {
         self.init(
             index: index, app: app, lifecycle: activity.lifecycle, score: activity.score ?? 0,
             startedAt: activity.startedAt, lastAlertAt: activity.lastAlertAt, isAlerting: activity.isAlerting,
-            isWithheld: activity.isWithheld, hasSmallFamily: activity.kind.hasSmallFamily)
+            isWithheld: activity.isWithheld, hasSmallFamily: activity.kind.hasSmallFamily,
+            circumstances: activity.kind.circumstances)
     }
 
     var isLive: Bool { lifecycle == .active || lifecycle == .stale }
@@ -104,10 +109,13 @@ public struct Placement: Hashable, Sendable {
 
     /// `nil` if the activity is not shown.
     public var presentation: Presentation?
+    public var island: Island
     /// The position, from 1; 0 if the activity is not shown.
     public var order: UInt16
     public var options: Options
-    public var island: Island
+    /// ``restCircumstances`` in the low half, ``alertCircumstances`` in the high one: a subscription holds a placement, and is kept
+    /// small.
+    private var circumstanceBits: UInt8 = 0
 
     public init(_ presentation: Presentation?, order: Int, options: Options = [], island: Island = .none) {
         self.presentation = presentation
@@ -122,9 +130,24 @@ public struct Placement: Hashable, Sendable {
     public var withoutAlert: Placement {
         var placement = self
         placement.options.subtract([.highlighted, .banner, .expanded])
+        placement.alertCircumstances = []
         return placement
+    }
+
+    /// The circumstances other than the usual ones that the views at rest depend on.
+    var restCircumstances: CircumstanceSet {
+        get { CircumstanceSet(rawValue: circumstanceBits & 0xF) }
+        set { circumstanceBits = circumstanceBits & 0xF0 | newValue.rawValue & 0xF }
+    }
+
+    /// The same of the views for the moment of an alert.
+    var alertCircumstances: CircumstanceSet {
+        get { CircumstanceSet(rawValue: circumstanceBits >> 4) }
+        set { circumstanceBits = circumstanceBits & 0xF | newValue.rawValue << 4 }
     }
 
     public var isShown: Bool { presentation != nil }
     public var isInteractive: Bool { options.contains(.interactive) }
+    /// Whether private parts are hidden.
+    public var isRedacted: Bool { restCircumstances.union(alertCircumstances).contains(.redaction) }
 }

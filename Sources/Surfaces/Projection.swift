@@ -1,3 +1,4 @@
+internal import Kinds
 internal import Machines
 public import TelltaleModel
 
@@ -31,7 +32,29 @@ public enum Projection {
             }
         }
         if competing { scene.place(&candidates, in: &placements) }
+        for position in activities.indices where !activities[position].circumstances.isEmpty {
+            scene.setCircumstances(of: &placements[position], activities[position])
+        }
         return placements
+    }
+
+    /// Places an activity that competes with no other.
+    public static func placeAlone(
+        _ activity: VisibleActivity, surface: Surface, traits: Traits, foreground: Int32? = nil,
+        settings: SurfaceSettings = SurfaceSettings()
+    ) -> Placement {
+        guard surface == .watch || surface == .carplay else {
+            let placements = project(
+                surface: surface, traits: traits, foreground: foreground, activities: [activity], settings: settings,
+                competing: false)
+            return placements.first ?? .hidden
+        }
+        // The list of one activity, which needs no order.
+        let scene = Scene(surface: surface, traits: traits, foreground: foreground, settings: settings)
+        guard scene.shows(activity) else { return .hidden }
+        var placement = scene.inStack(activity, order: 1)
+        scene.setCircumstances(of: &placement, activity)
+        return placement
     }
 
     /// The style of an activity's alert on this device; `nil` if it is not drawn.
@@ -67,9 +90,14 @@ public enum Projection {
         guard scene.shows(activity) else { return .hidden }
         // Buttons are inactive until the person authenticates, and always in a car (3.5).
         let options: Placement.Options = traits.isLocked || surface == .carplay ? [] : .interactive
-        return switch settings.desktopSelection {
-        case .lockScreen: Placement(.lockScreen, order: 1, options: options)
-        case .expanded: Placement(.expanded, order: 1, options: options)
-        }
+        let presentation: Presentation =
+            switch settings.desktopSelection {
+            case .lockScreen: .lockScreen
+            case .expanded: .expanded
+            }
+        var placement = Placement(presentation, order: 1, options: options)
+        Scene(surface: surface, traits: traits, foreground: nil, settings: settings)
+            .setCircumstances(of: &placement, activity)
+        return placement
     }
 }

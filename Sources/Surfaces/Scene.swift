@@ -1,3 +1,4 @@
+internal import Kinds
 internal import Machines
 internal import TelltaleModel
 
@@ -54,7 +55,28 @@ struct Scene {
         }
     }
 
-    private func inStack(_ activity: VisibleActivity, order: Int) -> Placement {
+    /// Records in a placement the circumstances of the device that the views in it depend on.
+    func setCircumstances(of placement: inout Placement, _ activity: VisibleActivity) {
+        let known = activity.circumstances
+        guard !known.isEmpty, let presentation = placement.presentation else { return }
+        let unusual = unusualCircumstances
+        var drawn = known[presentation]
+        switch placement.island {
+        case .none: break
+        case .compact: drawn.formUnion(known.compact.union(known.expanded))
+        case .attached, .detached: drawn.formUnion(known.minimal.union(known.expanded))
+        }
+        placement.restCircumstances = drawn.intersection(unusual)
+        var alerting: CircumstanceSet = []
+        if placement.options.contains(.banner) { alerting.formUnion(known.lockScreen) }
+        if placement.options.contains(.expanded) { alerting.formUnion(known.expanded) }
+        placement.alertCircumstances = alerting.intersection(unusual)
+    }
+
+    /// The circumstances of the device that are not the usual ones.
+    private var unusualCircumstances: CircumstanceSet { traits.isRedacted(on: surface, settings) ? .redaction : [] }
+
+    func inStack(_ activity: VisibleActivity, order: Int) -> Placement {
         var options: Placement.Options = []
         if surface == .watch {
             if traits.isWristDown || traits.isLuminanceReduced { options.insert(.luminanceReduced) }
@@ -229,6 +251,18 @@ extension Array {
                 place -= 1
             }
             if place != next { self[place] = element }
+        }
+    }
+}
+
+extension PresentationCircumstances {
+    subscript(presentation: Presentation) -> CircumstanceSet {
+        switch presentation {
+        case .compact: compact
+        case .minimal: minimal
+        case .expanded: expanded
+        case .lockScreen: lockScreen
+        case .small: small
         }
     }
 }

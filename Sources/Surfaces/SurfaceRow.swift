@@ -50,12 +50,13 @@ public enum SurfaceRow {
         } else {
             drawing.writeOptions(to: &writer)
             if let presentation = placement.presentation {
-                writer.name("view")
-                drawing.write(presentation, isInteractive: placement.isInteractive, to: &writer)
+                drawing.writeView(presentation, isInteractive: placement.isInteractive, to: &writer)
             }
             if placement.options.contains(.banner) { drawing.writeBanner(isFullScreen: true, to: &writer) }
         }
-        if let url = drawing.definition.url { writer.member("url", url.rendered(in: drawing.context)) }
+        // E12: a link may reveal as much as the views of a kind that is private as a whole.
+        let isHidden = placement.isRedacted && drawing.definition.isPrivacySensitive
+        if let url = drawing.definition.url, !isHidden { writer.member("url", url.rendered(in: drawing.context)) }
         writer.endObject()
     }
 
@@ -84,8 +85,7 @@ private struct SurfaceRowDrawing {
         writer.member("order", Int(placement.order))
         writer.member("interactive", placement.isInteractive)
         writeOptions(to: &writer)
-        writer.name("view")
-        write(.lockScreen, isInteractive: placement.isInteractive, to: &writer)
+        writeView(.lockScreen, isInteractive: placement.isInteractive, to: &writer)
         writer.endObject()
 
         switch placement.island {
@@ -108,8 +108,7 @@ private struct SurfaceRowDrawing {
         writer.member("order", order)
         writer.member("interactive", false)
         writer.member("attached", isAttached)
-        writer.name("view")
-        write(presentation, isInteractive: false, to: &writer)
+        writeView(presentation, isInteractive: false, to: &writer)
         writeExpanded(to: &writer)
         writer.endObject()
     }
@@ -119,8 +118,7 @@ private struct SurfaceRowDrawing {
         writer.beginObject()
         writer.member("presentation", Presentation.expanded.rawValue)
         writer.member("interactive", true)
-        writer.name("view")
-        write(.expanded, isInteractive: true, to: &writer)
+        writeView(.expanded, isInteractive: true, to: &writer)
         writer.endObject()
     }
 
@@ -133,8 +131,7 @@ private struct SurfaceRowDrawing {
             writer.member("fullScreen", true)
             writer.member("scale", 2)
         }
-        writer.name("view")
-        write(.lockScreen, isInteractive: !isFullScreen && placement.isInteractive, to: &writer)
+        writeView(.lockScreen, isInteractive: !isFullScreen && placement.isInteractive, to: &writer)
         writer.endObject()
     }
 
@@ -149,32 +146,39 @@ private struct SurfaceRowDrawing {
         }
     }
 
-    func write(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
-        let views = definition.views
+    /// Writes `view`, and what of it is private or hidden (E8, E9).
+    func writeView(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
+        let isRedacted = placement.isRedacted
+        let view = definition.views[presentation]
         let isJoined = placement.options.contains(.joined)
         let limit = Catalogue.textLimit(presentation, on: surface, isJoined: isJoined)
-        func write(_ view: ViewTemplate, to writer: inout JSONWriter) {
-            view.write(to: &writer, context: context, textLimit: limit, isInteractive: isInteractive) { key, writer in
-                if control(key, isInteractive, &writer) { return }
-                // The control does not exist, and its room stays empty.
-                writer.beginObject()
-                writer.member("key", key)
-                writer.member("interactive", false)
-                writer.endObject()
-            }
-        }
-        switch presentation {
-        case .compact:
+        writer.name("view")
+        (isRedacted ? view.redacted : view.parts).write(
+            to: &writer, context: context, textLimit: limit, isInteractive: isInteractive
+        ) { key, writer in
+            if control(key, isInteractive, &writer) { return }
+            // The control does not exist, and its room stays empty.
             writer.beginObject()
-            writer.name("leading")
-            write(views.compactLeading, to: &writer)
-            writer.name("trailing")
-            write(views.compactTrailing, to: &writer)
+            writer.member("key", key)
+            writer.member("interactive", false)
             writer.endObject()
-        case .minimal: write(views.minimal, to: &writer)
-        case .expanded: write(views.expanded, to: &writer)
-        case .lockScreen: write(views.lockScreen, to: &writer)
-        case .small: write(views.small ?? views.lockScreen, to: &writer)
+        }
+        guard !view.privateParts.isEmpty else { return }
+        writer.member(isRedacted ? "redacted" : "private", .array(view.privateParts.map { .string($0) }))
+        if !isRedacted, let summary = view.summary {
+            writer.member("summary", ViewTemplate.cut(summary.rendered(in: context), to: limit))
+        }
+    }
+}
+
+extension ActivityViews {
+    subscript(presentation: Presentation) -> ActivityView {
+        switch presentation {
+        case .compact: compact
+        case .minimal: minimal
+        case .expanded: expanded
+        case .lockScreen: lockScreen
+        case .small: small ?? lockScreen
         }
     }
 }

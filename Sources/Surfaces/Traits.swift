@@ -1,3 +1,5 @@
+public import TelltaleModel
+
 /// The situation of one device, as reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of each
 /// is the default.
 public struct Traits: Hashable, Sendable {
@@ -10,7 +12,7 @@ public struct Traits: Hashable, Sendable {
     /// `foreground=APP`: the app in front; `nil` for none.
     public var foreground: String? {
         get { rare?.foreground }
-        set { setRare(foreground: newValue, widgets: widgets) }
+        set { setRare(foreground: newValue, widgets: widgets, showsPrivate: showsPrivate) }
     }
     /// `dashboard=hidden`: the car shows another screen than its dashboard.
     public var isDashboardHidden = false
@@ -35,12 +37,31 @@ public struct Traits: Hashable, Sendable {
     /// The traits that only widgets depend on.
     public var widgets: WidgetTraits {
         get { rare?.widgets ?? WidgetTraits() }
-        set { setRare(foreground: foreground, widgets: newValue) }
+        set { setRare(foreground: foreground, widgets: newValue, showsPrivate: showsPrivate) }
     }
 
-    private mutating func setRare(foreground: String?, widgets: WidgetTraits) {
-        let isUsual = foreground == nil && widgets == WidgetTraits()
-        rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets)
+    /// `show=locked`: private parts are shown although the device is locked.
+    public var showsPrivate: Bool {
+        get { rare?.showsPrivate ?? false }
+        set { setRare(foreground: foreground, widgets: widgets, showsPrivate: newValue) }
+    }
+
+    private mutating func setRare(foreground: String?, widgets: WidgetTraits, showsPrivate: Bool) {
+        let isUsual = foreground == nil && widgets == WidgetTraits() && !showsPrivate
+        rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets, showsPrivate: showsPrivate)
+    }
+
+    /// Whether a device is not sent what is private: E10 and W76.
+    public func isRedacted(on surface: Surface, _ settings: SurfaceSettings) -> Bool {
+        if showsPrivate { return false }
+        // A screen that mirrors the car's view has its own lock, which the server does not know.
+        if isLocked || surface == .carplay { return true }
+        guard settings.hidesPrivateAlwaysOn else { return false }
+        return switch surface {
+        case .phone, .pad, .standby, .vision: isLuminanceReduced
+        case .watch: isLuminanceReduced || isWristDown
+        case .carplay, .desktop: false
+        }
     }
 
     /// The traits that decide the places of activities. It contains no text of a client, so there are few different ones: of
@@ -48,7 +69,7 @@ public struct Traits: Hashable, Sendable {
     public var placing: Traits {
         var traits = self
         traits.isFocusOn = false
-        traits.setRare(foreground: foreground == nil ? nil : "", widgets: WidgetTraits())
+        traits.setRare(foreground: foreground == nil ? nil : "", widgets: WidgetTraits(), showsPrivate: showsPrivate)
         return traits
     }
 
@@ -67,6 +88,7 @@ public struct Traits: Hashable, Sendable {
         case "wrist": isWristDown = try Self.choose(name, value, "up", "down")
         case "light": isLightLow = try Self.choose(name, value, "normal", "low")
         case "luminance": isLuminanceReduced = try Self.choose(name, value, "normal", "reduced")
+        case "show": showsPrivate = try Self.choose(name, value, "unlocked", "locked")
         case "focus": isFocusOn = try Self.choose(name, value, "off", "on")
         case "standby":
             guard let standBy = StandBy(rawValue: value) else {
@@ -79,7 +101,8 @@ public struct Traits: Hashable, Sendable {
 
     /// The names that ``set(_:to:)`` accepts.
     public static let names =
-        ["dashboard", "foreground", "locked", "wrist", "light", "luminance", "focus", "standby"] + WidgetTraits.names
+        ["dashboard", "foreground", "locked", "show", "wrist", "light", "luminance", "focus", "standby"]
+        + WidgetTraits.names
 
     static func choose(
         _ name: String, _ value: String, _ standard: String, _ other: String

@@ -1,7 +1,7 @@
 /// A property of a device's situation, reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of
 /// each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
-    case dashboard, foreground, locked, wrist, light, luminance, focus, standby
+    case dashboard, foreground, locked, show, wrist, light, luminance, focus, standby
     case tint, appearance, desktop, distance, touch, screen, place, fitness, sleep, headphones, motion
 
     /// The possible values as text; `foreground` accepts the name of an app, and `tint` a colour, too.
@@ -10,6 +10,7 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
         case .dashboard: "visible|hidden"
         case .foreground: "none|APP"
         case .locked: "no|yes"
+        case .show: "unlocked|locked"
         case .wrist: "up|down"
         case .light: "normal|low"
         case .luminance: "normal|reduced"
@@ -32,8 +33,8 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
     public func takes(_ value: String) -> Bool {
         switch self {
         case .foreground, .tint: !value.isEmpty
-        case .dashboard, .locked, .wrist, .light, .luminance, .focus, .standby, .appearance, .desktop, .distance,
-            .touch, .screen, .place, .fitness, .sleep, .headphones, .motion:
+        case .dashboard, .locked, .show, .wrist, .light, .luminance, .focus, .standby, .appearance, .desktop,
+            .distance, .touch, .screen, .place, .fitness, .sleep, .headphones, .motion:
             values.split(separator: "|").contains { $0.utf8.elementsEqual(value.utf8) }
         }
     }

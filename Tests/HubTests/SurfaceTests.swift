@@ -115,6 +115,41 @@ struct SurfaceTests: SurfaceSuite {
         #expect(lock["errand/1"]?["lockScreen"]?["view"]?["title"]?.string?.count == 100)
     }
 
+    @Test func `what is private goes and comes with the lock, and only rows that have something private do`() throws {
+        try harness.event("taxi/1", #"type=start for=alice {"content-state":{"driver":"Ana"}}"#, from: shop)
+        try harness.event("errand/1", "type=start for=alice", from: shop)
+        let changes = [
+            ("desktop", "locked", "yes", "no"), ("watch", "wrist", "down", "up"), ("watch", "locked", "yes", "no"),
+        ]
+        for (surface, trait, value, back) in changes {
+            for account in ["alice", nil] {
+                let device = try screen(surface, account)
+                func isShown() -> Bool { device["taxi/1"].map { "\($0)".contains("Ana") } ?? true }
+                #expect(isShown() || device.presentation(of: "taxi/1") == "minimal")
+                try device.set(trait, to: value)
+                #expect(!isShown(), "\(surface) \(trait)")
+                let client = try #require(device.client)
+                let read = try ServerText(try #require(harness.send("GET taxi/1", from: client).first))
+                #expect(read.body.map { "\($0)".contains("Ana") } == false)
+                try device.set("show", to: "locked")
+                #expect(isShown() || device.presentation(of: "taxi/1") == "minimal")
+                try device.set("show", to: "unlocked")
+                #expect(!isShown())
+                // It resumes as it is.
+                let before = device.picture
+                device.disconnect()
+                try device.connect()
+                #expect(device.picture == before)
+                try device.set(trait, to: back)
+                try view(device)
+            }
+        }
+        let car = try screen("carplay")
+        #expect(car["taxi/1"]?["view"]?["text"] == "A taxi" || car["taxi/1"]?["view"]?["title"] != nil)
+        #expect(car["taxi/1"]?["redacted"] == ["text"] && car["errand/1"]?["redacted"] == nil)
+        try view(car)
+    }
+
     @Test func `each trait changes the rows of its surface, and back`() throws {
         try harness.event("coffee-order/1", "type=start for=alice", from: shop)
         let changes: [(surface: String, trait: String, value: String, back: String)] = [

@@ -187,7 +187,8 @@ extension HubHarness {
          "machine":{"initial":"called","states":{"called":{"on":{"near":"near"}},
             "near":{"alert":{"title":"Near","body":"Go down"},"on":{"near":{"target":"near","reenter":true},"arrive":"there"}},
             "there":{"type":"final","alert":{"title":"There","body":"It waits"}}}},
-         "views":{"small":{"title":"{{state.title}}"}}}
+         "views":{"small":{"title":"{{state.title}}","text":"{{content.driver}}","private":["text"],"summary":"A taxi"},
+                  "compact":{"leading":{"text":"{{content.driver}}"},"private":["leading.text"]}}}
         """
 
     /// Posts an event, and gives its reply.

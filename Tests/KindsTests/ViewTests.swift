@@ -13,7 +13,7 @@ struct ViewTests {
         #expect(diagnostics.filter { $0.severity == .error }.isEmpty)
         guard case .activity(let activity)? = kind?.body else { return "" }
         var writer = JSONWriter()
-        activity.views.lockScreen.write(to: &writer, context: context)
+        activity.views.lockScreen.parts.write(to: &writer, context: context)
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
@@ -100,7 +100,7 @@ struct ViewTests {
             return
         }
         let views = activity.views
-        let all = [views.compactLeading, views.compactTrailing, views.minimal, views.lockScreen, views.expanded]
+        let all = [views.compact, views.minimal, views.lockScreen, views.expanded].map(\.parts)
         let texts = all.map { view in
             var writer = JSONWriter()
             view.write(to: &writer, context: context(progress: 0.5))
@@ -108,7 +108,8 @@ struct ViewTests {
         }
         #expect(
             texts == [
-                #"{"symbol":"cup"}"#, #"{"text":"In the queue"}"#, #"{"progress":0.5,"symbol":"cup"}"#,
+                #"{"leading":{"symbol":"cup"},"trailing":{"text":"In the queue"}}"#,
+                #"{"progress":0.5,"symbol":"cup"}"#,
                 #"{"progress":0.5,"subtitle":"In the queue","title":"Order"}"#,
                 #"{"bottom":{"progress":0.5},"leading":{"title":"Order"},"trailing":{"text":"In the queue"}}"#,
             ])

@@ -116,7 +116,8 @@ struct TraitsTests {
     @Test func `the first value of each trait is the default`() throws {
         var traits = Traits()
         let firsts = [
-            ("dashboard", "visible"), ("foreground", "none"), ("locked", "no"), ("wrist", "up"), ("light", "normal"),
+            ("dashboard", "visible"), ("foreground", "none"), ("locked", "no"), ("show", "unlocked"), ("wrist", "up"),
+            ("light", "normal"),
             ("luminance", "normal"), ("focus", "off"), ("standby", "off"), ("tint", "none"), ("appearance", "light"),
             ("desktop", "front"), ("distance", "near"), ("touch", "yes"), ("screen", "on"), ("place", "none"),
             ("fitness", "none"), ("sleep", "none"), ("headphones", "off"), ("motion", "full"),

@@ -93,11 +93,9 @@ extension RowRenderer {
         of activity: ActivityBox, at entity: EntityIndex, surface: Surface, traits: Traits,
         _ store: borrowing EntityStore
     ) -> Placement {
-        let visible = store.visibleActivity(activity, at: entity)
-        return Projection.project(
-            surface: surface, traits: traits, foreground: store.foreground(of: traits), activities: [visible],
-            settings: settings, competing: false
-        ).first ?? .hidden
+        Projection.placeAlone(
+            store.visibleActivity(activity, at: entity), surface: surface, traits: traits,
+            foreground: store.foreground(of: traits), settings: settings)
     }
 
     private func activityForm(
@@ -262,14 +260,10 @@ extension RowRenderer {
             of: store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits,
             foreground: store.foreground(of: session.traits), settings: settings)
         guard let style else { return nil }
+        let isRedacted = session.traits.isRedacted(on: surface, settings)
+        let drawn = isRedacted ? alert.redacted(title: store.kind(at: entity)?.title ?? "") : alert
         var writer = JSONWriter()
-        writer.beginObject()
-        // The alert of an event may be as long as a line, and goes to every follower.
-        writer.member("title", Template.bounded(alert.title))
-        writer.member("body", Template.bounded(alert.body))
-        if let sound = alert.sound { writer.member("sound", Template.bounded(sound)) }
-        writer.member("style", style.rawValue)
-        writer.endObject()
+        drawn.write(style: style.rawValue, to: &writer)
         return writer.bytes
     }
 

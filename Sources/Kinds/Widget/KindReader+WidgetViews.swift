@@ -243,7 +243,7 @@ extension KindReader {
         }
     }
 
-    private mutating func lintUnknown(part: String, among parts: [String], at path: String) {
+    mutating func lintUnknown(part: String, among parts: [String], at path: String) {
         let close = Spelling.nearest(to: part, among: parts)
         warn(
             path, "the view has no part \(quoted(part))",

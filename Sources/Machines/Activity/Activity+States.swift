@@ -43,4 +43,15 @@ extension Activity {
         }
         return nil
     }
+
+    /// The summary of a private alert; `nil` if the alert is not private. An event's own alert is as private as that of the states
+    /// that it enters, else of the active ones (E11).
+    func summary(of entered: StateList) -> String? {
+        let active = machine.configuration(in: kind.statechart)
+        let alert =
+            entered.reversed().lazy.compactMap { kind.states[$0.rawValue].alert }.first
+            ?? active.reversed().lazy.compactMap { kind.states[$0.rawValue].alert }.first
+        guard kind.isPrivacySensitive || alert?.isPrivate == true else { return nil }
+        return alert?.summary?.rendered(in: templateContext) ?? ""
+    }
 }

@@ -288,7 +288,10 @@ extension Activity {
         // A withheld activity is not visible, so it does not alert.
         guard let alert, !isWithheld else { return }
         outcome.effects.insert(.alert)
-        outcome.alert = alert
+        outcome.alert =
+            kind.hasPrivateAlerts
+            ? ActivityAlert(
+                title: alert.title, body: alert.body, sound: alert.sound, summary: summary(of: entered)) : alert
         lastAlertAt = now
         isAlerting = true
     }

@@ -1,3 +1,4 @@
+internal import Kinds
 public import TelltaleModel
 
 /// An event for one live activity, as its source reported it.
@@ -125,29 +126,62 @@ public struct EventDetails: Hashable, Sendable {
 }
 
 /// The texts and the sound of an alert, given by an event or rendered from a state's template.
-public struct ActivityAlert: Hashable, Sendable {
-    public var title: String
-    public var body: String
+///
+/// An object, because nearly every event is without one and is copied often.
+public final class ActivityAlert: Hashable, Sendable {
+    public let title: String
+    public let body: String
     /// The name of a sound file; `nil` for the default sound.
-    public var sound: String?
+    public let sound: String?
+    /// The body of a private alert on a device that hides what is private (E11), empty without one; `nil` if the alert is not
+    /// private. Determined when the alert is sent.
+    public let summary: String?
 
-    public init(title: String, body: String, sound: String? = nil) {
+    public init(title: String, body: String, sound: String? = nil, summary: String? = nil) {
         self.title = title
         self.body = body
         self.sound = sound
+        self.summary = summary
     }
 
     /// Parses `{"title":…,"body":…,"sound":…}`, each optional.
-    public init(_ value: JSON) throws(ActivityRejection) {
+    public convenience init(_ value: JSON) throws(ActivityRejection) {
         guard case .object(let object) = value else { throw .badTail(member: "alert", expected: "an object") }
-        title = try Self.text("title", in: object) ?? ""
-        body = try Self.text("body", in: object) ?? ""
-        sound = try Self.text("sound", in: object)
+        self.init(
+            title: try Self.text("title", in: object) ?? "", body: try Self.text("body", in: object) ?? "",
+            sound: try Self.text("sound", in: object))
     }
 
     private static func text(_ name: String, in object: JSONObject) throws(ActivityRejection) -> String? {
         guard let value = object[name] else { return nil }
         guard let text = value.string else { throw .badTail(member: "alert.\(name)", expected: "a text") }
         return text
+    }
+
+    /// The alert on a device that hides what is private: it has the title of the kind.
+    public func redacted(title: String) -> ActivityAlert {
+        summary.map { ActivityAlert(title: title, body: $0, sound: sound) } ?? self
+    }
+
+    /// Appends it as one JSON object, with its style if it is not `nil`.
+    public func write(style: String?, to writer: inout JSONWriter) {
+        writer.beginObject()
+        // The alert of an event may be as long as a line, and goes to every follower.
+        writer.member("title", Template.bounded(title))
+        writer.member("body", Template.bounded(body))
+        if let sound { writer.member("sound", Template.bounded(sound)) }
+        if let style { writer.member("style", style) }
+        writer.endObject()
+    }
+
+    public static func == (left: ActivityAlert, right: ActivityAlert) -> Bool {
+        (left.title, left.body, left.sound, left.summary) == (right.title, right.body, right.sound, right.summary)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(title)
+        hasher.combine(body)
+        hasher.combine(sound)
+        hasher.combine(summary)
     }
 }

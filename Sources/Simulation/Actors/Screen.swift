@@ -1,3 +1,4 @@
+import TelltaleModel
 import TelltaleWire
 
 /// A screen: follows a pattern in a view, is slow, stuck or away at times, and resumes from its cursor.
@@ -101,10 +102,11 @@ final class Screen: RowClient {
         }
         if random.chance(100) { ask() }
         if view != "full", random.chance(100) {
-            let trait = random.pick(of: [
-                "locked=yes", "locked=no", "dashboard=hidden", "dashboard=visible", "wrist=down", "wrist=up",
-                "light=low", "light=normal", "luminance=reduced", "luminance=normal", "focus=on", "focus=off",
-            ])
+            let trait = random.pick(
+                of: [
+                    "locked=yes", "locked=no", "dashboard=hidden", "dashboard=visible", "wrist=down", "wrist=up",
+                    "light=low", "light=normal", "luminance=reduced", "luminance=normal", "focus=on", "focus=off",
+                ] + (view == "carplay" ? [] : ["show=locked", "show=unlocked"]))
             set(trait)
             world.send("TRAIT \(trait)\n", on: link)
         }
@@ -195,9 +197,18 @@ final class Screen: RowClient {
         case "KIND", "WIDGET", "#", "BYE": break
         case "SNAP", "UPD":
             if let key = line["key"], SimulatedWidgets.isWidget(key) { feed.broken("is sent the widget \(key)") }
+            if view == "carplay", !isOnStage, showsPrivateText(line) { feed.broken("shows a car what is private") }
             fallthrough
         case _: if feed.receive(line, isSlow: readsSlowly || world.now < slowUntil) { onChange(self) }
         }
+    }
+
+    /// Whether a row shows the text that the simulation's orders keep private.
+    private func showsPrivateText(_ line: ClientLine) -> Bool {
+        guard line["key"]?.hasPrefix("order/") == true, let body = ShownRow(rev: 0, text: line.text).body else {
+            return false
+        }
+        return body["presentation"] == "small" && body["view"]?["text"] != nil
     }
 
     /// - Returns: Whether the line replies to something else than its `SUB`.

@@ -10,7 +10,7 @@ enum SimulatedKinds {
            "placed":{"progress":0.1,"on":{"confirm":"queued"},"after":{"40s":"unattended"}},
            "queued":{"progress":0.2,"on":{"brew":"brewing"}},
            "brewing":{"progress":0.6,"on":{"ready":"ready"},"after":{"90s":"unattended"}},
-           "ready":{"progress":1.0,"milestone":true,"alert":{"title":"{{id}} is ready","body":"{{content.n}}"},
+           "ready":{"progress":1.0,"milestone":true,"alert":{"title":"{{id}} is ready","body":"{{content.n}}","private":["body"]},
                     "on":{"collect":"collected"}},
            "unattended":{"on":{"brew":"brewing"}},
            "collected":{"type":"final","milestone":true},
@@ -19,7 +19,7 @@ enum SimulatedKinds {
                   "minimal":{"symbol":"cup"},
                   "lockScreen":{"title":"{{attributes.item}}","subtitle":"{{state.title}}","buttons":["bell/1","tip/{{id}}"]},
                   "expanded":{"center":{"title":"{{state.title}}"}},
-                  "small":{"title":"{{state.title}}","progress":true}}}
+                  "small":{"title":"{{state.title}}","text":"{{content.n}}","progress":true,"private":["text"]}}}
         """
     static let ride = """
         {"kind":"ride","type":"activity","version":1,"app":"com.example.ride","title":"Ride","dismiss":"20s",
@@ -63,6 +63,7 @@ enum SimulatedKinds {
         .endedCounted: (#","where":"lifecycle != 'ended'""#, ""),
         .tallyMisread: (#""on":"collected","per""#, #""on":"ready","per""#),
         .conditionUnread: (#","where":"not in(collected)""#, ""),
+        .privacyForgotten: (#","private":["text"]"#, ""),
         .attachmentForgotten: (#","tip/{{id}}""#, ""),
         .attachmentMisplaced: (#""tip/{{id}}""#, #""tip/x{{id}}""#),
     ]

@@ -105,6 +105,7 @@ public enum SeededBug: String, PlantedBug {
     case aheadIgnored = "a widget's row has more entries than were asked for"
     case familyIgnored = "a widget is drawn in another family than the one asked for"
     case lockUnread = "a locked device is sent what is private"
+    case privacyForgotten = "a car is sent what is private of an activity"
     case versionUnread = "an older timeline replaces a newer one"
     case reloadForgotten = "edited kinds do not take effect"
     // Bugs of boards.

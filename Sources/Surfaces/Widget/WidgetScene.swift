@@ -95,7 +95,8 @@ public struct WidgetScene: Hashable, Sendable {
             && !(place == .carplay && (!own.hasTouch || kind.disfavouredPlaces.contains(.carplay)))
         hasLinks = !family.isAccessory && place != .smartStack && !isPreview
         opensApp = !isPreview && (place != .carplay || kind.hasCarApp)
-        isRedacted = traits.isLocked || (traits.isLuminanceReduced && settings.hidesPrivateAlwaysOn)
+        // Sample content is nobody's.
+        isRedacted = !isPreview && traits.isRedacted(on: surface, settings)
         isPlaceholder = kind.isProtected && traits.isLocked
     }
 

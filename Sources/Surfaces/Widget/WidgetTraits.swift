@@ -79,17 +79,20 @@ public struct WidgetTraits: Hashable, Sendable {
 final class RareTraits: Hashable, Sendable {
     let foreground: String?
     let widgets: WidgetTraits
+    let showsPrivate: Bool
 
-    init(foreground: String?, widgets: WidgetTraits) {
-        (self.foreground, self.widgets) = (foreground, widgets)
+    init(foreground: String?, widgets: WidgetTraits, showsPrivate: Bool) {
+        (self.foreground, self.widgets, self.showsPrivate) = (foreground, widgets, showsPrivate)
     }
 
     static func == (left: RareTraits, right: RareTraits) -> Bool {
         left.foreground == right.foreground && left.widgets == right.widgets
+            && left.showsPrivate == right.showsPrivate
     }
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(foreground)
         hasher.combine(widgets)
+        hasher.combine(showsPrivate)
     }
 }

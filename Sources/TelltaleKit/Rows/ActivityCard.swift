@@ -21,12 +21,22 @@ public struct ActivityCard: Hashable, Sendable {
     public var bottom: CardParts?
     /// Everything that the kind's author wrote, as it came.
     public var view: JSONObject
+    /// The parts to hide when the device locks, as `subtitle` or `center.subtitle`; ``summary`` takes the place of the first of
+    /// `title`, `subtitle` and `text` among them.
+    public var privateParts: [String]
+    public var summary: String?
+    /// The private parts that were not sent.
+    public var redacted: [String]
 
     /// The card of an object with `presentation` and `view`; `nil` for any other.
     init?(_ object: JSONObject) {
         guard let presentation = object["presentation"]?.string.flatMap(Presentation.init) else { return nil }
         self.presentation = presentation
         isInteractive = object["interactive"]?.bool ?? false
+        func names(_ json: JSON?) -> [String] { (json?.array ?? []).compactMap(\.string) }
+        privateParts = names(object["private"])
+        summary = object["summary"]?.string
+        redacted = names(object["redacted"])
         view = object["view"]?.object ?? JSONObject()
         parts = CardParts(view)
         func part(_ name: String) -> CardParts? { view[name]?.object.map(CardParts.init) }

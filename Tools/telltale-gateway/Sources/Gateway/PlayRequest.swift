@@ -124,7 +124,7 @@ public struct PlayRequest: Sendable {
             if let note = entry.note { writer.member("note", note) }
             if let alert = entry.alert {
                 writer.name("alert")
-                Self.write(alert, style: nil, to: &writer)
+                alert.write(style: nil, to: &writer)
             }
         }
     }
@@ -137,18 +137,11 @@ public struct PlayRequest: Sendable {
             for surface in EntityPreview.surfaces {
                 guard let style = preview.alertStyle(on: surface, traits: traits) else { continue }
                 writer.name(of: surface.rawValue)
-                Self.write(alert, style: style, to: &writer)
+                let isRedacted = traits.isRedacted(on: surface, SurfaceSettings())
+                let drawn = isRedacted ? alert.redacted(title: preview.kind.title) : alert
+                drawn.write(style: style.rawValue, to: &writer)
             }
         }
-        writer.endObject()
-    }
-
-    private static func write(_ alert: ActivityAlert, style: AlertStyle?, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("title", Template.bounded(alert.title))
-        writer.member("body", Template.bounded(alert.body))
-        if let sound = alert.sound { writer.member("sound", Template.bounded(sound)) }
-        if let style { writer.member("style", style.rawValue) }
         writer.endObject()
     }
 

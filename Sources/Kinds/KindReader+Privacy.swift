@@ -1,0 +1,49 @@
+internal import TelltaleModel
+
+/// What is private in one place and shown in another.
+extension KindReader {
+    mutating func note(privateParts: [String], of owner: String, at path: String) {
+        for part in privateParts { privatePlaces.append((Self.join(path, part), owner)) }
+        // `else` stands in for a text.
+        for part in privateParts where part == "text" || part.hasSuffix(".text") {
+            privatePlaces.append((Self.join(path, part.dropLast("text".count) + "else"), owner))
+        }
+    }
+
+    /// Reports values of private parts that other parts, alerts or the link show. A summary is shown.
+    mutating func lintPrivacy() {
+        guard !privatePlaces.isEmpty else { return }
+        var owners: [String: String] = [:]
+        var shown: [(value: String, path: String)] = []
+        for (template, path) in templates {
+            let owner = privatePlaces.first { place in
+                path == place.path || path.hasPrefix(place.path + ".") || path.hasPrefix(place.path + "[")
+            }?.owner
+            let isDrawn = path.hasPrefix("views.") || path == "url" || path.contains(".alert.")
+            for case .value(let value, _) in template.parts where isDrawn {
+                switch value {
+                case .attributes, .content: break
+                default: continue
+                }
+                if let owner {
+                    owners[value.description] = owners[value.description] ?? owner
+                } else {
+                    shown.append((value.description, path))
+                }
+            }
+        }
+        for (value, path) in shown {
+            guard let owner = owners[value] else { continue }
+            warn(
+                path, "\(value) is private in \(owner) and shown in \(Self.drawnPlace(path))",
+                advice: "make it private there too, or show something else")
+        }
+    }
+
+    /// The view, the alert or the link that a path is in: `small` of `views.small.title`.
+    private static func drawnPlace(_ path: String) -> String {
+        if path.hasPrefix("views.") { return String(path.dropFirst("views.".count).prefix { $0 != "." }) }
+        guard let alert = path.firstRange(of: ".alert.") else { return path }
+        return String(path[..<alert.upperBound].dropLast())
+    }
+}
