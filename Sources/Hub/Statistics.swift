@@ -59,6 +59,9 @@ public struct Statistics: Sendable {
         }
     }
 
+    /// What became of the folder of kinds; `nil` = it is not followed.
+    public var kindFolder: KindFolderReport?
+
     /// When the certificate of the encrypted listeners expires; `nil` = there is none.
     public var certificateExpiry: Timestamp?
 
@@ -85,5 +88,28 @@ public struct Statistics: Sendable {
         resumedRows += writing.resumeCount
         budgetPaid += writing.paidCount
         budgetHeld += writing.heldCount
+    }
+}
+
+/// What became of a folder of kinds that is followed, as `STATS` reports it.
+public struct KindFolderReport: Hashable, Sendable {
+    /// How often it was read since the start.
+    public var readings: Int
+    /// Whether what it holds is in force; `false` = the kinds of before are.
+    public var isInForce: Bool
+    /// For people: what changed, or the faults.
+    public var text: String
+
+    public init(readings: Int, isInForce: Bool, text: String) {
+        (self.readings, self.isInForce, self.text) = (readings, isInForce, text)
+    }
+
+    func write(to body: inout JSONWriter) {
+        body.name("kindFolder")
+        body.beginObject()
+        body.member("readings", readings)
+        body.member(named: "inForce", .bool(isInForce))
+        body.member(named: "text", .string(text))
+        body.endObject()
     }
 }

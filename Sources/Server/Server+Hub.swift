@@ -46,6 +46,12 @@ extension Server {
     /// Lets kinds take effect with the next commit: at the start, and on a reload.
     public mutating func adopt(_ kinds: [Kind]) throws(KindRefusal) { try hub.adopt(kinds) }
 
+    /// See ``Hub/Hub/revised(_:)``.
+    public func revised(_ kinds: [Kind]) -> [Kind] { hub.revised(kinds) }
+
+    /// What became of the folder of kinds, which `STATS` reports: of a daemon that follows it.
+    public mutating func kindsRead(_ report: KindFolderReport) { hub.statistics.kindFolder = report }
+
     /// The edition of the rules by which the next commit decides.
     public var rules: Int64 { hub.rules }
 

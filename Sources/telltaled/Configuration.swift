@@ -56,6 +56,8 @@ struct Configuration: Sendable {
     var widgetBudget: Int? = 48
     var widgetBurst = 8
     var cluster = ClusterSettings()
+    /// Whether the folder of kinds is followed, and its files need no new version.
+    var isDeveloping = false
     /// One warning for each variable that was ignored.
     var warnings: [String] = []
 
@@ -259,6 +261,10 @@ struct ConfigurationSources {
             wrong.isDisjoint(with: ["listen", "socket"])
         {
             faults.append("--listen none: needs a --socket PATH to listen on")
+        }
+        if configuration.isDeveloping, configuration.cluster.isOn {
+            faults.append(
+                "--dev: belongs to a daemon by itself; in a cluster each node needs the same text of a version")
         }
         faults += configuration.cluster.faults(
             hasSync: configuration.hasSync, isInMemory: environment["TELLTALE_JOURNAL"] != nil, except: wrong)

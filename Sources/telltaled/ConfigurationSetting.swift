@@ -109,6 +109,7 @@ extension ConfigurationSetting {
             configuration.logFormat = format
             return nil
         },
+        choice("dev", ["yes", "no"]) { $0.isDeveloping = $1 == "yes" },
         number("max-line", 1_024...1_048_576, \.lineLength, "bytes"),
         number("max-subscriptions", 1...65_536, \.subscriptions, "subscriptions a connection"),
         span("heartbeat", Milliseconds(100) ... .hours(1), plain: .milliseconds) { $0.heartbeat = $1 },

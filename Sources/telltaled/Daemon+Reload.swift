@@ -103,7 +103,7 @@ extension Daemon {
         do {
             guard let kinds = try result.get() else {
                 logger.error("the kinds were not reloaded; the old ones stay in force")
-                return
+                return report(kindFolder.faults.joined(separator: "\n"), isInForce: false)
             }
             cluster?.kindsRead(kinds.kinds)
             // A standby uses the kinds of the log, not those of a folder.
@@ -111,13 +111,65 @@ extension Daemon {
                 return logger.info("kinds are read by the node that leads, and this one does not")
             }
             let former = server.rules
+            let own = configuration.isDeveloping ? server.revised(kinds.kinds) : kinds.kinds
             // Outside a cluster, these settings have been in force since the start; a leader has those of the log.
-            try server.adopt(kinds.kinds, configuration.hub.decisions)
+            try server.adopt(own, configuration.hub.decisions)
             if server.rules != former { reportRules() }
             reportOlderRules()
             logger.info("kinds reloaded", metadata: ["count": "\(kinds.kinds.count)"])
+            report(development?.changes(to: own) ?? "", isInForce: true)
         } catch {
             logger.error("the kinds were not reloaded; the old ones stay in force: \(error)")
+            report("\(error)", isInForce: false)
         }
+    }
+
+    // MARK: A folder that is followed
+
+    /// Reads the folder whenever a file of it was saved (`--dev`).
+    ///
+    /// - Parameter kinds: What was read at the start.
+    func followKinds(_ kinds: [Kind]) throws(UVError) {
+        development = try Development(server.revised(kinds), of: self)
+        report("a saved kind is in force at once", isInForce: true)
+    }
+
+    func kindsChanged() { if reloads.ask() { readKinds() } }
+
+    private func report(_ text: String, isInForce: Bool) {
+        guard let development else { return }
+        server.kindsRead(development.report(text, isInForce: isInForce))
+    }
+}
+
+/// What a daemon with `--dev` remembers of its folder of kinds.
+final class Development {
+    private var watch: KindFolderWatch
+    private var timer: TimerHandle?
+    private var readings = -1
+    /// By their names.
+    private var versions: [String: Int]
+
+    init(_ kinds: [Kind], of daemon: Daemon) throws(UVError) {
+        watch = KindFolderWatch(daemon.kindFolder)
+        versions = Dictionary(kinds.map { ($0.name, $0.version) }) { first, _ in first }
+        timer = try TimerHandle(on: daemon.loop) { [unowned self, unowned daemon] _ in
+            if watch.hasSettled(daemon.kindFolder) { daemon.kindsChanged() }
+        }
+        timer?.scheduleRepeating(everyMilliseconds: KindFolderWatch.intervalMilliseconds)
+    }
+
+    /// The kinds that are new or have another version than at the last reading, for people.
+    func changes(to kinds: [Kind]) -> String {
+        let now = Dictionary(kinds.map { ($0.name, $0.version) }) { first, _ in first }
+        defer { versions = now }
+        let changed = kinds.filter { versions[$0.name] != $0.version }.map { "\($0.name) version \($0.version)" }
+        let gone = versions.keys.filter { now[$0] == nil }.sorted().map { "\($0) is gone" }
+        return (changed + gone).isEmpty ? "nothing has changed" : (changed + gone).joined(separator: ", ")
+    }
+
+    func report(_ text: String, isInForce: Bool) -> KindFolderReport {
+        readings += 1
+        return KindFolderReport(readings: readings, isInForce: isInForce, text: String(text.prefix(2_000)))
     }
 }

@@ -36,6 +36,8 @@ final class Daemon {
     /// `nil` until a signed token is to be checked.
     var tokenThread: TokenThread?
     var reloads = ReloadTurns()
+    /// `nil` without `--dev`.
+    var development: Development?
     /// `nil` = a daemon by itself.
     var cluster: ClusterEdge?
     private var turnHandle: PrepareHandle?
@@ -97,6 +99,7 @@ final class Daemon {
         if let directory { self.server.principalsLoaded(directory) }
         if let certificate { self.server.certificateLoaded(expiry: certificate.expiry) }
         box.daemon = self
+        if configuration.isDeveloping { try followKinds(files.kinds.kinds) }
     }
 
     private final class Box {

@@ -18,7 +18,34 @@ struct KindFolder {
         let description: String
     }
 
+    /// The faults of the last reading, for people.
+    private(set) var faults: [String] = []
+
     init(path: String) { self.path = path }
+
+    /// A file in the folder as far as a save changes it.
+    struct Mark: Hashable {
+        let name: String
+        let inode: UInt64
+        let byteCount: Int64
+        let seconds: Int64
+        let nanoseconds: Int64
+    }
+
+    /// The files as they stand; empty for a folder that cannot be read.
+    var marks: Set<Mark> {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        var marks: Set<Mark> = []
+        for name in names where KindSet.isKindFile(named: name) {
+            var status = stat()
+            guard unsafe stat("\(path)/\(name)", &status) == 0 else { continue }
+            marks.insert(
+                Mark(
+                    name: name, inode: UInt64(status.st_ino), byteCount: Int64(status.st_size),
+                    seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec)))
+        }
+        return marks
+    }
 
     /// Reads every kind file in the folder.
     mutating func load() throws(Unreadable) -> Content {
@@ -53,7 +80,32 @@ struct KindFolder {
             throw Unreadable(
                 description: "--kinds \(path): holds no .json file; copy some from Protocols/Kinds/examples")
         }
-        return KindSet.load(files: files, former: &readings)
+        let content = KindSet.load(files: files, former: &readings)
+        faults = content.diagnostics.filter { $0.severity == .error }.map(\.logged)
+        return content
+    }
+}
+
+/// Follows a folder of kinds, for `--dev`.
+struct KindFolderWatch {
+    private var known: Set<KindFolder.Mark>
+    private var last: Set<KindFolder.Mark>
+
+    /// How often to look.
+    static let intervalMilliseconds: Int64 = 200
+
+    init(_ folder: KindFolder) {
+        known = folder.marks
+        last = known
+    }
+
+    /// Whether to read the folder: it has changed, and not since the last look, because a save may take several writes.
+    mutating func hasSettled(_ folder: KindFolder) -> Bool {
+        let marks = folder.marks
+        defer { last = marks }
+        guard marks != known, marks == last else { return false }
+        known = marks
+        return true
     }
 }
 

@@ -16,69 +16,28 @@ struct Telltaled: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltaled",
         abstract: "The live-activity and control server.",
+        usage: "telltaled --data DIR --kinds DIR [--listen HOST:PORT]... [OPTION]...",
         discussion: """
             Order systems post events to it; CarPlay screens, watches and desktops subscribe to it; it keeps every \
-            activity and control as a state machine, in a journal in --data. It prints one line that begins with \
-            "ready" when it serves, and logs to standard error.
+            activity and control as a state machine, in a journal in --data.
+
+              telltaled --data /var/lib/telltale --kinds Protocols/Kinds/examples
+              telltale watch --view carplay
+
+            It prints one line that begins with "ready" when it serves, and logs to standard error. SIGTERM ends it in order, \
+            SIGHUP reads the kinds, the file of --auth and certificates again.
 
             Every option is also an environment variable (--clock-speed is TELLTALE_CLOCK_SPEED) and a key of the \
             configuration file (JSON, "clock-speed"): defaults < file < environment < flags. A SPAN is 1500ms, 3s, 1m30s or \
             7d; a plain number counts milliseconds for --pace, --heartbeat and --stuck-reader, and seconds elsewhere.
-
-            SIGTERM ends it in order, SIGHUP reads the kinds, the file of --auth and certificates again.
-
-              telltaled --data /var/lib/telltale --kinds Protocols/Kinds/examples
-              nc 127.0.0.1 7878
             """,
         version: Release.version)
 
-    @Option(help: ArgumentHelp("The folder of the journal; made when it is not there.", valueName: "DIR"))
-    var data: String?
-    @Option(help: ArgumentHelp("The folder of the kind files.", valueName: "DIR"))
-    var kinds: String?
-    @Option(
-        help: ArgumentHelp(
-            "An address, tls:// or plain:// in front of one, or none. May be repeated. Port 0 is any free one. (default: 127.0.0.1:7878)",
-            valueName: "HOST:PORT"))
-    var listen: [String] = []
-    @Option(help: ArgumentHelp("A Unix socket to listen on too.", valueName: "PATH"))
-    var socket: String?
-    @Option(help: ArgumentHelp("The mode of the socket's file. (default: 0600)", valueName: "0600|0660|0666"))
-    var socketMode: String?
-    @Option(
-        help: ArgumentHelp(
-            "The file of principals and their tokens (telltale token add makes one); without it no token is needed.",
-            valueName: "FILE"))
-    var auth: String?
-    @Option(help: ArgumentHelp("The certificate chain of tls:// listeners, PEM.", valueName: "FILE"))
-    var tlsCert: String?
-    @Option(help: ArgumentHelp("The key of the certificate, PEM.", valueName: "FILE"))
-    var tlsKey: String?
-    @Option(
-        help: ArgumentHelp(
-            "How sure a commit is: full survives a power cut, normal a crash of the daemon, off neither. (default: full)",
-            valueName: "full|normal|off"))
-    var sync: String?
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The time between two writes to screens while busy; auto = 0 to 1 ms, as the load needs it. (default: auto)",
-            valueName: "auto|SPAN"))
-    var pace: String?
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "How many times as fast as real time the kinds' clock runs, for demos and replays. (default: 1)",
-            valueName: "N"))
-    var clockSpeed: String?
-    @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
-    var config: String?
-    @Flag(help: "Read the configuration and the files that it names, say what is wrong, and end.")
-    var checkConfig = false
-    @Option(help: ArgumentHelp("debug, info, warning or error. (default: info)", valueName: "L"))
-    var logLevel: String?
-    @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "F"))
-    var logFormat: String?
+    @OptionGroup(title: "What it serves")
+    var serving: ServingOptions
+
+    @OptionGroup(title: "How it works")
+    var running: RunningOptions
 
     @OptionGroup(title: "A node of a cluster")
     var clusterOptions: ClusterOptions
@@ -179,10 +138,11 @@ struct Telltaled: ParsableCommand {
     ///
     /// The properties are found by reflection, as ArgumentParser finds them, so that an option is declared once.
     private var flags: [String: [String]] {
-        var flags = ["listen": listen]
+        var flags = ["listen": serving.listen]
+        if serving.dev { flags["dev"] = ["yes"] }
         if !clusterOptions.engine.isEmpty { flags["engine"] = clusterOptions.engine }
         if !clusterOptions.engineMonitor.isEmpty { flags["engine-monitor"] = clusterOptions.engineMonitor }
-        let groups: [Any] = [self, clusterOptions, fine]
+        let groups: [Any] = [serving, running, clusterOptions, fine]
         for child in groups.flatMap({ Array(Mirror(reflecting: $0).children) }) {
             guard let option = child.value as? Option<String?>, let value = option.wrappedValue,
                 let setting = ConfigurationSetting.all.first(where: { $0.isRead(byProperty: child.label ?? "") })
@@ -194,7 +154,7 @@ struct Telltaled: ParsableCommand {
 
     mutating func run() throws {
         let environment = ProcessInfo.processInfo.environment
-        let file = (config ?? environment["TELLTALE_CONFIG"]).map { ConfigurationSources.File($0) } ?? .none
+        let file = (running.config ?? environment["TELLTALE_CONFIG"]).map { ConfigurationSources.File($0) } ?? .none
         let reading = ConfigurationSources(file: file, environment: environment, flags: flags).read()
         let configuration = reading.configuration
         for fault in reading.faults { Self.complain(fault) }
@@ -203,7 +163,7 @@ struct Telltaled: ParsableCommand {
         for warning in configuration.warnings { logger.warning("\(warning)") }
         // Read even if a setting is wrong, so that all faults are reported at once.
         guard let files = NamedFiles(configuration, logger: logger), reading.faults.isEmpty else { throw ExitCode(78) }
-        if checkConfig {
+        if running.checkConfig {
             StandardStream.output.write("the configuration is in order, with \(files.kinds.kinds.count) kinds\n")
             return
         }
@@ -264,7 +224,8 @@ struct Telltaled: ParsableCommand {
             }
             let clock = Clock(
                 speed: configuration.clockSpeed, lastRecord: hub.lastRecordTime, lastWall: hub.lastRecordWall)
-            try hub.adopt(files.kinds.kinds, configuration.hub.decisions)
+            let kinds = configuration.isDeveloping ? hub.revised(files.kinds.kinds) : files.kinds.kinds
+            try hub.adopt(kinds, configuration.hub.decisions)
             hub.restart()
             var server = Server(
                 hub, configuration: configuration.server(isJournalImmediate: journal.isImmediate),

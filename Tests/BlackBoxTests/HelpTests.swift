@@ -34,4 +34,23 @@ struct HelpTests {
             #expect(count > 8)
         }
     }
+
+    @Test func `the help of the daemon begins with what a first start needs, and ends with limits`() async throws {
+        try await onOwnThread {
+            let running = try RunningProgram(program("telltaled"), ["--help"])
+            let text = running.readText()
+            #expect(running.waitForExit() == 0)
+            let wanted = [
+                "telltaled --data", "USAGE:", "--data <DIR>", "--kinds <DIR>", "--listen <", "--auth <", "--dev",
+                "--sync <",
+                "--config <", "A NODE OF A CLUSTER:", "--cluster <", "LIMITS AND SWITCHES:", "--max-line <",
+                "--version",
+            ]
+            var rest = text[...]
+            for word in wanted {
+                let found = try #require(rest.firstRange(of: word), "\(word) stands elsewhere in\n\(text)")
+                rest = rest[found.upperBound...]
+            }
+        }
+    }
 }

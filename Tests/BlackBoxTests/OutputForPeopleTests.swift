@@ -44,7 +44,9 @@ struct OutputForPeopleTests {
             let line = try #require(try shell.run("list", "coffee-order/*").lines.first)
             #expect(line.hasPrefix(#"coffee-order/7 rev="#) && line.contains(#""state":"brewing""#))
             #expect(try shown(["list", "coffee-tip/*"], daemon, until: "Tip]").contains("  coffee-tip/7  [♥ Tip]"))
-            #expect(try shown(["list", "--view", "carplay"], daemon, until: "Brewing").hasPrefix("KEY  "))
+            let car = try shown(["list", "--view", "carplay"], daemon, until: "coffee-tip/7")
+            #expect(
+                car.hasPrefix("KEY  ") && car.contains("[☕ Log coffee]") && car.contains("small: Brewing"), "\(car)")
             #expect(try shown(["get", "coffee-order/7"], daemon, until: "60%").contains("eta in 3 min"))
         }
     }

@@ -105,6 +105,34 @@ struct KindVersionTests {
             try harness.hub.adopt([try HubHarness.kind(changed)])
         }
     }
+
+    @Test func `of files without versions each new text has the next one, and a text of before its own`() throws {
+        let harness = try HubHarness()
+        func version(_ text: String) throws -> Int? {
+            let kinds = harness.hub.revised([try HubHarness.kind(text)])
+            try harness.hub.adopt(kinds)
+            harness.turn()
+            return kinds.first?.version
+        }
+        let first = HubHarness.coffee
+        let changed = Self.second.replacing("\"version\":2", with: "\"version\":1")
+        #expect(try version(first) == 1)
+        #expect(try version(changed) == 2)
+        #expect(try version(changed.replacing("Coffee", with: "Tea")) == 3)
+        #expect(try version(first) == 1)
+        #expect(try version(changed) == 2)
+        #expect(try version(changed.replacing("\"version\":1", with: "\"version\":7")) == 2, "the same text")
+        #expect(
+            try version(changed.replacing("\"version\":1", with: "\"version\":9").replacing("Coffee", with: "Milk"))
+                == 9)
+        let greatest = (1 << 53) - 1
+        let last = "\"version\":\(greatest)"
+        #expect(
+            try version(changed.replacing("\"version\":1", with: last).replacing("Coffee", with: "End")) == greatest)
+        #expect(throws: KindRefusal.changedWithoutVersion(kind: "coffee-order", version: greatest)) {
+            _ = try version(changed.replacing("\"version\":1", with: last).replacing("Coffee", with: "More"))
+        }
+    }
 }
 
 /// Faults of machines are counted and logged.

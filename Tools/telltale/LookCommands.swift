@@ -72,7 +72,7 @@ struct ListCommand: ParsableCommand {
             return TerminalScreen.table(cards, titles: titles, at: now, width: width)
         }
         var table = Table(["KEY", view.description.uppercased()])
-        for card in cards { table.append([card.key, card.summary(at: now)]) }
+        for card in cards { table.append([Line(card.key), card.brief(at: now)]) }
         return table.draw(width: width)
     }
 }

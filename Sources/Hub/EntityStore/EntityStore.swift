@@ -1131,6 +1131,9 @@ struct EntityStore: ~Copyable {
         return kinds.map(\.source) != self.kinds.inForce.map(\.source) || self.kinds.current.isEmpty
     }
 
+    /// See ``KindTable/revised(_:)``.
+    func revised(_ kinds: [Kind]) -> [Kind] { self.kinds.revised(kinds) }
+
     /// The `settings` as they take effect in this history: with its rules, if they name none or older ones. Decisions made under newer
     /// rules would be decided differently, so a history does not go back.
     ///

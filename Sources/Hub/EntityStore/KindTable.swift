@@ -62,6 +62,22 @@ struct KindTable: Sendable {
         findDerivations()
     }
 
+    /// JSON has no greater whole number that every reader understands.
+    private static let greatestVersion = (1 << 53) - 1
+
+    /// The kinds with a new version for each text that is new, for files that are changed without one. A text that was known
+    /// before gets its version back.
+    func revised(_ kinds: [Kind]) -> [Kind] {
+        kinds.map { kind in
+            let known = versions.filter { $0.name == kind.name }
+            if let same = known.last(where: { $0.differsInVersionAlone(from: kind) }) { return same }
+            guard let newest = known.map(\.version).max(), kind.version <= newest, newest < Self.greatestVersion else {
+                return kind
+            }
+            return kind.withVersion(newest + 1)
+        }
+    }
+
     private mutating func findSuggestions() {
         generation += 1
         suggested = inForceIndices.flatMap { suggestions(of: $0) }.sorted { $0.widget < $1.widget }
@@ -223,6 +239,18 @@ public enum KindRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Kind {
+    fileprivate func differsInVersionAlone(from other: Kind) -> Bool {
+        guard name == other.name, var own = source.object, var text = other.source.object else { return false }
+        (own["version"], text["version"]) = (nil, nil)
+        return own == text
+    }
+
+    fileprivate func withVersion(_ version: Int) -> Kind {
+        var text = source.object ?? JSONObject()
+        text["version"] = .integer(Int64(version))
+        return Kind(name: name, version: version, app: app, title: title, body: body, source: .object(text))
+    }
+
     /// Whether its views contain controls.
     var showsControls: Bool {
         switch body {

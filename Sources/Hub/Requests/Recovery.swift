@@ -84,6 +84,10 @@ extension Hub {
         commit.propose(try store.isChange(to: sorted) ? sorted : nil)
     }
 
+    /// The kinds as ``adopt(_:)`` takes them from files that are changed without a new version: a text that is new has the next
+    /// version, and one that was in force before has its own.
+    public func revised(_ kinds: [Kind]) -> [Kind] { store.revised(kinds) }
+
     /// Puts the settings that decisions depend on in force with the next commit. Rules older than those in force change nothing.
     ///
     /// - Throws: ``SettingsRefusal`` if they cannot take effect in this history.

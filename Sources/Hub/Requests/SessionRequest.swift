@@ -173,6 +173,7 @@ extension Hub {
         body.member("stuckReadersCut", sessions.stuckReaderCount)
         if access.isEnforced { body.member("authFailures", access.failureCount) }
         if let expiry = statistics.certificateExpiry { body.member("certificateExpires", expiry.milliseconds) }
+        statistics.kindFolder?.write(to: &body)
         body.member("storageFull", statistics.storageFullBatches)
         body.member("eventIDs", store.eventIDCount)
         let footprint = footprint(at: now.monotonic)

@@ -26,6 +26,14 @@ extension Card {
     /// The kind, by the key.
     public var kind: String { String(key.prefix { $0 != "/" }) }
 
+    /// What a surface shows of it, in one line.
+    public func brief(at now: Timestamp) -> Line {
+        guard isControl else { return Line(summary(at: now)) }
+        var line = controlFace
+        line.add(controlState)
+        return line
+    }
+
     /// The cells of one line of ``EntityTable``.
     fileprivate func cells(_ titles: KindTitles, at now: Timestamp) -> [Line] {
         let fraction = row["progress"]?.double

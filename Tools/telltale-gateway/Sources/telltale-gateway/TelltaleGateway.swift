@@ -13,6 +13,7 @@ struct TelltaleGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "telltale-gateway",
         abstract: "HTTP, event streams and webhooks in front of a telltale daemon.",
+        usage: "telltale-gateway [--connect ADDRESS] [--listen http://HOST:PORT] [OPTION]...",
         discussion: """
             It translates and decides nothing: states, verdicts and rights are the daemon's. It prints one line that begins \
             with "ready" when it serves, whether or not the daemon is there yet, and logs to standard error.
@@ -27,17 +28,30 @@ struct TelltaleGateway: AsyncParsableCommand {
               curl -d '{"attributes":{"item":"Flat white"}}' \\
                 http://127.0.0.1:7880/coffee-order/7/start
             """,
-        version: Release.version, subcommands: [Serve.self, Hooks.self], defaultSubcommand: Serve.self)
+        version: Release.version, subcommands: [Hooks.self, Serve.self])
+
+    @OptionGroup(title: "What it serves")
+    var options: ServeOptions
 
     static func main() async { await launch(Self.self) }
+
+    func run() async throws { try await options.serve() }
+}
+
+/// The command of the first releases, which does what the program does without a subcommand.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve. What is done without a subcommand.", shouldDisplay: false)
+
+    @OptionGroup var options: ServeOptions
+
+    func run() async throws { try await options.serve() }
 }
 
 /// A configuration that cannot be used (sysexits.h).
 let configurationExit = ExitCode(78)
 
-struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serve. What is done without a subcommand.")
-
+struct ServeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Where the daemon listens. (default: 127.0.0.1:7878)", valueName: "unix:PATH|HOST:PORT|tls://HOST:PORT"))
@@ -108,7 +122,7 @@ struct Serve: AsyncParsableCommand {
         ]
     }
 
-    func run() async throws {
+    func serve() async throws {
         signal(SIGPIPE, SIG_IGN)
         let environment = ProcessInfo.processInfo.environment
         var file: (name: String, bytes: [UInt8])?

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import support
 from support import PATIENCE, REPOSITORY, Stream, environment, output_until
 
 
@@ -42,6 +43,16 @@ def test_one_command_serves_and_stops_clean(tmp_path):
         os.killpg(command.pid, 0)
     command.stdout.close()
     command.stderr.close()
+
+
+def test_help_shows_the_options():
+    """Those that a first start needs before all others."""
+    answer = subprocess.run([support.GATEWAY, "--help"], capture_output=True, text=True, timeout=PATIENCE)
+    assert answer.returncode == 0
+    places = [answer.stdout.index(option) for option in ("USAGE:", "--connect <", "--listen <", "--hooks <", "SUBCOMMANDS:")]
+    assert places == sorted(places), answer.stdout
+    refused = subprocess.run([support.GATEWAY, "serve", "--connections", "none"], capture_output=True, text=True, timeout=PATIENCE)
+    assert refused.returncode == 78 and "--connections: " in refused.stderr
 
 
 GATEWAY, DAEMON = "package/telltale-gateway", "root/telltaled"

@@ -1,6 +1,7 @@
 """All activities and controls on one page."""
 
 import itertools
+import pathlib
 
 import pytest
 
@@ -219,3 +220,21 @@ def test_kinds(page, gateway):
     page.get_by_role("link", name="Coffee order").click()
     page.wait_for_selector("h1")
     page.wait_for_function("() => [...document.querySelectorAll('.facts dt')].some(one => one.textContent === 'brewing')")
+
+
+def test_a_saved_kind_and_its_faults_are_told(page, world):
+    """By a daemon that follows its folder (`telltaled --dev`)."""
+    world.daemon("--dev")
+    gateway = world.gateway()
+    file = pathlib.Path(world.folder) / "kinds/parcel.json"
+    text = file.read_text()
+    open_home(page, gateway)
+    file.write_text(text.replace('"Parcel"', '"Package"'))
+    page.locator(".said", has_text="Kinds reloaded: parcel version 2").wait_for()
+    file.write_text(text[:-9])
+    fault = page.get_by_test_id("kinds-fault")
+    fault.wait_for()
+    assert "the old ones stay in force" in fault.text_content() and "parcel.json:" in fault.text_content()
+    file.write_text(text)
+    fault.wait_for(state="hidden")
+    page.locator(".said", has_text="Kinds reloaded: parcel version 1").wait_for()

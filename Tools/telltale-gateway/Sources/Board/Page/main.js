@@ -58,6 +58,28 @@ function startSignOut() {
     });
 }
 
+/** Says what became of the folder of kinds, where the daemon follows it (`telltaled --dev`). */
+async function followKinds() {
+    // No `ask`, which would want a token: who may not read figures misses these words alone.
+    const read = () => fetch("/v1/stats", { credentials: "same-origin" }).then(answer => (answer.ok ? answer.json() : null)).then(figures => figures?.kindFolder).catch(() => null);
+    let last = await read();
+    if (!last) return;
+    const fault = el("p.kinds-fault", { role: "alert", hidden: true, data: { testid: "kinds-fault" } });
+    document.getElementById("main").before(fault);
+    const show = folder => {
+        fault.hidden = folder.inForce;
+        fault.textContent = folder.inForce ? "" : `The kinds were not reloaded; the old ones stay in force.\n${folder.text}`;
+    };
+    show(last);
+    setInterval(async () => {
+        const folder = document.hidden ? null : await read();
+        if (!folder || folder.readings === last.readings) return;
+        last = folder;
+        show(folder);
+        if (folder.inForce) say(`Kinds reloaded: ${folder.text}`);
+    }, 1000);
+}
+
 /** Loads a style sheet that one page alone needs. */
 function style(name) {
     return new Promise(done => {
@@ -98,3 +120,4 @@ startSignOut();
 startTicking();
 document.addEventListener("click", tapping(telltale, text => say(text, "bad")));
 openPage();
+followKinds();
