@@ -138,20 +138,24 @@ struct KindsListCommand: ParsableCommand {
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
+        var table = Table(["NAME", "TYPE", "VERSION", "TITLE"])
         _ = try daemon.ask(.kinds) { line in
             let name = line["name"] ?? ""
-            if output.json {
+            let columns = [
+                name, line["type"] ?? "", "v\(line["version"] ?? "")", line.tail?["title"]?.string ?? "",
+            ]
+            if output.isForPeople {
+                table.append(columns)
+            } else if output.json {
                 var object = line.tail ?? JSONObject()
                 object["name"] = .string(name)
                 object["type"] = line["type"].map(JSON.string)
                 object["version"] = line.integer("version").map(JSON.integer)
                 Output.line(JSON.object(object).description)
             } else {
-                let columns = [
-                    name, line["type"] ?? "", "v\(line["version"] ?? "")", line.tail?["title"]?.string ?? "",
-                ]
                 Output.line(zip(columns, [24, 9, 4, 0]).map { $0.padded(to: $1) }.joined(separator: " ").harmless)
             }
         }
+        if !table.isEmpty { Output.table(table) }
     }
 }
