@@ -1,3 +1,5 @@
+internal import TelltaleStatechart
+
 /// One presentation of an activity, and what of it is private (Protocols/Surfaces/rules.md E8).
 public final class ActivityView: Sendable {
     /// The view in full. Of `compact` and `expanded` its parts are regions.
@@ -9,10 +11,16 @@ public final class ActivityView: Sendable {
     public let summary: Template?
     /// The view without its private parts and without `label`, with the summary in the place of a text.
     public let redacted: ViewTemplate
+    /// What is drawn in its place: the first one whose condition holds (E1). A variant has none.
+    let variants: [(when: ViewCondition, view: ActivityView)]
 
     /// - Parameter isWhole: Whether all of its parts are private, because the kind is.
-    init(_ parts: ViewTemplate, privateParts: [String] = [], summary: Template? = nil, isWhole: Bool = false) {
+    init(
+        _ parts: ViewTemplate, privateParts: [String] = [], summary: Template? = nil, isWhole: Bool = false,
+        variants: [(when: ViewCondition, view: ActivityView)] = []
+    ) {
         self.parts = parts
+        self.variants = variants
         self.privateParts = isWhole ? parts.partNames : privateParts
         self.summary = summary
         guard !self.privateParts.isEmpty else {
@@ -25,8 +33,33 @@ public final class ActivityView: Sendable {
         self.redacted = redacted
     }
 
+    /// The view as it is drawn: itself, or a variant.
+    public func drawn(_ circumstances: Circumstances, _ context: TemplateContext) -> ActivityView {
+        if variants.isEmpty { return self }
+        return variants.first { $0.when.holds(circumstances, context) }?.view ?? self
+    }
+
+    /// Itself, then its variants.
+    var layouts: [ActivityView] { [self] + variants.map(\.view) }
+
     /// What it depends on, besides the activity.
-    var circumstances: CircumstanceSet { privateParts.isEmpty ? [] : .redaction }
+    ///
+    /// - Parameter subject: The activity, for what is drawn of it now; `nil` for what may be drawn.
+    func circumstances(for subject: GuardSubject? = nil) -> CircumstanceSet {
+        var set: CircumstanceSet = []
+        for variant in variants {
+            if let subject, !variant.when.activity.holds(for: subject) { continue }
+            set.formUnion(variant.when.circumstances.union(variant.view.circumstances(for: subject)))
+            // It is drawn on every device, so nothing behind it is.
+            if subject != nil, variant.when.device.isEmpty { return set }
+        }
+        return privateParts.isEmpty ? set : set.union(.redaction)
+    }
+
+    /// Whether it depends on the activity's state.
+    var readsState: Bool {
+        parts.readsState || variants.contains { !$0.when.activity.isEmpty || $0.view.parts.readsState }
+    }
 
     /// The name of the part whose place the summary takes; `nil` if no text is private.
     static func summarized(_ parts: ViewTemplate, _ privateParts: [String]) -> String? {

@@ -25,6 +25,23 @@ extension ActivityViews {
         }
         return keys
     }
+
+    /// Whether a view offers a control of the activity, on whatever device (E6). A control that is listed without a condition, or
+    /// that no view names, is offered.
+    public func offers(_ key: String, in context: TemplateContext) -> Bool {
+        var conditions: [StateCondition] = []
+        for button in templates.lazy.flatMap(\.allButtons) {
+            guard let template = button.controlKey, template.rendered(in: context) == key else { continue }
+            if button.when.isEmpty { return true }
+            conditions.append(button.when)
+        }
+        return conditions.isEmpty || conditions.contains { $0.holds(in: context) }
+    }
+
+    /// Whether a control that belongs to the activity is not always offered.
+    public var hidesControls: Bool {
+        templates.contains { view in view.allButtons.contains { $0.controlKey != nil && !$0.when.isEmpty } }
+    }
 }
 
 extension Template {

@@ -1,13 +1,19 @@
 internal import TelltaleModel
 
 /// One element of `buttons` in a view.
-enum ButtonTemplate: Sendable {
-    /// The key of a control.
-    case control(Template)
-    case link(LinkTemplate)
+struct ButtonTemplate: Sendable {
+    enum Action: Sendable {
+        /// The key of a control.
+        case control(Template)
+        case link(LinkTemplate)
+    }
+
+    var action: Action
+    /// When it is there (E5).
+    var when = StateCondition()
 
     var controlKey: Template? {
-        if case .control(let key) = self { key } else { nil }
+        if case .control(let key) = action { key } else { nil }
     }
 }
 

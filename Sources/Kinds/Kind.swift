@@ -80,8 +80,14 @@ public final class ActivityKind: Sendable {
     public let isPrivacySensitive: Bool
     /// Whether an alert of it may be private.
     public let hasPrivateAlerts: Bool
-    /// The circumstances that its views depend on.
+    /// Whether a control that belongs to it is not always offered (E6).
+    public let hidesControls: Bool
+    /// Whether its views depend on its state.
+    public let viewsReadState: Bool
+    /// The circumstances that its views may depend on.
     public let circumstances: PresentationCircumstances
+    /// Whether the state decides on which of them its views depend.
+    public let circumstancesFollowState: Bool
 
     public init(
         statechart: Statechart, states: [StateTraits], accept: [String: String], startsOn: Set<String>,
@@ -104,7 +110,12 @@ public final class ActivityKind: Sendable {
         self.url = url
         self.isPrivacySensitive = isPrivacySensitive
         hasPrivateAlerts = isPrivacySensitive || states.contains { $0.alert?.isPrivate == true }
+        hidesControls = views.hidesControls
+        viewsReadState = views.all.contains(where: \.readsState)
         circumstances = PresentationCircumstances(views)
+        circumstancesFollowState =
+            !circumstances.isEmpty
+            && views.all.contains { view in view.variants.contains { !$0.when.activity.isEmpty } }
     }
 }
 
@@ -164,8 +175,10 @@ public struct ActivityViews: Sendable {
         self.small = small
     }
 
-    /// All of them.
-    var all: [ActivityView] { [compact, minimal, lockScreen, expanded] + (small.map { [$0] } ?? []) }
+    /// All of them, each with its variants.
+    var all: [ActivityView] {
+        ([compact, minimal, lockScreen, expanded] + (small.map { [$0] } ?? [])).flatMap(\.layouts)
+    }
 }
 
 /// The definition of a toggle (Protocols/Kinds/README.md).

@@ -5,8 +5,17 @@ extension KindReader {
     /// Reads an element of `buttons`: the key of a control, or a link.
     mutating func button(_ json: JSON, at path: String) -> ButtonTemplate? {
         switch json {
-        case .string(let text): return controlKey(text, at: path).map { .control($0) }
-        case .object: return link(json, at: path).map { .link($0) }
+        case .string(let text): return controlKey(text, at: path).map { ButtonTemplate(action: .control($0)) }
+        case .object(let object):
+            let when = buttonCondition(object, at: path)
+            if object["control"] != nil {
+                guard self.object(json, at: path, knows: ["control", "when"]) != nil,
+                    let text = string(object, "control", at: path),
+                    let key = controlKey(text, at: Self.join(path, "control"))
+                else { return nil }
+                return ButtonTemplate(action: .control(key), when: when)
+            }
+            return link(json, at: path).map { ButtonTemplate(action: .link($0), when: when) }
         case .null, .bool, .integer, .number, .array:
             wrongType(
                 json, at: path,
@@ -35,7 +44,7 @@ extension KindReader {
     }
 
     private mutating func link(_ json: JSON, at path: String) -> LinkTemplate? {
-        guard let object = object(json, at: path, knows: LinkTemplate.parts) else { return nil }
+        guard let object = object(json, at: path, knows: LinkTemplate.parts + ["when"]) else { return nil }
         guard object["link"] != nil else {
             missing("link", at: path, example: "\"link\": \"tel:{{content.phone}}\"")
             return nil

@@ -121,6 +121,8 @@ extension KindReader {
             diagnostics.append(fault)
         }
         guard let statechart else { return nil }
+        lintNamedStates(among: Set(statechart.states.flatMap { [$0.key, $0.path] }))
+        lintVariants(of: views, statechart)
         lintPaths(of: statechart)
         if stale == nil { lintDeadEnds(of: statechart, notes: machine.notes) }
         return ActivityKind(

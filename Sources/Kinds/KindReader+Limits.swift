@@ -17,28 +17,54 @@ extension KindReader {
     }
 
     mutating func lint(views: ActivityViews, families: Set<SupplementalFamily>) {
-        for case (let half, .region(let view)) in views.compact.parts.parts {
-            lintInactive(view, letters: Limit.compactLetters, at: "views.compact.\(half)")
+        forEachLayout(of: views.compact, at: "views.compact") { reader, parts, path in
+            for case (let half, .region(let view)) in parts.parts {
+                reader.lintInactive(view, letters: Limit.compactLetters, at: Self.join(path, half))
+            }
         }
-        lintInactive(views.minimal.parts, letters: Limit.minimalLetters, at: "views.minimal")
-        lintTextSizes(views.lockScreen.parts, at: "views.lockScreen")
-        lintTextSizes(views.expanded.parts, at: "views.expanded")
-        guard let small = views.small?.parts else { return }
+        forEachLayout(of: views.minimal, at: "views.minimal") { reader, parts, path in
+            reader.lintInactive(parts, letters: Limit.minimalLetters, at: path)
+        }
+        forEachLayout(of: views.lockScreen, at: "views.lockScreen") { $0.lintTextSizes($1, at: $2) }
+        forEachLayout(of: views.expanded, at: "views.expanded") { $0.lintTextSizes($1, at: $2) }
+        guard let small = views.small else { return }
         if !families.contains(.small) {
             warn(
                 "views.small", "it is never shown: the small family is not declared",
                 advice: "add \"supplementalFamilies\": [\"small\"]")
         }
-        lintTextSizes(small, at: "views.small")
-        if case .buttons(let keys)? = small.part(named: "buttons"), keys.count > Limit.textButtons {
-            return warn(
-                "views.small.buttons", "\(keys.count) buttons do not fit side by side on a watch",
-                advice: "show at most \(Limit.textButtons)")
+        forEachLayout(of: small, at: "views.small") { $0.lintSmall($1, at: $2) }
+    }
+
+    /// Checks a view and each of its variants; what a variant inherits is reported for the view.
+    private mutating func forEachLayout(
+        of view: ActivityView, at path: String, _ check: (inout KindReader, ViewTemplate, String) -> Void
+    ) {
+        check(&self, view.parts, path)
+        for (index, variant) in view.variants.enumerated() {
+            let (reported, place) = (diagnostics.count, "\(path).variants[\(index)].set")
+            check(&self, variant.view.parts, place)
+            let known = Set(diagnostics[..<reported].map { $0.path.dropFirst(path.count) + $0.message })
+            let found = diagnostics[reported...].filter { !known.contains($0.path.dropFirst(place.count) + $0.message) }
+            diagnostics.replaceSubrange(reported..., with: found)
+        }
+    }
+
+    private mutating func lintSmall(_ small: ViewTemplate, at path: String) {
+        lintTextSizes(small, at: path)
+        // Buttons of different states are not there together.
+        if case .buttons(let keys)? = small.part(named: "buttons") {
+            let count = keys.count { $0.when.isEmpty }
+            if count > Limit.textButtons {
+                return warn(
+                    Self.join(path, "buttons"), "\(count) buttons do not fit side by side on a watch",
+                    advice: "show at most \(Limit.textButtons)")
+            }
         }
         let symbols = Self.symbolCount(small)
         if symbols > Limit.symbols {
             warn(
-                "views.small", "\(symbols) symbols and buttons do not fit into the small family",
+                path, "\(symbols) symbols and buttons do not fit into the small family",
                 advice: "show at most \(Limit.symbols)")
         }
     }
@@ -95,7 +121,7 @@ extension KindReader {
     private static func symbolCount(_ view: ViewTemplate) -> Int {
         view.parts.reduce(0) { count, member in
             switch member.part {
-            case .buttons(let keys): count + keys.count
+            case .buttons(let buttons): count + buttons.count { $0.when.isEmpty }
             case .text: count + (member.name == "symbol" ? 1 : 0)
             case .other(let json): count + symbolCount(json, name: member.name)
             case .region(let region): count + symbolCount(region)

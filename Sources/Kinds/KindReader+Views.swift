@@ -27,10 +27,10 @@ extension KindReader {
             guard let json = object[name] else { return }
             let path = "views.\(name)"
             bounded(json, at: path) { reader in
-                view = reader.activityView(json, name, at: path, isWhole: isWhole) { body(&$0, $1, path) }
+                view = reader.activityView(json, name, at: path, isWhole: isWhole, body)
             }
         }
-        read("compact", into: &views.compact) { reader, json, _ in reader.compact(json, plain: plain) }
+        read("compact", into: &views.compact) { reader, json, path in reader.compact(json, at: path, plain: plain) }
         read("minimal", into: &views.minimal) { reader, json, path in reader.view(json, at: path) }
         read("lockScreen", into: &views.lockScreen) { reader, json, path in reader.view(json, at: path) }
         if object["small"] != nil {
@@ -38,29 +38,45 @@ extension KindReader {
             read("small", into: &small) { reader, json, path in reader.view(json, at: path) }
             views.small = small
         }
-        read("expanded", into: &views.expanded) { reader, json, _ in reader.expanded(json) }
+        read("expanded", into: &views.expanded) { reader, json, path in reader.expanded(json, at: path) }
         return views
     }
 
-    /// Reads one presentation: what is private of it, and by `read` its parts.
+    /// Reads one presentation with its variants: what is private of it, and by `read` its parts.
     private mutating func activityView(
         _ json: JSON, _ name: String, at path: String, isWhole: Bool,
-        _ read: (inout KindReader, JSON) -> ViewTemplate
+        _ read: (inout KindReader, JSON, String) -> ViewTemplate
     ) -> ActivityView {
         // In a kind of an older release they may be parts of the author's own.
-        guard let object = json.object, !isAdmitted || Self.isPrivacy(object) else {
-            return ActivityView(read(&self, json), isWhole: isWhole)
+        guard var object = json.object, !isAdmitted || Self.isOfThisRelease(object) else {
+            return ActivityView(read(&self, json, path), isWhole: isWhole)
         }
+        let texts = variantTexts(&object, at: path)
+        let variants = texts.enumerated().compactMap { index, json in
+            let place = "\(Self.join(path, "variants"))[\(index)]"
+            return variant(json, of: object, at: place) { reader, merged, path in
+                reader.layout(merged, name, at: path, isWhole: isWhole, read)
+            }.map { (when: $0.when, view: $0.view) }
+        }
+        return layout(object, name, at: path, isWhole: isWhole, variants: variants, read)
+    }
+
+    private mutating func layout(
+        _ object: JSONObject, _ name: String, at path: String, isWhole: Bool,
+        variants: [(when: ViewCondition, view: ActivityView)] = [],
+        _ read: (inout KindReader, JSON, String) -> ViewTemplate
+    ) -> ActivityView {
         var plain = object
         for name in Self.privacyNames { plain[name] = nil }
-        let parts = read(&self, .object(plain))
+        let parts = read(&self, .object(plain), path)
         let names = strings(object, "private", at: path, of: "parts") ?? []
         let summary = template(object, "summary", at: path)
         let present = parts.partNames
         for (index, part) in names.enumerated() where !present.contains(part) {
             lintUnknown(part: part, among: present, at: "\(Self.join(path, "private"))[\(index)]")
         }
-        let view = ActivityView(parts, privateParts: names, summary: summary, isWhole: isWhole)
+        let view = ActivityView(
+            parts, privateParts: names, summary: summary, isWhole: isWhole, variants: variants)
         if summary != nil, ActivityView.summarized(parts, view.privateParts) == nil {
             warn(
                 Self.join(path, "summary"), "it is never shown: none of title, subtitle and text is private",
@@ -72,10 +88,14 @@ extension KindReader {
 
     static let privacyNames = ["private", "summary"]
 
-    private static func isPrivacy(_ object: JSONObject) -> Bool {
+    /// Whether `private`, `summary` and `variants` are what this release means by them.
+    private static func isOfThisRelease(_ object: JSONObject) -> Bool {
         let names = object["private"].map { $0.array?.compactMap(\.string) ?? [""] } ?? []
         return !names.contains("") && Set(names).count == (object["private"]?.array?.count ?? 0)
             && (object["summary"] == nil || object["summary"]?.string != nil)
+            && (object["variants"] == nil
+                || object["variants"]?.array?.allSatisfy { $0["when"]?.object != nil && $0["set"]?.object != nil }
+                    == true)
     }
 
     /// Reads a view and refuses it over the size limit, because every row repeats it.
@@ -96,25 +116,25 @@ extension KindReader {
         }
     }
 
-    private mutating func compact(_ json: JSON, plain: DefaultViews) -> ViewTemplate {
-        let halves = object(json, at: "views.compact", knows: ["leading", "trailing"]) ?? JSONObject()
+    private mutating func compact(_ json: JSON, at path: String, plain: DefaultViews) -> ViewTemplate {
+        let halves = object(json, at: path, knows: ["leading", "trailing"]) ?? JSONObject()
         for name in ["leading", "trailing"] where halves[name] == nil {
             warn(
-                "views.compact.\(name)", "compact has no \(name) half: a plain one is shown",
+                Self.join(path, name), "compact has no \(name) half: a plain one is shown",
                 advice: "add \(quoted(name))")
         }
         return ViewTemplate(
             plain.halves.map { name, half in
-                (name, .region(halves[name].map { view($0, at: "views.compact.\(name)") } ?? half))
+                (name, .region(halves[name].map { view($0, at: Self.join(path, name)) } ?? half))
             })
     }
 
-    private mutating func expanded(_ json: JSON) -> ViewTemplate {
+    private mutating func expanded(_ json: JSON, at path: String) -> ViewTemplate {
         let names = ["leading", "trailing", "center", "bottom"]
-        guard let object = object(json, at: "views.expanded", knows: names) else { return ViewTemplate() }
+        guard let object = object(json, at: path, knows: names) else { return ViewTemplate() }
         return ViewTemplate(
             names.compactMap { name in
-                object[name].map { (name, .region(view($0, at: "views.expanded.\(name)"))) }
+                object[name].map { (name, .region(view($0, at: Self.join(path, name)))) }
             })
     }
 

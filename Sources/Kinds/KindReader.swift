@@ -11,6 +11,10 @@ struct KindReader {
     var templates: [(template: Template, path: String)] = []
     /// Where private texts stand, and whose they are: `views.small.subtitle` of `small`.
     var privatePlaces: [(path: String, owner: String)] = []
+    /// The states that views name in a `when`, and where.
+    var namedStates: [(name: String, path: String)] = []
+    /// Whether what is drawn is an activity, which has states.
+    var viewsHaveStates = true
 
     /// Whether an earlier release accepted the kind; faults reported by ``refuse(_:_:advice:)`` are then warnings.
     let isAdmitted: Bool

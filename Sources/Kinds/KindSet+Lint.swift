@@ -39,14 +39,14 @@ extension KindSet {
         if let aggregate = widget.aggregate {
             return lint(aggregate, of: activity, named: name, file: file) + lintBounds(of: widget, file: file, all: all)
         }
-        let unknown = (widget.condition?.stateNames ?? []).first { !activity.hasState(named: $0) }
-        return unknown.map { state in
-            [
-                Diagnostic(
-                    .error, file: file, path: "source.where", "\(quoted(name)) has no state \(quoted(state))",
-                    advice: "name a state of its machine, by its key or its path")
-            ]
-        } ?? []
+        let unknown =
+            (widget.condition?.stateNames ?? []).first { !activity.hasState(named: $0) }
+            .map { [(name: $0, path: "source.where")] } ?? []
+        return (unknown + widget.namedStates.filter { !activity.hasState(named: $0.name) }).map { state in
+            Diagnostic(
+                .error, file: file, path: state.path, "\(quoted(name)) has no state \(quoted(state.name))",
+                advice: "name a state of its machine, by its key or its path")
+        }
     }
 
     /// The states in the guards and tallies of an aggregate must exist in the activities' machine.
@@ -89,7 +89,7 @@ extension KindSet {
 
     /// Every control in a view must be of a kind of control.
     private static func lintControls(of kind: Kind, file: String, all: [Kind], isWhole: Bool) -> [Diagnostic] {
-        var places: [(path: String, key: String)] = []
+        var places: [(path: String, key: String, button: JSON)] = []
         appendControls(in: kind.source["views"] ?? .null, at: "views", to: &places)
         return places.compactMap { place in
             // A kind that is read from the content is unknown before there is content.
@@ -106,7 +106,13 @@ extension KindSet {
             switch target.body {
             case .activity: what = "a live activity"
             case .widget: what = "a widget"
-            case .toggle, .button: return nil
+            case .toggle: return nil
+            case .button(let button):
+                guard place.key == "\(name)/{{id}}" else { return nil }
+                return button.raises.flatMap {
+                    lintUnhandled(
+                        place.button, at: place.path, raising: $0, by: String(name), in: kind, file: file)
+                }
             }
             return Diagnostic(
                 .warning, file: file, path: place.path, "\(quoted(String(name))) is \(what), and no control",
@@ -114,16 +120,27 @@ extension KindSet {
         }
     }
 
-    private static func appendControls(in json: JSON, at path: String, to places: inout [(path: String, key: String)]) {
+    private static func appendControls(
+        in json: JSON, at path: String, to places: inout [(path: String, key: String, button: JSON)]
+    ) {
         guard case .object(let object) = json else { return }
         for member in object {
             let place = KindReader.join(path, member.name)
+            if member.name == "variants", let variants = member.value.array {
+                for (index, variant) in variants.enumerated() {
+                    appendControls(in: variant["set"] ?? .null, at: "\(place)[\(index)].set", to: &places)
+                }
+                continue
+            }
             guard member.name == "buttons", let buttons = member.value.array else {
                 appendControls(in: member.value, at: place, to: &places)
                 continue
             }
             for (index, button) in buttons.enumerated() {
-                if let key = button.string { places.append(("\(place)[\(index)]", key)) }
+                if let key = button.string { places.append(("\(place)[\(index)]", key, button)) }
+                if let key = button["control"]?.string {
+                    places.append(("\(place)[\(index)].control", key, button))
+                }
             }
         }
     }

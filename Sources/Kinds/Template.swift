@@ -1,4 +1,5 @@
 public import TelltaleModel
+public import TelltaleStatechart
 
 /// A text with placeholders `{{path | filter}}` (Protocols/Kinds/README.md).
 ///
@@ -113,6 +114,8 @@ public struct TemplateContext: Sendable {
     public var regions: [Region] = []
     /// The values that only templates of widgets read; `nil` for an activity.
     public var widget: WidgetContext?
+    /// The activity, for views that depend on its state; `nil` if they do not.
+    public var subject: GuardSubject?
 
     /// The innermost active state of one region; of a region with regions, the first's.
     public struct Region: Hashable, Sendable {

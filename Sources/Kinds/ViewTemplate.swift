@@ -110,8 +110,8 @@ public struct ViewTemplate: Sendable {
             case .buttons(let buttons):
                 writer.name(of: name)
                 writer.beginArray()
-                for template in buttons {
-                    switch template {
+                for template in buttons where template.when.holds(in: context) {
+                    switch template.action {
                     case .control(let key): button(key.rendered(in: context), &writer)
                     case .link(let link): link.write(to: &writer, context: context, isInteractive: isInteractive)
                     }
@@ -136,11 +136,17 @@ public struct ViewTemplate: Sendable {
     }
 
     /// The keys of its controls, regions included, in the order in which they are written.
-    var controlKeys: [Template] {
-        parts.flatMap { member -> [Template] in
+    var controlKeys: [Template] { allButtons.compactMap(\.controlKey) }
+
+    /// Whether it depends on the activity's state.
+    var readsState: Bool { allButtons.contains { !$0.when.isEmpty } }
+
+    /// Its buttons, regions included, in the order in which they are written.
+    var allButtons: [ButtonTemplate] {
+        parts.flatMap { member -> [ButtonTemplate] in
             switch member.part {
-            case .buttons(let buttons): buttons.compactMap(\.controlKey)
-            case .region(let view): view.controlKeys
+            case .buttons(let buttons): buttons
+            case .region(let view): view.allButtons
             case .text, .timer, .progress, .other: []
             }
         }

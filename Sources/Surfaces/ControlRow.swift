@@ -7,7 +7,7 @@ public import TelltaleModel
 ///
 /// State: `control value assumed phase wanted shown available last ended`. Parts: `placement symbol title text tint
 /// hint status`. `unlock` means that the device must be unlocked before the control acts; `redacted` means that the
-/// device is locked and parts are hidden. A member that does not apply is omitted, except `value` and `shown` of a
+/// device is locked and parts are hidden; `offered` is false while no view of its activity offers it. A member that does not apply is omitted, except `value` and `shown` of a
 /// toggle, which are `null` while unknown.
 public enum ControlRow {
     /// Appends a toggle's row as one JSON object.
@@ -15,9 +15,10 @@ public enum ControlRow {
     /// - Parameters:
     ///   - kind: The toggle's kind; `name` and `title` are those of its kind file.
     ///   - viewer: The viewer. Without a placement the row is the whole state and nothing is redacted.
+    ///   - isOffered: Whether a view of the activity that it belongs to offers it (E6).
     public static func write(
         _ toggle: Toggle, kind: ToggleKind, name: String, title: String, for viewer: ControlViewer,
-        to writer: inout JSONWriter
+        isOffered: Bool = true, to writer: inout JSONWriter
     ) {
         let shown = toggle.shown(to: viewer.connection, kind: kind)
         let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
@@ -36,7 +37,7 @@ public enum ControlRow {
         writer.member("available", toggle.isAvailable)
         writeEnd(
             toggle.last, before: toggle.endedBefore, parts: parts, requiresAuthentication: kind.requiresAuthentication,
-            isRedacted: isRedacted,
+            isRedacted: isRedacted, isOffered: isOffered,
             for: viewer, to: &writer)
     }
 
@@ -45,7 +46,7 @@ public enum ControlRow {
     /// - Parameters: As for a toggle.
     public static func write(
         _ button: Button, kind: ButtonKind, name: String, title: String, for viewer: ControlViewer,
-        to writer: inout JSONWriter
+        isOffered: Bool = true, to writer: inout JSONWriter
     ) {
         let isRedacted = kind.privacySensitive && viewer.isLocked && viewer.placement != nil
         var parts = ControlParts(button: kind, title: title, placement: viewer.placement)
@@ -60,12 +61,13 @@ public enum ControlRow {
         if let coolingUntil = button.coolingUntil { writer.member("coolingUntil", coolingUntil.milliseconds) }
         writeEnd(
             button.last, parts: parts, requiresAuthentication: kind.requiresAuthentication, isRedacted: isRedacted,
-            for: viewer, to: &writer)
+            isOffered: isOffered, for: viewer, to: &writer)
     }
 
     private static func writeEnd(
         _ last: OperationEnd?, before ended: ArraySlice<OperationEnd> = [], parts: ControlParts,
-        requiresAuthentication: Bool, isRedacted: Bool, for viewer: ControlViewer, to writer: inout JSONWriter
+        requiresAuthentication: Bool, isRedacted: Bool, isOffered: Bool, for viewer: ControlViewer,
+        to writer: inout JSONWriter
     ) {
         func write(_ end: OperationEnd, to writer: inout JSONWriter) {
             var end = end
@@ -92,6 +94,7 @@ public enum ControlRow {
         if let status = parts.status { writer.member("status", status) }
         if requiresAuthentication, viewer.isLocked { writer.member("unlock", true) }
         if isRedacted { writer.member("redacted", true) }
+        if !isOffered { writer.member("offered", false) }
         writer.endObject()
     }
 

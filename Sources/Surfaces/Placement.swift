@@ -61,7 +61,7 @@ public struct VisibleActivity: Hashable, Sendable {
             index: index, app: app, lifecycle: activity.lifecycle, score: activity.score ?? 0,
             startedAt: activity.startedAt, lastAlertAt: activity.lastAlertAt, isAlerting: activity.isAlerting,
             isWithheld: activity.isWithheld, hasSmallFamily: activity.kind.hasSmallFamily,
-            circumstances: activity.kind.circumstances)
+            circumstances: activity.viewCircumstances)
     }
 
     var isLive: Bool { lifecycle == .active || lifecycle == .stale }
@@ -148,6 +148,9 @@ public struct Placement: Hashable, Sendable {
 
     public var isShown: Bool { presentation != nil }
     public var isInteractive: Bool { options.contains(.interactive) }
-    /// Whether private parts are hidden.
-    public var isRedacted: Bool { restCircumstances.union(alertCircumstances).contains(.redaction) }
+
+    /// Whether a circumstance holds that one of its views depends on.
+    func isUnder(_ circumstance: CircumstanceSet) -> Bool {
+        restCircumstances.union(alertCircumstances).contains(circumstance)
+    }
 }

@@ -12,16 +12,18 @@ public enum Projection {
     ///   - foreground: The interned app of ``Traits/foreground``, if activities of it may exist.
     ///   - competing: Whether the activities compete for the places of one device (a subscription with an account). If
     ///     not, each is placed as if it were alone.
+    ///   - hasAccount: Whether the subscription or the connection has an account; if they compete, it has.
     ///   - limit: How many activities the device shows. Those with a higher ``Placement/order`` do not affect the others; the
     ///     caller drops them.
     /// - Returns: A placement for each activity, in the order of `activities`.
     public static func project(
         surface: Surface, traits: Traits, foreground: Int32? = nil, activities: [VisibleActivity],
-        settings: SurfaceSettings = SurfaceSettings(), competing: Bool, limit: Int = .max
+        settings: SurfaceSettings = SurfaceSettings(), competing: Bool, hasAccount: Bool = true, limit: Int = .max
     ) -> [Placement] {
         var placements = [Placement](repeating: .hidden, count: activities.count)
         let scene = Scene(
-            surface: surface, traits: traits, foreground: foreground, settings: settings, limit: limit)
+            surface: surface, traits: traits, foreground: foreground, settings: settings, limit: limit,
+            hasAccount: hasAccount)
         var candidates: [Candidate] = []
         if competing { candidates.reserveCapacity(activities.count) }
         for position in activities.indices where scene.shows(activities[position]) {
@@ -41,19 +43,34 @@ public enum Projection {
     /// Places an activity that competes with no other.
     public static func placeAlone(
         _ activity: VisibleActivity, surface: Surface, traits: Traits, foreground: Int32? = nil,
-        settings: SurfaceSettings = SurfaceSettings()
+        settings: SurfaceSettings = SurfaceSettings(), hasAccount: Bool = true
     ) -> Placement {
         guard surface == .watch || surface == .carplay else {
             let placements = project(
                 surface: surface, traits: traits, foreground: foreground, activities: [activity], settings: settings,
-                competing: false)
+                competing: false, hasAccount: hasAccount)
             return placements.first ?? .hidden
         }
         // The list of one activity, which needs no order.
-        let scene = Scene(surface: surface, traits: traits, foreground: foreground, settings: settings)
+        let scene = Scene(
+            surface: surface, traits: traits, foreground: foreground, settings: settings, hasAccount: hasAccount)
         guard scene.shows(activity) else { return .hidden }
         var placement = scene.inStack(activity, order: 1)
         scene.setCircumstances(of: &placement, activity)
+        return placement
+    }
+
+    /// A placement under the circumstances that the views of its activity depend on now: they may follow the state, which
+    /// moves no activity.
+    public static func renewed(
+        _ placement: Placement, of activity: VisibleActivity, surface: Surface, traits: Traits,
+        settings: SurfaceSettings,
+        hasAccount: Bool
+    ) -> Placement {
+        var placement = placement
+        (placement.restCircumstances, placement.alertCircumstances) = ([], [])
+        Scene(surface: surface, traits: traits, foreground: nil, settings: settings, hasAccount: hasAccount)
+            .setCircumstances(of: &placement, activity)
         return placement
     }
 

@@ -10,6 +10,7 @@ struct Scene {
     let settings: SurfaceSettings
     /// How many activities the device shows.
     var limit = Int.max
+    var hasAccount = true
 
     /// Whether the activity is hidden everywhere because it was stale from its start (L3).
     func withholds(_ activity: VisibleActivity) -> Bool { activity.isWithheld && settings.hidesStaleFromStart }
@@ -74,7 +75,13 @@ struct Scene {
     }
 
     /// The circumstances of the device that are not the usual ones.
-    private var unusualCircumstances: CircumstanceSet { traits.isRedacted(on: surface, settings) ? .redaction : [] }
+    private var unusualCircumstances: CircumstanceSet {
+        var unusual: CircumstanceSet = traits.isRedacted(on: surface, settings) ? .redaction : []
+        if traits.widgets.isDark { unusual.insert(.darkness) }
+        if traits.isLuminanceReduced || (surface == .watch && traits.isWristDown) { unusual.insert(.reducedLuminance) }
+        if !hasAccount { unusual.insert(.noAccount) }
+        return unusual
+    }
 
     func inStack(_ activity: VisibleActivity, order: Int) -> Placement {
         var options: Placement.Options = []

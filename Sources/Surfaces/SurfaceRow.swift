@@ -22,7 +22,7 @@ public enum SurfaceRow {
         }
         withoutActuallyEscaping(control) { control in
             let drawing = SurfaceRowDrawing(
-                lifecycle: activity.lifecycle, definition: definition, context: activity.templateContext,
+                lifecycle: activity.lifecycle, definition: definition, context: activity.viewContext,
                 surface: surface,
                 placement: placement, control: control)
             write(drawing, kind: kind, to: &writer)
@@ -55,7 +55,7 @@ public enum SurfaceRow {
             if placement.options.contains(.banner) { drawing.writeBanner(isFullScreen: true, to: &writer) }
         }
         // E12: a link may reveal as much as the views of a kind that is private as a whole.
-        let isHidden = placement.isRedacted && drawing.definition.isPrivacySensitive
+        let isHidden = placement.isUnder(.redaction) && drawing.definition.isPrivacySensitive
         if let url = drawing.definition.url, !isHidden { writer.member("url", url.rendered(in: drawing.context)) }
         writer.endObject()
     }
@@ -148,8 +148,12 @@ private struct SurfaceRowDrawing {
 
     /// Writes `view`, and what of it is private or hidden (E8, E9).
     func writeView(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
-        let isRedacted = placement.isRedacted
-        let view = definition.views[presentation]
+        let isRedacted = placement.isUnder(.redaction)
+        var circumstances = Circumstances(surface: surface)
+        circumstances.isDark = placement.isUnder(.darkness)
+        circumstances.isLuminanceReduced = placement.isUnder(.reducedLuminance)
+        circumstances.hasAccount = !placement.isUnder(.noAccount)
+        let view = definition.views[presentation].drawn(circumstances, context)
         let isJoined = placement.options.contains(.joined)
         let limit = Catalogue.textLimit(presentation, on: surface, isJoined: isJoined)
         writer.name("view")

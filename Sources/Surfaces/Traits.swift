@@ -69,7 +69,9 @@ public struct Traits: Hashable, Sendable {
     public var placing: Traits {
         var traits = self
         traits.isFocusOn = false
-        traits.setRare(foreground: foreground == nil ? nil : "", widgets: WidgetTraits(), showsPrivate: showsPrivate)
+        var widgets = WidgetTraits()
+        widgets.isDark = self.widgets.isDark
+        traits.setRare(foreground: foreground == nil ? nil : "", widgets: widgets, showsPrivate: showsPrivate)
         return traits
     }
 

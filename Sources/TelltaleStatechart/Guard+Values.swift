@@ -7,6 +7,8 @@ public struct GuardSubject: Sendable {
     var lifecycle: String?
     /// Its machine; `nil` if there is none.
     var machine: (instance: MachineInstance, statechart: Statechart)?
+    /// The active states, where they are known without a machine.
+    var activeStates: Set<String>?
 }
 
 extension GuardSubject {
@@ -15,9 +17,19 @@ extension GuardSubject {
         self.init(values: values, lifecycle: lifecycle, machine: (instance, statechart))
     }
 
+    /// An activity without known values in these states, by their keys and paths.
+    public init(activeStates: [String], lifecycle: String?) {
+        self.init(
+            values: MachineValues(attributes: .null, content: .null), lifecycle: lifecycle, machine: nil,
+            activeStates: Set(activeStates))
+    }
+
+    /// Whether any of these states, by their keys or paths, is active; `false` without a machine.
+    public func isActive(anyOf names: [String]) -> Bool { names.contains { isActive($0) ?? false } }
+
     /// Whether a state of this key or path is active, or is an innermost active one.
     fileprivate func isActive(_ name: String, amongLeaves: Bool = false) -> Bool? {
-        guard let (instance, statechart) = machine else { return nil }
+        guard let (instance, statechart) = machine else { return amongLeaves ? nil : activeStates?.contains(name) }
         let states = amongLeaves ? instance.leaves(in: statechart) : instance.configuration(in: statechart)
         return states.contains { state in
             statechart.states[state.rawValue].key == name || statechart.states[state.rawValue].path == name

@@ -39,7 +39,7 @@ extension ErrorCode {
         case .cooling: "the button was pressed a moment ago"
         case .badAction: "the key is another kind of thing than the verb is for"
         case .notOffered:
-            "the place, or the surface, does not show that family of the widget, or the tile cannot stand there"
+            "the place, or the surface, does not show that family of the widget, the tile cannot stand there, or no view offers the control now"
         case .storageFull: "the disk is full; reading goes on, and writing when there is room again"
         case .storageFailed: "the disk failed; the server ends"
         case .shuttingDown: "the server goes down; reconnect, and ask again"

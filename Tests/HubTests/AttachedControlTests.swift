@@ -60,6 +60,63 @@ struct AttachedControlTests {
         #expect(isUnknown(harness.send("HISTORY tip/1", from: shop)))
     }
 
+    // MARK: Controls that are not always offered
+
+    /// Its tip is offered until it was tipped, its door while it is placed.
+    private static let conditional = order.replacing(
+        #""lockScreen":{"title":"{{state.title}}","buttons":["tip/{{id}}","door/{{id}}"]}"#,
+        with: #"""
+            "lockScreen":{"title":"{{state.title}}","buttons":[{"control":"tip/{{id}}","when":{"unless":"content.tipped == true"}},
+              {"control":"door/{{id}}","when":{"state":"placed"}}]}
+            """#
+    ).replacing(#""expanded":{"bottom":{"buttons":["tip/{{id}}","door/{{id}}"]}},"#, with: "")
+
+    private func offers(_ lines: [String]) throws -> [String] {
+        try lines.filter { $0.hasPrefix("UPD ") || $0.hasPrefix("SNAP ") }.compactMap { line in
+            let body = try HubHarness.tail(line)
+            guard body["control"] != nil else { return nil }
+            return "\(HubHarness.attribute("key", of: line) ?? "") \(body["offered"] == false ? "no" : "yes")"
+        }
+    }
+
+    @Test(
+        "E6: a control's row tells when no view offers it, in each view and after a resume",
+        arguments: ["full", "phone"])
+    func offered(view: String) throws {
+        let harness = try HubHarness(kinds: [Self.conditional, Self.tip(), Self.door])
+        let (shop, screen) = (harness.connect(), harness.connect())
+        harness.send("SUB * view=\(view)", from: screen)
+        harness.send("EVT meal/1 type=start", from: shop)
+        #expect(try offers(harness.lines(of: screen)) == ["tip/1 yes", "door/1 yes"])
+        // A change that leaves both as they are brings no row of them.
+        harness.send(#"EVT meal/1 type=update {"content-state":{"n":1}}"#, from: shop)
+        let lines = harness.lines(of: screen)
+        #expect(try offers(lines) == [])
+        let cursor = try #require(lines.last.flatMap { HubHarness.attribute("cur", of: $0) })
+        harness.disconnect(screen)
+        harness.send("EVT meal/1 type=eat", from: shop)
+        let back = harness.connect()
+        #expect(try offers(harness.send("SUB * view=\(view) from=\(cursor)", from: back)).contains("door/1 no"))
+        #expect(try offers(harness.send("LIST door/* view=\(view)", from: shop)) == ["door/1 no"])
+    }
+
+    @Test func `E6: a tap on a control that is not offered is refused before its record, and its id is free`() throws {
+        let harness = try HubHarness(kinds: [Self.conditional, Self.tip(), Self.door])
+        let (shop, phone) = (harness.connect(), harness.connect())
+        harness.send("EVT meal/1 type=start", from: shop)
+        harness.send(#"EVT meal/1 type=update {"content-state":{"tipped":true}}"#, from: shop)
+        let before = harness.send("HISTORY tip/1", from: shop).count
+        #expect(harness.send("PRESS tip/1 eid=a", from: phone).last?.hasPrefix("ERR code=not_offered") == true)
+        #expect(harness.send("HISTORY tip/1", from: shop).count == before)
+        harness.send(#"EVT meal/1 type=update {"content-state":{}}"#, from: shop)
+        #expect(harness.send("PRESS tip/1 eid=a", from: phone).contains { $0.hasPrefix("OK op=") })
+        // The repeat of a tap that was taken is answered like it.
+        #expect(harness.send("PRESS tip/1 eid=a", from: phone).last?.contains("verdict=duplicate") == true)
+        #expect(harness.send("PRESS tip/1 eid=b", from: phone).last?.hasPrefix("ERR code=not_offered") == true)
+    }
+
+    // MARK: What they do
+
     @Test func `the tip of an order works, and needs no provider after one has come and gone`() throws {
         let (harness, shop) = try makeHarness()
         let phone = harness.connect()

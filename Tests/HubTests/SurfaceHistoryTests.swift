@@ -147,7 +147,8 @@ private struct SurfaceHistory {
         guard !blocked.contains(device) else { return }
         let values = [
             ("dashboard", ["visible", "hidden"]), ("foreground", ["none", "com.example.coffee", "com.example.maps"]),
-            ("locked", ["no", "yes"]), ("show", ["unlocked", "locked"]), ("wrist", ["up", "down"]),
+            ("locked", ["no", "yes"]), ("show", ["unlocked", "locked"]),
+            ("appearance", ["light", "dark"]), ("wrist", ["up", "down"]),
             ("light", ["normal", "low"]),
             ("luminance", ["normal", "reduced"]), ("focus", ["off", "on"]), ("standby", ["off", "on", "tapped"]),
         ]

@@ -150,6 +150,23 @@ struct SurfaceTests: SurfaceSuite {
         try view(car)
     }
 
+    @Test func `what views depend on follows the state, although no activity moves`() throws {
+        let watch = try screen("watch")
+        try harness.event("taxi/1", #"type=start for=alice {"content-state":{"driver":"Ana"}}"#, from: shop)
+        try watch.set("appearance", to: "dark")
+        try view(watch)
+        #expect(watch["taxi/1"]?["view"]?["tint"] == "white" && watch["taxi/1"]?["private"] == ["text"])
+        try watch.set("wrist", to: "down")
+        try harness.event("taxi/1", "type=near", from: shop)
+        try view(watch)
+        #expect(watch["taxi/1"]?["view"]?["tint"] == nil && watch["taxi/1"]?["redacted"] == ["title"])
+        #expect(watch["taxi/1"]?["view"]?["title"] == nil && watch["taxi/1"]?["view"]?["text"] == "Ana")
+        // In this state the appearance changes nothing, so no row comes.
+        try watch.set("appearance", to: "light")
+        try view(watch)
+        #expect(watch.faults == [])
+    }
+
     @Test func `each trait changes the rows of its surface, and back`() throws {
         try harness.event("coffee-order/1", "type=start for=alice", from: shop)
         let changes: [(surface: String, trait: String, value: String, back: String)] = [

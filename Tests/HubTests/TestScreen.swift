@@ -187,7 +187,9 @@ extension HubHarness {
          "machine":{"initial":"called","states":{"called":{"on":{"near":"near"}},
             "near":{"alert":{"title":"Near","body":"Go down"},"on":{"near":{"target":"near","reenter":true},"arrive":"there"}},
             "there":{"type":"final","alert":{"title":"There","body":"It waits"}}}},
-         "views":{"small":{"title":"{{state.title}}","text":"{{content.driver}}","private":["text"],"summary":"A taxi"},
+         "views":{"small":{"title":"{{state.title}}","text":"{{content.driver}}","private":["text"],"summary":"A taxi",
+                    "variants":[{"when":{"state":"near"},"set":{"private":["title"],"summary":null}},
+                      {"when":{"appearance":"dark"},"set":{"tint":"white"}}]},
                   "compact":{"leading":{"text":"{{content.driver}}"},"private":["leading.text"]}}}
         """
 

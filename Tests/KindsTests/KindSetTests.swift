@@ -92,6 +92,36 @@ struct KindSetTests {
         #expect(KindSet.load(files: [files[0]]).diagnostics == [])
     }
 
+    @Test(
+        "Y13: a button is reported that is shown where nothing handles its event",
+        arguments: [
+            (#""tip/{{id}}""#, "tip is shown in done, making.plated and placed, where"),
+            (#"{"control":"tip/{{id}}","when":{"state":"making"}}"#, "tip is shown in making.plated, where"),
+            (#"{"control":"tip/{{id}}","when":{"state":["cooking"]}}"#, nil),
+            (#"{"control":"tip/{{id}}","when":{"unless":"in(placed) or in(done) or in(plated)"}}"#, nil),
+            (#"{"control":"tip/{{id}}","when":{"unless":"in(placed) or in(plated)"}}"#, "tip is shown in done, where"),
+            // Whether it is shown depends on the content.
+            (#"{"control":"tip/{{id}}","when":{"unless":"content.tipped == true"}}"#, nil),
+            (#"{"control":"tip/{{id}}","when":{"guard":"lifecycle == 'ended'"}}"#, "tip is shown in done, where"),
+        ] as [(String, String?)])
+    func unhandled(button: String, says: String?) throws {
+        let machine = try json(
+            #"""
+            {"initial":"placed","states":{"placed":{"on":{"make":"making"}},
+              "making":{"initial":"cooking","on":{"serve":"done"},"states":{"cooking":{"on":{"tip":{"actions":[]},"plate":"plated"}},
+                "plated":{}}},
+              "done":{"type":"final"}}}
+            """#)
+        let tip = goodButton.merging(["raises": ["kind": "order", "event": "tip", "id": "{{id}}"]])
+        let order = goodKind.merging([
+            "machine": .null, "views": ["lockScreen": ["buttons": .array([try json(button)])]],
+        ]).merging(["machine": machine])
+        let (set, diagnostics) = KindSet.load(files: [file("a.json", order), file("b.json", tip)])
+        #expect(set != nil)
+        #expect(diagnostics.count == (says == nil ? 0 : 1), "\(diagnostics)")
+        if let says { #expect(diagnostics.first?.message.contains(says) == true, "\(diagnostics)") }
+    }
+
     @Test func `a control that no kind is, and one that is an activity, are reported with their places`() throws {
         let views = try json(
             #"""

@@ -60,10 +60,29 @@ struct RowTests {
         let watch = try #require(WatchRow(body))
         #expect(watch.appName == "A" && watch.isLuminanceReduced && watch.card.parts.progress?.value == 1)
         #expect(watch.card.parts.progress?.segments == 3 && DesktopRow(body)?.card.isInteractive == true)
+        #expect(watch.card.privateParts == [] && watch.card.summary == nil && watch.card.redacted == [])
         let standby = try #require(StandByRow(body))
         #expect(
             standby.isNight && standby.isFullScreen && standby.scale == 2 && standby.banner?.presentation == .lockScreen
         )
+    }
+
+    @Test func `what is private of a card`() throws {
+        let row = try #require(
+            PhoneRow(
+                try object(
+                    #"""
+                    {"order":1,"lifecycle":"active","app":"a","title":"T",
+                     "lockScreen":{"presentation":"lockScreen","view":{"title":"Ana"},"private":["title"],"summary":"A taxi"},
+                     "island":{"presentation":"minimal","order":1,"view":{},"redacted":["text"]}}
+                    """#)))
+        #expect(row.lockScreen?.privateParts == ["title"] && row.lockScreen?.summary == "A taxi")
+        #expect(row.lockScreen?.redacted == [] && row.island?.card.redacted == ["text"])
+    }
+
+    @Test func `a control that is not offered`() throws {
+        #expect(ControlRow(try object(#"{"control":"button","offered":false}"#))?.isOffered == false)
+        #expect(ControlRow(try object(#"{"control":"button"}"#))?.isOffered == true)
     }
 
     @Test func `a control`() throws {

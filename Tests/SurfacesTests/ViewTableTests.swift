@@ -75,10 +75,11 @@ private struct Played {
         let isAlert = words.first == "alert"
         let isOpened = words.first == "opened"
         if isAlert || isOpened { words.removeFirst() }
-        var (traits, settings) = (Traits(), SurfaceSettings())
+        var (traits, settings, hasAccount) = (Traits(), SurfaceSettings(), true)
         for word in words.dropFirst() {
             let parts = word.split(separator: "=").map { String($0) }
             switch parts[0] {
+            case "nobody": hasAccount = false
             case "always-on": settings.hidesPrivateAlwaysOn = parts[1] == "hide"
             default: try traits.set(parts[0], to: parts[1])
             }
@@ -101,7 +102,8 @@ private struct Played {
             isOpened
             ? Projection.opened(visible, surface: surface, traits: traits, settings: settings)
             : Projection.project(
-                surface: surface, traits: traits, activities: [visible], settings: settings, competing: true)[0]
+                surface: surface, traits: traits, activities: [visible], settings: settings, competing: true,
+                hasAccount: hasAccount)[0]
         let drawn: Surface = isOpened ? .desktop : surface
         SurfaceRow.write(activity, kind: kind, placement: placement, surface: drawn, to: &writer)
         return try JSONParser().parse(writer.bytes.span)

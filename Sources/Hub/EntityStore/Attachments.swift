@@ -23,6 +23,9 @@ struct Attachments: Sendable {
     /// `nil` for a control that exists independently.
     subscript(control: EntityIndex) -> Attachment? { attachments[control] }
 
+    /// Whether no control belongs to an activity.
+    var isEmpty: Bool { controls.isEmpty }
+
     /// The controls of an activity, in the order in which they were attached.
     func controls(of activity: EntityIndex) -> [EntityIndex] { controls[activity] ?? [] }
 

@@ -668,6 +668,31 @@ struct EntityStore: ~Copyable {
     /// The activity that a control belongs to, while both exist.
     func owner(of control: EntityIndex) -> ActivityBox? { attachments[control]?.activity.flatMap { activity(at: $0) } }
 
+    /// Whether a view of its activity offers a control now (E6); `nil` if it is always offered.
+    func isOffered(_ control: EntityIndex) -> Bool? {
+        guard let owner = attachments[control]?.activity, hidesControls(owner), let activity = activity(at: owner),
+            case .activity(let kind)? = kind(at: owner)?.body, let key = entities[control].key
+        else { return nil }
+        return kind.views.offers(key.text, in: activity.value.viewContext)
+    }
+
+    /// Whether an activity has controls that are not always offered.
+    func hidesControls(_ activity: EntityIndex) -> Bool {
+        guard attachments.contains(activity: activity), case .activity(let kind)? = kind(at: activity)?.body else {
+            return false
+        }
+        return kind.hidesControls
+    }
+
+    /// Whether the activity of a control that is not always offered changed after `sequence`.
+    func mayBeOfferedAnew(_ control: EntityIndex, after sequence: Int64) -> Bool {
+        guard let owner = attachments[control]?.activity, hidesControls(owner) else { return false }
+        return hasOwnChange(owner, after: sequence)
+    }
+
+    var hasAttachments: Bool { !attachments.isEmpty }
+    func controls(of activity: EntityIndex) -> [EntityIndex] { attachments.controls(of: activity) }
+
     /// Whether a control went with its activity, or a widget has ended. Its outcome can be requested until it is pruned.
     func isGone(_ entity: EntityIndex) -> Bool {
         entities[entity].dismissedAt != nil

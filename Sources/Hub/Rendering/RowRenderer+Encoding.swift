@@ -10,6 +10,8 @@ struct RowContents {
     var controls: [Key] = []
     /// The number of moments in a widget's row; `nil` for any other row.
     var momentCount: Int?
+    /// Whether the control is offered; `nil` if it always is.
+    var isOffered: Bool?
 }
 
 // The content of rows.
@@ -39,11 +41,15 @@ extension RowRenderer {
                 activity, at: entity, kind, surface, placement, viewer ?? ControlViewer(placement: nil), store,
                 to: &writer)
         case (.toggle(let toggle), .control(let viewer), .toggle(let toggleKind)):
+            contents.isOffered = store.isOffered(entity)
             ControlRow.write(
-                toggle, kind: toggleKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+                toggle, kind: toggleKind, name: kind.name, title: kind.title, for: viewer,
+                isOffered: contents.isOffered ?? true, to: &writer)
         case (.button(let button), .control(let viewer), .button(let buttonKind)):
+            contents.isOffered = store.isOffered(entity)
             ControlRow.write(
-                button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer, to: &writer)
+                button, kind: buttonKind, name: kind.name, title: kind.title, for: viewer,
+                isOffered: contents.isOffered ?? true, to: &writer)
         case (.widget(let widget), .full, .widget(let definition)):
             guard let key = store[entity].key else { return false }
             // It is one row for all accounts, so it must not contain anything that depends on one.

@@ -23,8 +23,14 @@ extension RowRenderer {
         case .activity(let activity):
             let placement =
                 terms.competes
-                ? subscription.backlog?.placements[entity.rawValue] ?? .hidden
-                : placementAlone(of: activity, at: entity, surface: surface, traits: session.traits, store)
+                ? renewed(
+                    subscription.backlog?.placements[entity.rawValue] ?? .hidden, of: activity, at: entity, surface,
+                    session,
+                    store)
+                : placementAlone(
+                    of: activity, at: entity, surface: surface, traits: session.traits,
+                    hasAccount: terms.account != nil,
+                    store)
             guard placement.isShown else { return nil }
             return activityForm(of: entity, surface, placement, session, store)
         case .toggle, .button:
@@ -90,12 +96,25 @@ extension RowRenderer {
     }
 
     private func placementAlone(
-        of activity: ActivityBox, at entity: EntityIndex, surface: Surface, traits: Traits,
+        of activity: ActivityBox, at entity: EntityIndex, surface: Surface, traits: Traits, hasAccount: Bool,
         _ store: borrowing EntityStore
     ) -> Placement {
         Projection.placeAlone(
             store.visibleActivity(activity, at: entity), surface: surface, traits: traits,
-            foreground: store.foreground(of: traits), settings: settings)
+            foreground: store.foreground(of: traits), settings: settings, hasAccount: hasAccount)
+    }
+
+    /// The placement of a competing activity, which was determined when it last moved: what its views depend on may follow its
+    /// state.
+    private func renewed(
+        _ placement: Placement, of activity: ActivityBox, at entity: EntityIndex, _ surface: Surface,
+        _ session: Session,
+        _ store: borrowing EntityStore
+    ) -> Placement {
+        guard activity.value.kind.circumstancesFollowState else { return placement }
+        return Projection.renewed(
+            placement, of: store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits,
+            settings: settings, hasAccount: true)
     }
 
     private func activityForm(
@@ -165,7 +184,8 @@ extension RowRenderer {
         case .none: return nil
         case .activity(let activity):
             let placement = placementAlone(
-                of: activity, at: entity, surface: surface, traits: session.traits, store)
+                of: activity, at: entity, surface: surface, traits: session.traits,
+                hasAccount: session.account != nil, store)
             guard placement.isShown else { return nil }
             return body(of: entity, activityForm(of: entity, surface, placement.withoutAlert, session, store), store)
         case .toggle, .button:
@@ -336,7 +356,7 @@ extension RowRenderer {
         }
         let placements = Projection.project(
             surface: surface, traits: session.traits, foreground: store.foreground(of: session.traits),
-            activities: visible, settings: settings, competing: subscription.terms.competes)
+            activities: visible, settings: settings, competing: subscription.terms.competes, hasAccount: account != nil)
         var shown: [Int32: Placement] = [:]
         for (entity, placement) in zip(candidates, placements) where placement.isShown {
             shown[entity.rawValue] = placement
@@ -378,9 +398,16 @@ extension RowRenderer {
                 surface: surface, traits: scene.traits, foreground: scene.foreground, activities: visible,
                 settings: settings, competing: true, limit: limit)
         }
+        var placements = placed.placements
+        for entity in found.lineup.entities {
+            guard let placement = placements[entity.rawValue], let activity = store.activity(at: entity),
+                activity.value.kind.circumstancesFollowState
+            else { continue }
+            placements[entity.rawValue] = renewed(placement, of: activity, at: entity, surface, session, store)
+        }
         subscriptions.change(index) { subscription in
             let backlog = subscription.needBacklog()
-            (backlog.placements, backlog.placedCount) = (placed.placements, placed.count)
+            (backlog.placements, backlog.placedCount) = (placements, placed.count)
         }
         subscriptions.setDepth(found.lineup.depth, of: index)
         return placed.placements.keys.map { EntityIndex($0) }

@@ -68,6 +68,7 @@ extension RowRenderer {
                 isSeen
                 && (isPresent || subscription.isSituated
                     || showsControl(in: entity, changedAfter: sequence, subscription, store)
+                    || store.mayBeOfferedAnew(entity, after: sequence)
                     || mayHaveMoved(entity, for: subscription, store) || store.mayBeUsedUp(entity, by: subscription))
             return hasChanged || looksNew ? DirtyQueue.Entry(resumeSince: sequence + 1) : nil
         case .projection(let controls):

@@ -19,6 +19,8 @@ struct RowRenderer: ~Copyable {
     /// For rows of widgets without room for all their entries: how many entries they contain.
     private var cutRows: [Int32: [(form: Int32, count: Int)]] = [:]
     let widgetForms = WidgetForms()
+    /// Of controls that are not always offered: whether their newest rows say that they are (E6).
+    private var offered: [EntityIndex: Bool] = [:]
     /// The kinds' clock at the start of the turn: a widget's row begins with the entry that is shown then.
     private(set) var time = Timestamp.distantPast
     /// A reusable buffer for rows; `nil` while a row is written.
@@ -37,6 +39,7 @@ struct RowRenderer: ~Copyable {
         rows.forget(entity)
         if !cutRows.isEmpty { cutRows[entity.rawValue] = nil }
         references.forget(entity)
+        if !offered.isEmpty { offered[entity] = nil }
     }
 
     mutating func setTime(_ time: Timestamp) {
@@ -84,6 +87,16 @@ struct RowRenderer: ~Copyable {
         references.note(store.controlKeys(in: activity).compactMap { Key($0) }, in: activity)
     }
 
+    /// Invalidates the rows of a control if they do not say whether it is offered now.
+    ///
+    /// - Returns: Whether its followers need another row.
+    mutating func updateOffer(of control: EntityIndex, _ store: borrowing EntityStore) -> Bool {
+        guard let isOffered = store.isOffered(control), offered.updateValue(isOffered, forKey: control) != isOffered
+        else { return false }
+        rows.forget(control)
+        return true
+    }
+
     // MARK: Bodies
 
     /// The encoded row of an entity in a form; encoded once until the entity changes.
@@ -97,6 +110,7 @@ struct RowRenderer: ~Copyable {
         {
             cutRows[entity.rawValue, default: []].append((number, count))
         }
+        if let isOffered = contents.isOffered { offered[entity] = isOffered }
         // A row with controls changes when they do.
         references.note(contents.controls, in: entity)
         rows.keep(body, of: entity, contents.controls.isEmpty ? form.withoutViewer : form)

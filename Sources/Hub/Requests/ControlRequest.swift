@@ -65,6 +65,10 @@ extension Hub {
         }
         // A repeat of the tap that removed the control is answered like that tap; another tap comes too late.
         guard store.isListed(entity), store.isVisible(entity, to: session.account) else { throw .unknownKey(key) }
+        // Before the record, so that no key and no event's name reaches the person.
+        if store.isOffered(entity) == false {
+            throw WireError(.notOffered, "this is not offered now; wait for a row of the control without offered=false")
+        }
         do throws(ControlRejection) {
             try ControlRejection.check(seenRev: command.seenRev, rev: store[entity].rev)
         } catch {

@@ -30,6 +30,38 @@ extension SubscriptionRegistry {
         }
     }
 
+    /// Marks the rows of controls dirty that a changed activity offers, or does not offer any more (E6).
+    mutating func publishOffers(
+        of activity: EntityIndex, commit: Int64, _ store: borrowing EntityStore, _ renderer: inout RowRenderer,
+        to sessions: inout SessionTable
+    ) {
+        for control in store.controls(of: activity) where renderer.updateOffer(of: control, store) {
+            var followers = takeFollowers(of: control, kind: store[control].kindName, isWidget: false)
+            for index in followers {
+                guard let subscription = self[index], !subscription.terms.isNotice else { continue }
+                let isHeld =
+                    subscription.terms.tracksRows
+                    ? subscription.shown(control) != nil
+                    : store.isVisible(control, to: subscription.terms.account, digest: subscription.terms.accountDigest)
+                guard isHeld else { continue }
+                markSurroundings(of: control, to: index, since: commit, store)
+                sessions.makeReady(slot: subscription.session)
+            }
+            giveBack(&followers)
+        }
+    }
+
+    /// The controls of a subscription that changed activities may offer, or not offer any more.
+    func offers(of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore) -> [EntityIndex] {
+        guard store.hasAttachments else { return [] }
+        return store.changed(after: sequence).filter { store.hidesControls($0) }
+            .flatMap { store.controls(of: $0) }
+            .filter {
+                store.follows(subscription.selector, $0)
+                    && store.isVisible($0, to: subscription.terms.account, digest: subscription.terms.accountDigest)
+            }
+    }
+
     /// The keys of a subscription whose views contain a changed control.
     func embedders(
         of subscription: Subscription, after sequence: Int64, _ store: borrowing EntityStore

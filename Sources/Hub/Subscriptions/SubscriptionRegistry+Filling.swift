@@ -64,6 +64,7 @@ extension SubscriptionRegistry {
         entities += changedTiles(of: subscription, after: sequence, store)
         entities += presentTiles(for: subscription, store) + former
         entities += embedders(of: subscription, after: sequence, store)
+        entities += offers(of: subscription, after: sequence, store)
         markResume(entities, in: index, after: sequence, store)
         assumeShown(by: index, of: session, store, &renderer)
         change(index) { subscription in

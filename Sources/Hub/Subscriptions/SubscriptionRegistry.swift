@@ -266,6 +266,9 @@ struct SubscriptionRegistry: ~Copyable {
                 for index in followers { mark(change, to: index, store, renderer, &sessions) }
             }
             giveBack(&followers)
+            if store.hidesControls(entity) {
+                publishOffers(of: entity, commit: commit, store, &renderer, to: &sessions)
+            }
             let isOnBoards = changes[position].isWidget && (store.hasBoards || !presence.isEmpty)
             guard isOnBoards || renderer.hasControlReferences else { continue }
             // Rows around a key are marked once per batch: there may be many.

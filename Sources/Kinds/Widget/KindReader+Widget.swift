@@ -27,6 +27,13 @@ extension KindReader {
         var options = widgetOptions(object)
         options.relevance = widgetRelevance(object, source: source)
         options.viewByteCount = object["views"]?.object?.map(\.value.textByteCount).max() ?? 0
+        viewsHaveStates =
+            switch source {
+            case .each, .one: true
+            case .pushed, .refreshed, .schedule, .over: false
+            // The fault of the source is reported.
+            case nil: true
+            }
         let views = widgetViews(object, families: families, neverPlaces: places.never)
         lintSuggestion(options, source: source, parameters: parameters, recommended: recommended)
         lintWidget(
@@ -35,7 +42,7 @@ extension KindReader {
         guard let families, let source, let views else { return nil }
         return WidgetKind(
             families: families, views: views, source: source, parameters: parameters, recommended: recommended,
-            places: places, options: options)
+            places: places, options: options, namedStates: namedStates)
     }
 
     private mutating func widgetFamilies(_ object: JSONObject) -> [WidgetFamily]? {

@@ -6,7 +6,6 @@ extension KindReader {
     private static let layoutNames = [
         "list", "image", "background", "animation", "links", "accent", "private", "invalidates", "variants",
     ]
-    private static let variantLimit = 16
     /// The largest numbers of buttons side by side in a watch's families, by what they show (W90).
     private static let rowLimit = (symbols: 3, texts: 2)
 
@@ -71,71 +70,16 @@ extension KindReader {
             wrongType(json, at: path, expected: "an object of a view's parts")
             return nil
         }
-        let variants = array(object, "variants", at: path, of: "variants") ?? []
-        object["variants"] = nil
+        let variants = variantTexts(&object, at: path)
         let base = layout(object, of: family, at: path, neverPlaces: neverPlaces)
-        if variants.count > Self.variantLimit {
-            refuse(
-                Self.join(path, "variants"), "there are \(variants.count), \(Self.variantLimit) are the limit",
-                advice: "take some out: the first that fits is shown")
-        }
         return WidgetView(
             base: base,
             variants: variants.enumerated().compactMap { index, json in
-                variant(
-                    json, of: object, family, at: "\(Self.join(path, "variants"))[\(index)]", neverPlaces: neverPlaces)
+                let place = "\(Self.join(path, "variants"))[\(index)]"
+                return variant(json, of: object, at: place) { reader, merged, path in
+                    reader.layout(merged, of: family, at: path, neverPlaces: neverPlaces)
+                }.map { WidgetView.Variant(when: $0.when, layout: $0.view, ownParts: $0.ownParts) }
             })
-    }
-
-    private mutating func variant(
-        _ json: JSON, of view: JSONObject, _ family: WidgetFamily, at path: String, neverPlaces: Set<WidgetPlace>
-    ) -> WidgetView.Variant? {
-        guard let object = object(json, at: path, knows: ["when", "set"]) else { return nil }
-        for name in ["when", "set"] where object[name] == nil { missing(name, at: path, example: "{…}") }
-        guard let when = object["when"], let set = object["set"] else { return nil }
-        let conditions = self.conditions(when, at: Self.join(path, "when"))
-        guard let patch = set.object else {
-            wrongType(set, at: Self.join(path, "set"), expected: "an object of parts, null for one that goes")
-            return nil
-        }
-        if patch["variants"] != nil {
-            error(
-                Self.join(path, "set.variants"), "a variant has no variants of its own",
-                advice: "write another variant before this one")
-        }
-        // Faults of the family's own parts are reported for the family.
-        let (reported, read) = (diagnostics.count, templates.count)
-        guard let merged = JSON.object(view).merging(set).object else { return nil }
-        let layout = self.layout(merged, of: family, at: Self.join(path, "set"), neverPlaces: neverPlaces)
-        let own = Set(patch.map(\.name))
-        let prefix = Self.join(path, "set") + "."
-        func isInherited(_ place: String) -> Bool {
-            guard place.hasPrefix(prefix) else { return false }
-            return !own.contains(String(place.dropFirst(prefix.count).prefix { $0 != "." && $0 != "[" }))
-        }
-        let (faults, texts) = (diagnostics[reported...], templates[read...])
-        diagnostics.replaceSubrange(reported..., with: faults.filter { !isInherited($0.path) })
-        templates.replaceSubrange(read..., with: texts.filter { !isInherited($0.path) })
-        return WidgetView.Variant(when: conditions, layout: layout, ownParts: own)
-    }
-
-    private mutating func conditions(_ json: JSON, at path: String) -> [WidgetVariantCondition] {
-        let names = WidgetVariantCondition.values.map(\.name)
-        guard let object = object(json, at: path, knows: names) else { return [] }
-        if object.isEmpty {
-            error(path, "it holds always", advice: "name a circumstance, as \"mode\": \"vibrant\", or change the view")
-        }
-        return object.compactMap { member -> WidgetVariantCondition? in
-            let place = Self.join(path, member.name)
-            guard let known = WidgetVariantCondition.values.first(where: { $0.name == member.name }) else { return nil }
-            guard let value = member.value.string, known.values.contains(value) else {
-                error(
-                    place, "\(member.value) is not a value of \(quoted(member.name))",
-                    advice: "write \(known.values.map { quoted($0) }.joined(separator: " or "))")
-                return nil
-            }
-            return WidgetVariantCondition(name: member.name, value: value)
-        }
     }
 
     private mutating func layout(
@@ -255,7 +199,7 @@ extension KindReader {
     ) {
         // A control's button shows its title.
         let texts = buttons.count { button in
-            if case .link(let link) = button { link.title != nil } else { true }
+            if case .link(let link) = button.action { link.title != nil } else { true }
         }
         if family.isAccessory, texts > Self.rowLimit.texts {
             warn(

@@ -7,7 +7,7 @@ public struct WidgetDrawing: Hashable, Sendable {
         case original, white, accent, desaturated, whiteDesaturated, accentDesaturated
     }
 
-    public var circumstances: WidgetCircumstances
+    public var circumstances: Circumstances
     /// Whether buttons take taps here.
     public var isInteractive = false
     /// Whether parts have links of their own here.
@@ -26,7 +26,7 @@ public struct WidgetDrawing: Hashable, Sendable {
     /// By the option of the image; `nil` for the image as it is.
     public var imageTreatments: [ImageTreatment]?
 
-    public init(circumstances: WidgetCircumstances) {
+    public init(circumstances: Circumstances) {
         self.circumstances = circumstances
     }
 
@@ -40,10 +40,10 @@ public struct WidgetDrawing: Hashable, Sendable {
 extension WidgetKind {
     /// The layout of a family in these circumstances, and the parts that a variant names itself.
     private func layout(
-        _ family: WidgetFamily, _ circumstances: WidgetCircumstances
+        _ family: WidgetFamily, _ circumstances: Circumstances, _ context: TemplateContext
     ) -> (layout: WidgetLayout, ownParts: Set<String>)? {
         guard let view = views[family] else { return nil }
-        for variant in view.variants where variant.when.allSatisfy({ circumstances.holds($0) }) {
+        for variant in view.variants where variant.when.holds(circumstances, context) {
             return (variant.layout, variant.ownParts)
         }
         return (view.base, [])
@@ -52,9 +52,9 @@ extension WidgetKind {
     /// The parts of a family's view that a row lists: those of the accent group, the private ones, and those that are doubtful
     /// after a tap.
     public func groups(
-        _ family: WidgetFamily, _ circumstances: WidgetCircumstances
+        _ family: WidgetFamily, _ circumstances: Circumstances, _ context: TemplateContext
     ) -> (accent: [String], isPrivate: [String], invalidates: [String]) {
-        guard let layout = layout(family, circumstances)?.layout else { return ([], [], []) }
+        guard let layout = layout(family, circumstances, context)?.layout else { return ([], [], []) }
         return (layout.accent, privateParts(of: layout), layout.invalidates)
     }
 
@@ -70,9 +70,9 @@ extension WidgetKind {
 
     /// The link of a part of a family's view; `nil` if it has none.
     public func link(
-        ofPart part: String, _ family: WidgetFamily, _ circumstances: WidgetCircumstances, context: TemplateContext
+        ofPart part: String, _ family: WidgetFamily, _ circumstances: Circumstances, context: TemplateContext
     ) -> String? {
-        guard !family.isAccessory, let layout = layout(family, circumstances)?.layout else { return nil }
+        guard !family.isAccessory, let layout = layout(family, circumstances, context)?.layout else { return nil }
         return layout.links.first { $0.part == part }?.link.rendered(in: context)
     }
 
@@ -90,7 +90,7 @@ extension WidgetKind {
         _ family: WidgetFamily, _ drawing: WidgetDrawing, context: TemplateContext, preview: TemplateContext?,
         to writer: inout JSONWriter, button: (String, inout JSONWriter) -> Void
     ) {
-        guard let (layout, ownParts) = layout(family, drawing.circumstances) else {
+        guard let (layout, ownParts) = layout(family, drawing.circumstances, context) else {
             writer.beginObject()
             return writer.endObject()
         }
@@ -165,8 +165,8 @@ private struct LayoutDrawing {
             guard !drawing.isPlaceholder else { return }
             writer.name(of: name)
             writer.beginArray()
-            for template in buttons {
-                switch template {
+            for template in buttons where template.when.holds(in: context) {
+                switch template.action {
                 case .control(let key): button(key.rendered(in: context), &writer)
                 case .link(let link):
                     link.write(to: &writer, context: context, isInteractive: drawing.isInteractive)

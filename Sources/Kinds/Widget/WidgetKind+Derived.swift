@@ -23,6 +23,9 @@ extension WidgetKind {
     /// The values over many activities that its widgets show; `nil` if they show none.
     public var aggregate: WidgetAggregate? { if case .over(let aggregate) = source { aggregate } else { nil } }
 
+    /// Whether its views depend on the state of its activity.
+    public var viewsReadState: Bool { views.values.contains(where: \.readsState) }
+
     public var isAggregate: Bool { aggregate != nil }
 
     /// Whether a widget comes and goes with its activity.

@@ -35,6 +35,8 @@ public final class WidgetKind: Sendable {
     public let families: [WidgetFamily]
     /// By declared family.
     let views: [WidgetFamily: WidgetView]
+    /// The states of its activity that its views name, and where.
+    let namedStates: [(name: String, path: String)]
     public let source: Source
     /// The parameters of a configuration, in the order of their names.
     public let parameters: [WidgetParameter]
@@ -74,8 +76,10 @@ public final class WidgetKind: Sendable {
 
     init(
         families: [WidgetFamily], views: [WidgetFamily: WidgetView], source: Source, parameters: [WidgetParameter],
-        recommended: [JSON], places: (never: Set<WidgetPlace>, disfavoured: Set<WidgetPlace>), options: Options
+        recommended: [JSON], places: (never: Set<WidgetPlace>, disfavoured: Set<WidgetPlace>), options: Options,
+        namedStates: [(name: String, path: String)]
     ) {
+        self.namedStates = namedStates
         self.families = families
         self.views = views
         self.source = source

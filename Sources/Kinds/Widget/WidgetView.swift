@@ -5,7 +5,7 @@ struct WidgetView: Sendable {
     let variants: [Variant]
 
     struct Variant: Sendable {
-        let when: [WidgetVariantCondition]
+        let when: ViewCondition
         let layout: WidgetLayout
         /// The parts that the variant itself names: a place that drops a part keeps these.
         let ownParts: Set<String>
@@ -13,53 +13,8 @@ struct WidgetView: Sendable {
 
     var layouts: [WidgetLayout] { [base] + variants.map(\.layout) }
     var showsControls: Bool { layouts.contains { !$0.parts.controlKeys.isEmpty } }
-}
-
-/// One circumstance of a variant, as `"mode": "vibrant"`.
-struct WidgetVariantCondition: Hashable, Sendable {
-    let name: String
-    let value: String
-
-    /// The circumstances that there are, each with its values.
-    static let values: [(name: String, values: [String])] = [
-        ("mode", WidgetMode.allCases.map(\.rawValue)), ("background", ["kept", "removed"]),
-        ("detail", ["full", "simplified"]), ("appearance", ["light", "dark"]), ("luminance", ["normal", "reduced"]),
-        ("account", ["some", "none"]),
-    ]
-}
-
-/// The circumstances under which a view is drawn, for its variants.
-public struct WidgetCircumstances: Hashable, Sendable {
-    public var mode: WidgetMode
-    public var isBackgroundRemoved: Bool
-    public var isSimplified: Bool
-    public var isDark: Bool
-    public var isLuminanceReduced: Bool
-    public var hasAccount: Bool
-
-    public init(
-        mode: WidgetMode, isBackgroundRemoved: Bool, isSimplified: Bool, isDark: Bool, isLuminanceReduced: Bool,
-        hasAccount: Bool
-    ) {
-        self.mode = mode
-        self.isBackgroundRemoved = isBackgroundRemoved
-        self.isSimplified = isSimplified
-        self.isDark = isDark
-        self.isLuminanceReduced = isLuminanceReduced
-        self.hasAccount = hasAccount
-    }
-
-    func holds(_ condition: WidgetVariantCondition) -> Bool {
-        switch condition.name {
-        case "mode": condition.value == mode.rawValue
-        case "background": condition.value == (isBackgroundRemoved ? "removed" : "kept")
-        case "detail": condition.value == (isSimplified ? "simplified" : "full")
-        case "appearance": condition.value == (isDark ? "dark" : "light")
-        case "luminance": condition.value == (isLuminanceReduced ? "reduced" : "normal")
-        case "account": condition.value == (hasAccount ? "some" : "none")
-        default: false
-        }
-    }
+    /// Whether it depends on the state of an activity.
+    var readsState: Bool { variants.contains { !$0.when.activity.isEmpty } || layouts.contains { $0.parts.readsState } }
 }
 
 /// The parts of a view, and what is said about them.

@@ -29,6 +29,22 @@ extension Activity {
         return context
     }
 
+    /// The values that views read: those of templates, and the state if a view depends on it.
+    public var viewContext: TemplateContext {
+        var context = templateContext
+        if kind.viewsReadState {
+            context.subject = guardSubject(MachineValues(attributes: attributes, content: content))
+        }
+        return context
+    }
+
+    /// The circumstances of a device that its views depend on now.
+    public var viewCircumstances: PresentationCircumstances {
+        guard kind.circumstancesFollowState else { return kind.circumstances }
+        return PresentationCircumstances(
+            kind.views, for: guardSubject(MachineValues(attributes: attributes, content: content)))
+    }
+
     private func title(of state: StateIndex, in context: TemplateContext) -> String {
         traits(of: state).title.rendered(in: context)
     }

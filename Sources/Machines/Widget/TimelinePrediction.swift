@@ -11,6 +11,8 @@ public struct ActivityViewState: Hashable, Sendable {
     let progress: Double?
     let regions: [TemplateContext.Region]
     let lifecycle: Activity.Lifecycle
+    /// For views that depend on the state. Everything that they read of it stands above too, as far as it is seen.
+    private let subject: GuardSubject
 
     init(_ activity: Activity) {
         let context = activity.templateContext
@@ -18,6 +20,23 @@ public struct ActivityViewState: Hashable, Sendable {
         (stateKey, stateTitle) = (context.stateKey, context.stateTitle)
         (progress, regions) = (context.progress, context.regions)
         lifecycle = activity.lifecycle
+        subject = activity.guardSubject(MachineValues(attributes: context.attributes, content: context.content))
+    }
+
+    public static func == (left: ActivityViewState, right: ActivityViewState) -> Bool {
+        (left.attributes, left.content, left.stateKey, left.stateTitle, left.progress, left.lifecycle)
+            == (right.attributes, right.content, right.stateKey, right.stateTitle, right.progress, right.lifecycle)
+            && left.regions == right.regions
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(attributes)
+        hasher.combine(content)
+        hasher.combine(stateKey)
+        hasher.combine(stateTitle)
+        hasher.combine(progress)
+        hasher.combine(regions)
+        hasher.combine(lifecycle)
     }
 
     /// The values that the templates of the widget `key` read.
@@ -27,6 +46,7 @@ public struct ActivityViewState: Hashable, Sendable {
             progress: progress)
         context.regions = regions
         context.widget = WidgetContext(configuration: configuration, lifecycle: lifecycle.rawValue)
+        context.subject = subject
         return context
     }
 }

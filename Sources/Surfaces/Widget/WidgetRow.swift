@@ -212,8 +212,20 @@ private struct WidgetRowDrawing {
         writer.endObject()
     }
 
+    /// Those of all entries, whose views may differ by the state of the activity.
     private var groups: (accent: [String], isPrivate: [String], invalidates: [String]) {
-        definition.groups(scene.family, scene.drawing.circumstances)
+        func groups(_ context: TemplateContext) -> (accent: [String], isPrivate: [String], invalidates: [String]) {
+            definition.groups(scene.family, scene.drawing.circumstances, context)
+        }
+        let first = groups(shownContext)
+        guard definition.viewsReadState else { return first }
+        func add(_ names: [String], to all: inout [String]) { all += names.filter { !all.contains($0) } }
+        return moments.dropFirst().reduce(into: first) { all, moment in
+            let other = groups(context(moment.content))
+            add(other.accent, to: &all.accent)
+            add(other.isPrivate, to: &all.isPrivate)
+            add(other.invalidates, to: &all.invalidates)
+        }
     }
 
     func isPrivate(_ part: String?) -> Bool { part.map { groups.isPrivate.contains($0) } ?? false }

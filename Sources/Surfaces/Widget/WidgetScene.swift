@@ -43,6 +43,7 @@ public struct WidgetScene: Hashable, Sendable {
     /// Sample content, without any action.
     public let isPreview: Bool
     public let hasAccount: Bool
+    public let surface: Surface
     public let platform: String
 
     /// Places a widget.
@@ -68,6 +69,7 @@ public struct WidgetScene: Hashable, Sendable {
         self.family = family
         self.place = place
         self.hasAccount = hasAccount
+        self.surface = surface
         platform = Self.platform(of: surface)
         // W68: a theme colours the frame and the content.
         let theme = surface == .vision ? tile?.theme : nil
@@ -205,12 +207,22 @@ public struct WidgetScene: Hashable, Sendable {
 
     // MARK: Drawing
 
+    /// The circumstances for the variants of views.
+    private var circumstances: Circumstances {
+        var circumstances = Circumstances(surface: surface)
+        circumstances.mode = mode
+        circumstances.isBackgroundRemoved = background == .removed
+        circumstances.isSimplified = isSimplified
+        circumstances.isDark = isDark
+        circumstances.isLuminanceReduced = isLuminanceReduced
+        circumstances.hasAccount = hasAccount
+        return circumstances
+    }
+
     /// How views are written in this scene.
     public var drawing: WidgetDrawing {
         var drawing = WidgetDrawing(
-            circumstances: WidgetCircumstances(
-                mode: mode, isBackgroundRemoved: background == .removed, isSimplified: isSimplified, isDark: isDark,
-                isLuminanceReduced: isLuminanceReduced, hasAccount: hasAccount))
+            circumstances: circumstances)
         drawing.isInteractive = isInteractive
         drawing.hasLinks = hasLinks && opensApp
         drawing.dropsTint = mode != .fullColor

@@ -25,6 +25,8 @@ public struct ControlRow: Hashable, Sendable {
     public var isAssumed: Bool
     /// Whether a provider serves it.
     public var isAvailable: Bool
+    /// Whether a view of the activity that it belongs to offers it; a tap is refused otherwise.
+    public var isOffered: Bool
     /// For a button: until when a press is refused.
     public var coolingUntil: Timestamp?
     /// Whether the device must be unlocked before it acts.
@@ -54,6 +56,7 @@ public struct ControlRow: Hashable, Sendable {
         wanted = body["wanted"]?.bool
         isAssumed = body["assumed"]?.bool ?? false
         isAvailable = body["available"]?.bool ?? false
+        isOffered = body["offered"]?.bool ?? true
         coolingUntil = body["coolingUntil"]?.integer.map(Timestamp.init(milliseconds:))
         needsUnlock = body["unlock"]?.bool ?? false
         isRedacted = body["redacted"]?.bool ?? false
