@@ -59,11 +59,11 @@ public struct Statistics: Sendable {
         }
     }
 
-    /// What became of the folder of kinds; `nil` = it is not followed.
-    public var kindFolder: KindFolderReport?
-
     /// When the certificate of the encrypted listeners expires; `nil` = there is none.
     public var certificateExpiry: Timestamp?
+
+    /// What became of the folder of kinds; `nil` = it is not followed.
+    public var kindFolder: KindFolderReport?
 
     public mutating func countSync(microseconds: Int) {
         if let bucket = Self.syncBounds.firstIndex(where: { microseconds <= $0 }) { syncCounts[bucket] += 1 }
@@ -91,14 +91,14 @@ public struct Statistics: Sendable {
     }
 }
 
-/// What became of a folder of kinds that is followed, as `STATS` reports it.
-public struct KindFolderReport: Hashable, Sendable {
+/// What became of a folder of kinds that is followed, as `STATS` reports it. A class, because few servers have one.
+public final class KindFolderReport: Sendable {
     /// How often it was read since the start.
-    public var readings: Int
+    public let readings: Int
     /// Whether what it holds is in force; `false` = the kinds of before are.
-    public var isInForce: Bool
+    public let isInForce: Bool
     /// For people: what changed, or the faults.
-    public var text: String
+    public let text: String
 
     public init(readings: Int, isInForce: Bool, text: String) {
         (self.readings, self.isInForce, self.text) = (readings, isInForce, text)
