@@ -11,8 +11,8 @@ public struct Traits: Hashable, Sendable {
 
     /// `foreground=APP`: the app in front; `nil` for none.
     public var foreground: String? {
-        get { rare?.foreground }
-        set { setRare(foreground: newValue, widgets: widgets, showsPrivate: showsPrivate) }
+        get { rare?.values.foreground }
+        set { changeRare { $0.foreground = newValue } }
     }
     /// `dashboard=hidden`: the car shows another screen than its dashboard.
     public var isDashboardHidden = false
@@ -28,27 +28,33 @@ public struct Traits: Hashable, Sendable {
     public var isFocusOn = false
     /// `standby=`.
     public var standBy = StandBy.off
-    /// Whether the device has a Dynamic Island. There is no such `TRAIT`: the catalogue gives it for the device of
-    /// `HELLO device=`.
-    public var hasIsland = true
+    /// Whether the device has a Dynamic Island: what `island=` says, else the catalogue of the device of `HELLO device=` (H9). Setting
+    /// it sets what the catalogue says.
+    public var hasIsland: Bool {
+        get { rare?.values.island ?? isIslandInCatalogue }
+        set { isIslandInCatalogue = newValue }
+    }
+    /// A device that was not named has one.
+    private var isIslandInCatalogue = true
     /// The traits that most devices never report. Boxed, because a session is kept small.
     private var rare: RareTraits?
 
     /// The traits that only widgets depend on.
     public var widgets: WidgetTraits {
-        get { rare?.widgets ?? WidgetTraits() }
-        set { setRare(foreground: foreground, widgets: newValue, showsPrivate: showsPrivate) }
+        get { rare?.values.widgets ?? WidgetTraits() }
+        set { changeRare { $0.widgets = newValue } }
     }
 
     /// `show=locked`: private parts are shown although the device is locked.
     public var showsPrivate: Bool {
-        get { rare?.showsPrivate ?? false }
-        set { setRare(foreground: foreground, widgets: widgets, showsPrivate: newValue) }
+        get { rare?.values.showsPrivate ?? false }
+        set { changeRare { $0.showsPrivate = newValue } }
     }
 
-    private mutating func setRare(foreground: String?, widgets: WidgetTraits, showsPrivate: Bool) {
-        let isUsual = foreground == nil && widgets == WidgetTraits() && !showsPrivate
-        rare = isUsual ? nil : RareTraits(foreground: foreground, widgets: widgets, showsPrivate: showsPrivate)
+    private mutating func changeRare(_ change: (inout RareTraits.Values) -> Void) {
+        var values = rare?.values ?? RareTraits.Values()
+        change(&values)
+        rare = values == RareTraits.Values() ? nil : RareTraits(values)
     }
 
     /// Whether a device is not sent what is private: E10 and W76.
@@ -69,9 +75,12 @@ public struct Traits: Hashable, Sendable {
     public var placing: Traits {
         var traits = self
         traits.isFocusOn = false
-        var widgets = WidgetTraits()
-        widgets.isDark = self.widgets.isDark
-        traits.setRare(foreground: foreground == nil ? nil : "", widgets: widgets, showsPrivate: showsPrivate)
+        traits.changeRare { values in
+            values.foreground = foreground == nil ? nil : ""
+            let isDark = values.widgets.isDark
+            values.widgets = WidgetTraits()
+            values.widgets.isDark = isDark
+        }
         return traits
     }
 
@@ -91,6 +100,11 @@ public struct Traits: Hashable, Sendable {
         case "light": isLightLow = try Self.choose(name, value, "normal", "low")
         case "luminance": isLuminanceReduced = try Self.choose(name, value, "normal", "reduced")
         case "show": showsPrivate = try Self.choose(name, value, "unlocked", "locked")
+        case "island":
+            guard ["auto", "yes", "no"].contains(value) else {
+                throw .unknownValue(name: name, values: "auto, yes or no")
+            }
+            changeRare { $0.island = value == "auto" ? nil : value == "yes" }
         case "focus": isFocusOn = try Self.choose(name, value, "off", "on")
         case "standby":
             guard let standBy = StandBy(rawValue: value) else {
@@ -103,7 +117,7 @@ public struct Traits: Hashable, Sendable {
 
     /// The names that ``set(_:to:)`` accepts.
     public static let names =
-        ["dashboard", "foreground", "locked", "show", "wrist", "light", "luminance", "focus", "standby"]
+        ["dashboard", "foreground", "locked", "show", "wrist", "light", "luminance", "focus", "standby", "island"]
         + WidgetTraits.names
 
     static func choose(

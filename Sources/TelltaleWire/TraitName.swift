@@ -1,7 +1,7 @@
 /// A property of a device's situation, reported with `TRAIT` (Protocols/Line/line-protocol.md §8). The first value of
 /// each is the default.
 public enum TraitName: String, CaseIterable, Hashable, Sendable {
-    case dashboard, foreground, locked, show, wrist, light, luminance, focus, standby
+    case dashboard, foreground, locked, show, wrist, light, luminance, focus, standby, island
     case tint, appearance, desktop, distance, touch, screen, place, fitness, sleep, headphones, motion
 
     /// The possible values as text; `foreground` accepts the name of an app, and `tint` a colour, too.
@@ -16,6 +16,7 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
         case .luminance: "normal|reduced"
         case .focus: "off|on"
         case .standby: "off|on|tapped"
+        case .island: "auto|yes|no"
         case .tint: "none|clear|COLOUR"
         case .appearance: "light|dark"
         case .desktop: "front|behind"
@@ -33,7 +34,7 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
     public func takes(_ value: String) -> Bool {
         switch self {
         case .foreground, .tint: !value.isEmpty
-        case .dashboard, .locked, .show, .wrist, .light, .luminance, .focus, .standby, .appearance, .desktop,
+        case .dashboard, .locked, .show, .wrist, .light, .luminance, .focus, .standby, .island, .appearance, .desktop,
             .distance, .touch, .screen, .place, .fitness, .sleep, .headphones, .motion:
             values.split(separator: "|").contains { $0.utf8.elementsEqual(value.utf8) }
         }

@@ -12,7 +12,9 @@ extension VerbDescription {
                 .optional(.client, "NAME", "the program, such as head-unit/2.1; the src= of its events"),
                 .optional(.surface, "SURFACE", "phone pad watch carplay desktop standby vision: the default view="),
                 .optional(.account, "ACCOUNT", "whose device it is; without it every activity is visible"),
-                .optional(.device, "DEVICE", "a device of the catalogue; the OK then has canvas=WxH"),
+                .optional(
+                    .device, "DEVICE",
+                    "a device of the catalogue; the OK then has device=NAME canvas=WxH, or device=unknown"),
                 .optional(.unit, "NAME", "the device itself: its widgets have a budget while its screen is off"),
                 .optional(.caps, "A,B", "capabilities wanted; the OK names those granted"),
                 .optional(.hb, "MS", "heartbeats: MARK after so long a silence, the end after twice yours"),

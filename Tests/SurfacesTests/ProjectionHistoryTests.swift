@@ -118,7 +118,8 @@ struct TraitsTests {
         let firsts = [
             ("dashboard", "visible"), ("foreground", "none"), ("locked", "no"), ("show", "unlocked"), ("wrist", "up"),
             ("light", "normal"),
-            ("luminance", "normal"), ("focus", "off"), ("standby", "off"), ("tint", "none"), ("appearance", "light"),
+            ("luminance", "normal"), ("focus", "off"), ("standby", "off"), ("island", "auto"), ("tint", "none"),
+            ("appearance", "light"),
             ("desktop", "front"), ("distance", "near"), ("touch", "yes"), ("screen", "on"), ("place", "none"),
             ("fitness", "none"), ("sleep", "none"), ("headphones", "off"), ("motion", "full"),
         ]

@@ -48,10 +48,13 @@ extension Hub {
         writer.attribute("conn", "c\(session.id.counter)")
         writer.attribute("caps", joined: Self.capabilities.filter { hello.capabilities.contains($0) })
         writer.attribute("hb", session.heartbeat.count)
-        if let device = hello.device.flatMap({ Catalogue.device(named: $0) }) {
-            session.traits.hasIsland = device.hasIsland
-            session.device = Int16(clamping: Catalogue.devices.firstIndex(of: device) ?? -1)
-            writer.attribute("canvas", device.canvas)
+        if let name = hello.device {
+            // H8: what an earlier device gave goes, also where this one is unknown.
+            let device = Catalogue.device(named: name)
+            session.traits.hasIsland = device?.hasIsland ?? false
+            session.device = Int16(clamping: device.flatMap { Catalogue.devices.firstIndex(of: $0) } ?? -1)
+            writer.attribute("device", device?.name ?? "unknown")
+            if let device { writer.attribute("canvas", device.canvas) }
         }
         if hello.unit != nil { writer.attribute("budget", budgets.budget.map { "\($0.rowsPerDay)" } ?? "off") }
         if let admission {

@@ -77,22 +77,21 @@ public struct WidgetTraits: Hashable, Sendable {
 
 /// The traits that rarely differ from the default.
 final class RareTraits: Hashable, Sendable {
-    let foreground: String?
-    let widgets: WidgetTraits
-    let showsPrivate: Bool
-
-    init(foreground: String?, widgets: WidgetTraits, showsPrivate: Bool) {
-        (self.foreground, self.widgets, self.showsPrivate) = (foreground, widgets, showsPrivate)
+    struct Values: Hashable, Sendable {
+        var foreground: String?
+        var widgets = WidgetTraits()
+        var showsPrivate = false
+        /// `island=`; `nil` for the catalogue's word.
+        var island: Bool?
     }
 
-    static func == (left: RareTraits, right: RareTraits) -> Bool {
-        left.foreground == right.foreground && left.widgets == right.widgets
-            && left.showsPrivate == right.showsPrivate
+    let values: Values
+
+    init(_ values: Values) {
+        self.values = values
     }
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(foreground)
-        hasher.combine(widgets)
-        hasher.combine(showsPrivate)
-    }
+    static func == (left: RareTraits, right: RareTraits) -> Bool { left.values == right.values }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }
