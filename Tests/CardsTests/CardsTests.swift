@@ -45,6 +45,18 @@ private func drawing(_ block: Block) -> String {
 }
 
 struct CardsTests {
+    @Test func `a control that is not offered is on no screen and no bar, and in the full view`() throws {
+        let tip = try Example.card(
+            "coffee-tip/1",
+            #"{"control":"button","phase":"idle","available":true,"offered":false,"title":"Leave a tip"}"#)
+        func drawn(_ view: ViewName) -> String {
+            drawing(TerminalScreen.draw([tip], view: view, at: Example.now, width: 60))
+        }
+        for surface in [Surface.phone, .watch, .carplay] { #expect(!drawn(.surface(surface)).contains("tip")) }
+        #expect(drawn(.full).contains("Leave a tip"))
+        #expect(BarItem.items([tip], titles: KindTitles(), at: Example.now).isEmpty)
+    }
+
     /// A row that was sent once, drawn at three moments.
     @Test func `a widget turns at the dates in its row`() throws {
         let now = Example.now.milliseconds

@@ -35,7 +35,7 @@ public struct BarItem: Hashable, Sendable {
     ///
     /// - Parameter titles: For rows without a title of their own, as controls in a menu bar are.
     public static func items(_ cards: [Card], titles: KindTitles, at now: Timestamp) -> [BarItem] {
-        cards.sorted { ($0.order, $0.key) < ($1.order, $1.key) }
+        cards.filter(\.isOffered).sorted { ($0.order, $0.key) < ($1.order, $1.key) }
             .map { BarItem($0, titles: titles, at: now) }.filter { !$0.text.isEmpty }
             .enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
     }

@@ -15,6 +15,8 @@ public struct Card: Hashable, Sendable {
 
     var row: JSON { .object(body) }
     var isControl: Bool { body["control"] != nil }
+    /// Whether a surface draws it: a control of an activity may not be offered in its state.
+    var isOffered: Bool { body["offered"]?.bool ?? true }
     /// Activities come first, controls last.
     var sort: Int { isControl ? 2 : isWidget ? 1 : 0 }
     var order: Int64 { body["order"]?.integer ?? .max }

@@ -30,7 +30,7 @@ public enum TerminalScreen {
         case .full: return table(cards, titles: KindTitles(), at: now, width: width)
         case .surface(let surface):
             let boards = BoardPicture.all(of: cards, at: now)
-            let others = cards.filter { TileCardPlace($0, at: now) == nil }
+            let others = cards.filter { $0.isOffered && TileCardPlace($0, at: now) == nil }
             let display = Display(surface, width: width, showsBoards: !boards.isEmpty)
             let content = display.content(of: others, boards, notices: notices, at: now)
             var title = Line(display.name, .bold)

@@ -295,7 +295,7 @@ def test_kind_files_with_values_in_each_others_place_stop_nothing(gateway, seed)
     chance = random.Random(seed)
     pool = [one for kind in EXAMPLES.values() for one in parts(kind, [])] + ODD
     played = 0
-    for _ in range(120):
+    for _ in range(160):
         kind = chance.choice(list(EXAMPLES.values()))
         for _ in range(chance.randint(1, 3)):
             kind = shuffled(kind, pool, chance)
