@@ -5,13 +5,13 @@ public enum Announcement: Hashable, Sendable {
     /// The activity entered a state that its definition marks as a milestone.
     case milestone(rev: Int64, state: String, at: Timestamp)
     /// The alert's JSON object, as this subscription's surface shows it. Empty on a surface that shows only the alert's
-    /// row.
-    case alert(rev: Int64, json: [UInt8])
+    /// row. `redacted` is what a device that hides what is private is sent instead; `nil` if nothing of it is private.
+    case alert(rev: Int64, json: [UInt8], redacted: [UInt8]? = nil)
 
     /// The commit that caused the announcement.
     public var rev: Int64 {
         switch self {
-        case .milestone(let rev, _, _), .alert(let rev, _): rev
+        case .milestone(let rev, _, _), .alert(let rev, _, _): rev
         }
     }
 
@@ -23,7 +23,7 @@ public enum Announcement: Hashable, Sendable {
     var byteCount: Int {
         switch self {
         case .milestone(_, let state, _): MemoryLayout<Self>.stride + state.utf8.count
-        case .alert(_, let json): MemoryLayout<Self>.stride + json.count
+        case .alert(_, let json, let redacted): MemoryLayout<Self>.stride + json.count + (redacted?.count ?? 0)
         }
     }
 }

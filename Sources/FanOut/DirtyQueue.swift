@@ -298,7 +298,7 @@ public struct DirtyQueue: Sendable {
         switch dropped {
         case .milestone(_, let state, _): name = state
         // No state has a blank in its name.
-        case .alert(let rev, _) where namesAlert: name = "ALERT rev=\(rev)"
+        case .alert(let rev, _, _) where namesAlert: name = "ALERT rev=\(rev)"
         case .alert: return
         }
         // The list is bounded, so that a stalled reader does not accumulate a line of megabytes. `skip` counts everything it

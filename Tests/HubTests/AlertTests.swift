@@ -145,4 +145,29 @@ struct AlertTests: SurfaceSuite {
         #expect(front.styles == [])
         #expect(other.styles == ["expanded"])
     }
+
+    @Test func `E11: a private alert that waited is sent as the device is when it is sent`() throws {
+        let taxi = HubHarness.taxi.replacing(
+            #""alert":{"title":"Near","body":"Go down"}"#,
+            with: #""alert":{"title":"Near","body":"Go down","private":["body"],"summary":"It comes"}"#)
+        let harness = try HubHarness(kinds: [taxi])
+        let (shop, watch) = (harness.connect(), harness.connect())
+        harness.send("HELLO surface=watch", from: watch)
+        harness.send("SUB * rate=1", from: watch)
+        harness.send("EVT taxi/1 type=start", from: shop)
+        harness.advance(by: .seconds(2))
+        func alerts() throws -> [JSON] {
+            try harness.lines(of: watch).filter { $0.hasPrefix("ALERT ") }.map { try HubHarness.tail($0) }
+        }
+        _ = harness.lines(of: watch)
+        harness.send("EVT taxi/1 type=near", from: shop)
+        #expect(try alerts().map { $0["body"] } == ["Go down"])
+        // The next one is held back by the rate, and the watch locks meanwhile.
+        harness.send("EVT taxi/1 type=near", from: shop)
+        #expect(try alerts().isEmpty)
+        harness.send("TRAIT locked=yes", from: watch)
+        harness.advance(by: .seconds(2))
+        let alert = try #require(try alerts().first)
+        #expect(alert["title"] == "Taxi" && alert["body"] == "It comes" && alert["style"] == "alert")
+    }
 }

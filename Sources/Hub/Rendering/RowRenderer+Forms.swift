@@ -268,23 +268,28 @@ extension RowRenderer {
 
     // MARK: Alerts
 
-    /// An alert as the subscription's surface draws it; `nil` if it draws none.
-    func alertBody(
-        _ alert: ActivityAlert, of entity: EntityIndex, for subscription: Subscription, of session: Session,
+    /// An alert of commit `rev` as the subscription's surface draws it. It may wait, and the device may lock meanwhile, so a private
+    /// one comes in both forms.
+    func announcement(
+        _ alert: ActivityAlert, rev: Int64, of entity: EntityIndex, for subscription: Subscription, of session: Session,
         _ store: borrowing EntityStore
-    ) -> [UInt8]? {
+    ) -> Announcement {
         guard case .surface(let surface) = subscription.terms.view, let activity = store.activity(at: entity) else {
-            return nil
+            return .alert(rev: rev, json: [])
         }
         let style = Projection.alertStyle(
             of: store.visibleActivity(activity, at: entity), surface: surface, traits: session.traits,
             foreground: store.foreground(of: session.traits), settings: settings)
-        guard let style else { return nil }
-        let isRedacted = session.traits.isRedacted(on: surface, settings)
-        let drawn = isRedacted ? alert.redacted(title: store.kind(at: entity)?.title ?? "") : alert
-        var writer = JSONWriter()
-        drawn.write(style: style.rawValue, to: &writer)
-        return writer.bytes
+        guard let style else { return .alert(rev: rev, json: []) }
+        func body(_ alert: ActivityAlert) -> [UInt8] {
+            var writer = JSONWriter()
+            alert.write(style: style.rawValue, to: &writer)
+            return writer.bytes
+        }
+        let isPrivate = alert.summary != nil
+        return .alert(
+            rev: rev, json: body(alert),
+            redacted: isPrivate ? body(alert.redacted(title: store.kind(at: entity)?.title ?? "")) : nil)
     }
 
     // MARK: Competition

@@ -272,7 +272,7 @@ extension RowRenderer {
         writing.count(entry.cause)
         // Before a deletion too, or without a row: every subscription receives milestones, and on CarPlay an alert is a
         // notification exactly when the dashboard, and so the row, is hidden.
-        let isAlerted = announce(entry, of: entity, key: key, subscription, store, to: &writer)
+        let isAlerted = announce(entry, of: entity, key: key, subscription, session, store, to: &writer)
         var head = RowHead(
             subscription: Int(subscription.number), key: key, rev: rev(of: entity, subscription.terms.view, store))
         head.skip = Int(clamping: entry.foldedCount)
@@ -346,16 +346,22 @@ extension RowRenderer {
     /// - Returns: Whether the row carries an alert. Only this row does: a row that is sent again after a reconnect or a change of
     ///   situation must not alert again.
     private func announce(
-        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription,
+        _ entry: DirtyQueue.Entry, of entity: EntityIndex, key: Key, _ subscription: Subscription, _ session: Session,
         _ store: borrowing EntityStore, to writer: inout LineWriter
     ) -> Bool {
+        if entry.announcements.isEmpty { return false }
+        // E11, by the situation in which it is sent.
+        var isRedacted = false
+        if case .surface(let surface) = subscription.terms.view {
+            isRedacted = session.traits.isRedacted(on: surface, settings)
+        }
         var isAlerted = false
         let number = Int(subscription.number)
         for announcement in entry.announcements {
             switch announcement {
             case .milestone(let rev, let state, let time):
                 writer.milestone(subscription: number, key: key, rev: rev, state: state, at: time)
-            case .alert(let rev, let json):
+            case .alert(let rev, let json, let redacted):
                 // If this person has seen it on another device meanwhile, it need not alert here.
                 if let account = subscription.terms.account, let activity = store.activity(at: entity),
                     activity.value.isAlertSpent(
@@ -364,7 +370,8 @@ extension RowRenderer {
                     continue
                 }
                 isAlerted = true
-                if !json.isEmpty { writer.alert(subscription: number, key: key, rev: rev, body: json) }
+                let body = isRedacted ? redacted ?? json : json
+                if !body.isEmpty { writer.alert(subscription: number, key: key, rev: rev, body: body) }
             }
         }
         return isAlerted

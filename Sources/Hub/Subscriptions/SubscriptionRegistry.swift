@@ -364,8 +364,9 @@ struct SubscriptionRegistry: ~Copyable {
         let byteCount = backlog.announcementByteCount
         for milestone in change.milestones { backlog.announce(milestone, before: change.entity) }
         if let alert = change.alert, case .surface = subscription.terms.view {
-            let json = renderer.alertBody(alert, of: change.entity, for: subscription, of: session, store) ?? []
-            backlog.announce(.alert(rev: change.commit, json: json), before: change.entity)
+            let announcement = renderer.announcement(
+                alert, rev: change.commit, of: change.entity, for: subscription, of: session, store)
+            backlog.announce(announcement, before: change.entity)
         }
         let others = session.announcementByteCount - byteCount
         while others + backlog.announcementByteCount > limits.announcementBytes, backlog.foldOldestAnnouncement() {}
