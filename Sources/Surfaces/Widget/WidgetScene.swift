@@ -98,7 +98,8 @@ public struct WidgetScene: Hashable, Sendable {
         hasLinks = !family.isAccessory && place != .smartStack && !isPreview
         opensApp = !isPreview && (place != .carplay || kind.hasCarApp)
         // Sample content is nobody's.
-        isRedacted = !isPreview && traits.isRedacted(on: surface, settings)
+        // A car's widgets are placed on its own board and not forwarded to it, so they follow its phone's lock.
+        isRedacted = !isPreview && traits.isRedacted(on: surface == .carplay ? .phone : surface, settings)
         isPlaceholder = kind.isProtected && traits.isLocked
     }
 
