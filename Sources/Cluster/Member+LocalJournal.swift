@@ -19,7 +19,7 @@ extension Member {
     /// After two heartbeats of the others, which say by then whether their disks are as slow.
     mutating func yieldBehindLocalJournal(at now: HubTime) {
         guard replica.isHeldBack, isLeading, !isEnding, now.monotonic.milliseconds(since: hold.since) >= .seconds(2),
-            !replica.situation(wall: now.wall).standbys.isEmpty
+            replica.hasSuccessor
         else { return }
         handOver(at: now)
     }

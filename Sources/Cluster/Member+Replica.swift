@@ -23,10 +23,15 @@ extension Member {
         if isLeading {
             currentAt = max(currentAt, replica.lastProof)
         } else if !wasServing {
-            currentAt = now
-        } else if replica.reader.position >= leadersWord.position {
-            currentAt = max(currentAt, leadersWord.time)
+            if isServing { currentAt = now }
+        } else if replica.reader.position >= leadersWords.next.position {
+            currentAt = max(currentAt, leadersWords.next.time)
+            leadersWords.next = leadersWords.newest
+            if replica.reader.position >= leadersWords.newest.position {
+                currentAt = max(currentAt, leadersWords.newest.time)
+            }
         }
+        hasServed = hasServed || isServing
     }
 
     mutating func takeActions(at now: HubTime) {

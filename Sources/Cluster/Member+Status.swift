@@ -23,7 +23,7 @@ extension Member {
             status.leader = leader.map { ($0.node, $0.address) }
         }
         status.serves = isServing
-        if isServing, !isLeading, now.milliseconds(since: currentAt) > replica.lease { status.staleSince = currentAt }
+        if hasServed, !isLeading, now.milliseconds(since: currentAt) > replica.lease { status.staleSince = currentAt }
         status.position = replica.reader.position
         status.historySince = replica.reader.origin.map { ($0.sequence, $0.time) }
         status.lag = max(0, newest - replica.reader.position)

@@ -35,14 +35,13 @@ public struct Member: ~Copyable {
         case lead(term: Int64, wait: Milliseconds)
         /// Report the outcome of its batch to the leader's server.
         case settle(SyncOutcome)
-        /// Send this to every connection and close it, because a node that may be cut off cannot say yet how old its rows are; then
+        /// Send this to every connection and close it, because what their clients write has to go to the next leader; then
         /// let the server follow, with ``Server/Server/follow(_:at:)``. A process that is ending ends now.
         case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
         /// Send this to every connection and close it, then serve with the server that ``Member/server(over:snapshotSequence:at:)``
         /// gives without a hub: the history of the log begins, and its epoch was not known.
         case begin(farewell: [UInt8])
-        /// Send this to every connection and close it: a checkpoint takes the place of what they follow, or the log has not been heard
-        /// for so long that rows are not current any more.
+        /// Send this to every connection and close it: a checkpoint takes the place of what they follow.
         case sendAway(farewell: [UInt8])
         /// The process ends although the log has not stored the leader's resignation in time.
         case abandon
@@ -82,6 +81,8 @@ public struct Member: ~Copyable {
     var hasHistory: Bool
     /// The log was read to its end, and no checkpoint takes the place of what is here.
     public internal(set) var isServing = false
+    /// It has been so at some time: there may be screens, whose rows grow old meanwhile.
+    var hasServed = false
     /// A snapshot is being written to the local journal. Set by the performer.
     public var isWritingSnapshot = false
     var hasStopped = false
@@ -96,8 +97,9 @@ public struct Member: ~Copyable {
     var newest: Int64 = 0
     var lastSign: MonotonicTime
     var leaderDetector: LeaderDetector
-    /// When the leader gave its newest sign of life, and the messages that the log had then.
-    var leadersWord: (time: MonotonicTime, position: Int64)
+    /// The leader's newest sign of life, and before it the one that this node has yet to reach: when each came, and the messages that
+    /// the log had then. A node that lags all the time reaches one after the other.
+    var leadersWords: (next: LeadersWord, newest: LeadersWord)
     /// When this node was last known to have all that the leader had.
     var currentAt: MonotonicTime
     private var processPart: ProcessPart
@@ -127,6 +129,11 @@ public struct Member: ~Copyable {
     /// The process is to end, and waits for the log until then.
     var end: MonotonicTime?
 
+    struct LeadersWord {
+        let time: MonotonicTime
+        let position: Int64
+    }
+
     enum Handover {
         case none, wanted, underWay, done
     }
@@ -137,7 +144,8 @@ public struct Member: ~Copyable {
         localJournal = LocalJournalQueue(replica.reader)
         self.configuration = configuration
         self.replica = replica
-        (lastSign, currentAt, leadersWord) = (now, now, (now, 0))
+        (lastSign, currentAt) = (now, now)
+        leadersWords = (LeadersWord(time: now, position: 0), LeadersWord(time: now, position: 0))
         hasHistory = self.replica.reader.epoch != nil
         leaderDetector = LeaderDetector(lease: self.replica.lease)
         processPart = ProcessPart(instance: self.replica.instance)
@@ -205,7 +213,7 @@ public struct Member: ~Copyable {
             replica.skew = now.wall - replica.reader.chain.time
         }
         leaderDetector.heard(at: now.monotonic)
-        leadersWord = (now.monotonic, end)
+        leadersWords.newest = LeadersWord(time: now.monotonic, position: end)
     }
 
     /// The newest message at the leader's last heartbeat; 0 where none was heard.
@@ -213,7 +221,6 @@ public struct Member: ~Copyable {
 
     private mutating func note(_ heartbeat: Heartbeat, at now: MonotonicTime) {
         guard heartbeat.node != replica.node, peers[heartbeat.node] != heartbeat else { return }
-        processPart.heard(heartbeat.instance)
         let former = peers[heartbeat.node]
         // Behind a gap the first one may be kept from before it.
         let isSteady = heardAt[heartbeat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
@@ -232,7 +239,7 @@ public struct Member: ~Copyable {
             former?.number ?? .max < heartbeat.number, isSteady
         else { return }
         leaderDetector.heard(at: now)
-        leadersWord = (now, heartbeat.position)
+        leadersWords.newest = LeadersWord(time: now, position: heartbeat.position)
     }
 
     /// The connection to the leader was reset, and another one is refused.
@@ -306,6 +313,7 @@ public struct Member: ~Copyable {
     ) -> Server {
         let hub = hub.take() ?? Hub(configuration: configuration.hub, epoch: replica.reader.epoch ?? 0)
         var server = Server(hub, configuration: configuration.server, snapshotSequence: snapshotSequence)
+        server.numberConnections(asOf: processPart.next())
         server.follow(at: now)
         server.stands(status(at: now.monotonic), at: now)
         return server
@@ -322,7 +330,6 @@ public struct Member: ~Copyable {
         let differences = try server.differences(from: configuration.kinds, configuration.hub.decisions)
         if !differences.isEmpty { actions.append(.differs(differences)) }
         try server.lead(beginningWith: configuration.kinds, configuration.hub.decisions)
-        server.numberConnections(asOf: processPart.use())
         server.stands(status(at: now.monotonic), at: now)
     }
 

@@ -1,33 +1,16 @@
-/// The part of connection numbers by which the processes of a cluster are told apart: 31 bits of the process's instance.
-///
-/// Two processes have the same part with a chance of one in two billions. One that hears of it before it serves draws another;
-/// one that serves keeps its part, because its numbers are in records by then.
+/// The part of connection numbers by which the servers of a cluster's processes are told apart: 31 bits that follow from the
+/// process's instance. Two have the same part with a chance of one in two billions.
 struct ProcessPart: Sendable {
-    /// Never 0, which is the part of a server without a cluster.
-    private(set) var value: UInt32
-    private var instance: UInt64
-    private var isInUse = false
+    private var state: UInt64
 
-    init(instance: UInt64) {
-        self.instance = instance
-        value = Self.part(of: instance)
-    }
+    init(instance: UInt64) { state = instance }
 
-    private static func part(of instance: UInt64) -> UInt32 {
-        max(1, UInt32(truncatingIfNeeded: instance) & 0x7FFF_FFFF)
-    }
-
-    /// Another process is there; an instance of 0 is not known.
-    mutating func heard(_ other: UInt64) {
-        guard !isInUse, other != 0, Self.part(of: other) == value else { return }
-        // Of the whole instance, by which the two differ.
-        instance = (instance ^ instance >> 31) &* 0x9E37_79B9_7F4A_7C15
-        value = Self.part(of: instance >> 32)
-    }
-
-    /// The part, which stays from now on.
-    mutating func use() -> UInt32 {
-        isInUse = true
-        return value
+    /// The part of the next server of this process, which counts its connections from 1 again. Never 0, which is the part of a
+    /// server without a cluster.
+    mutating func next() -> UInt32 {
+        let part = max(1, UInt32(truncatingIfNeeded: state) & 0x7FFF_FFFF)
+        state = (state ^ state >> 31) &* 0x9E37_79B9_7F4A_7C15
+        state ^= state >> 32
+        return part
     }
 }

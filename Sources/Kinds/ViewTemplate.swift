@@ -52,7 +52,7 @@ public struct ViewTemplate: Sendable {
             parts[index].part = .region(view)
         }
         parts.removeAll { names.contains($0.name) || $0.name == "label" }
-        if names.contains("text") || names.contains("timer") { fallback = nil }
+        if !Set(names).isDisjoint(with: ["text", "timer", "else"]) { fallback = nil }
     }
 
     /// Sets a text, as `title` or `center.title`.

@@ -196,6 +196,15 @@ public struct Election: Hashable, Sendable {
 
     private static let nearness: Int64 = 1_000
 
+    /// Whether a standby that may lead lags by at most some messages.
+    func hasSuccessor(near position: Int64) -> Bool {
+        heartbeats.values.contains { heard in
+            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
+                && heard.heartbeat.position >= position - Self.nearness
+                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
+        }
+    }
+
     /// When this node may try to lead; `nil` = not now.
     ///
     /// - Parameters:

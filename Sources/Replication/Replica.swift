@@ -48,6 +48,8 @@ public struct Replica: Sendable {
 
     public let node: String
     public let address: String
+    /// Whether another node keeps up and may lead.
+    public var hasSuccessor: Bool { election.hasSuccessor(near: reader.position) }
     /// It never leads.
     public var isObserver: Bool { settings.isObserver }
     let release: String

@@ -65,7 +65,7 @@ struct OutputForPeopleTests {
             let figures = try shown(["stats"], daemon, until: "stale 0")
             #expect(figures.hasPrefix("FIGURE") && figures.contains("\nverdicts         applied "))
             #expect(try shown(["kinds"], daemon, until: "Coffee order").hasPrefix("NAME "))
-            #expect(try shell.run("kinds").lines.contains("coffee-order             activity  v2   Coffee order"))
+            #expect(try shell.run("kinds").lines.contains("coffee-order             activity  v3   Coffee order"))
             #expect(try shell.run("stats").lines.contains { $0.hasPrefix(#"verdicts         {"applied":"#) })
         }
     }

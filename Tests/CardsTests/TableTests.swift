@@ -34,6 +34,13 @@ struct TableTests {
         #expect(RelativeTime.text(Self.now + Milliseconds(milliseconds), at: Self.now) == expected)
     }
 
+    @Test(arguments: [Int64.min, .max])
+    func `a date at the end of time is no trap`(milliseconds: Int64) {
+        for now in [Self.now, Timestamp(milliseconds: -1_000), Timestamp(milliseconds: .max)] {
+            #expect(!RelativeTime.text(Timestamp(milliseconds: milliseconds), at: now).isEmpty)
+        }
+    }
+
     @Test func `states have the titles of their kind, and without one their name in words`() throws {
         var titles = KindTitles()
         #expect(titles.title(of: "coffee-tip") == "Coffee tip")

@@ -140,6 +140,14 @@ struct MemberTests {
         #expect(standby.status?.staleSince == nil && last?.contains(" stale=") == false, "\(last ?? "")")
     }
 
+    @Test func `the n-th connections of two nodes have different numbers, before and after one leads`() throws {
+        let cluster = try TestCluster(3)
+        let before = cluster.daemons.compactMap { $0.server?.connected(at: cluster.time).number }
+        cluster.pass(.seconds(10))
+        let after = cluster.daemons.compactMap { $0.server?.connected(at: cluster.time).number }
+        #expect(Set(before + after).count == 6 && (before + after).allSatisfy { $0 >> 32 > 0 }, "\(before), \(after)")
+    }
+
     @Test func `a screen at a standby is served there, and stays when another node leads, this one too`() throws {
         let cluster = try TestCluster(3)
         cluster.pass(.seconds(10))

@@ -43,6 +43,15 @@ struct ObserverTests {
         #expect(observer.connect().take().first?.hasSuffix(" role=standby leader=\(leader.address)") == true)
     }
 
+    @Test func `a leader whose disk is slow leads on beside an observer, which would not take over`() throws {
+        let cluster = try TestCluster(2, observer: 1)
+        cluster.pass(.seconds(10))
+        let leader = try #require(cluster.leaders.first)
+        leader.fallBehind(true)
+        cluster.pass(.seconds(10))
+        #expect(cluster.leaders.map(\.name) == [leader.name])
+    }
+
     @Test func `an observer makes the base that is due where it comes first`() throws {
         var checkpoints = CheckpointSettings()
         (checkpoints.every, checkpoints.checkInterval, checkpoints.turn) = (.seconds(5), .seconds(1), .seconds(2))

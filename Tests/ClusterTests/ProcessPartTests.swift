@@ -3,22 +3,14 @@ import Testing
 @testable import Cluster
 
 struct ProcessPartTests {
-    @Test func `the part of a process is 31 bits of its instance, and never that of a single server`() {
-        #expect(ProcessPart(instance: 0xFFFF_FFFF_8000_0007).value == 7)
-        #expect(ProcessPart(instance: 0x8000_0000).value == 1)
-    }
-
-    @Test func `a process that hears its part of another draws another, and keeps it once it serves`() {
-        let (first, second): (UInt64, UInt64) = (0x1_0000_0007, 0x2_0000_0007)
-        var (left, right) = (ProcessPart(instance: first), ProcessPart(instance: second))
-        left.heard(second)
-        right.heard(first)
-        #expect(left.value != 7 && right.value != 7 && left.value != right.value)
-        #expect(left.value < 1 << 31 && right.value < 1 << 31)
-
-        var serving = ProcessPart(instance: first)
-        #expect(serving.use() == 7)
-        serving.heard(second)
-        #expect(serving.value == 7)
+    @Test func `each server of a process has another part, and none is 0`() {
+        for instance in [0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, UInt64.max] {
+            var part = ProcessPart(instance: instance)
+            let parts = (0..<20).map { _ in part.next() }
+            #expect(parts.allSatisfy { (1...0x7FFF_FFFF).contains($0) })
+            if instance > 2 { #expect(Set(parts).count == 20, "\(instance): \(parts)") }
+        }
+        var (first, second) = (ProcessPart(instance: 7), ProcessPart(instance: 8))
+        #expect(first.next() == 7 && second.next() == 8)
     }
 }

@@ -135,6 +135,9 @@ struct NodeStatusTests {
         #expect(standby.lines(of: client).isEmpty && !client.isFinished)
         standby.advance(by: Milliseconds(200))
         #expect(standby.lines(of: client) == ["BYE code=behind to=10.0.0.1:7878"])
+        // It is not looked at again and again until its socket is closed.
+        let next = standby.hub.nextSessionDeadline
+        #expect(next.map { $0 > standby.now.monotonic + Milliseconds(100) } ?? true)
         #expect(client.isFinished)
     }
 

@@ -38,9 +38,10 @@ extension Hub {
         commit.replayed(through: store.sequence)
     }
 
-    /// Applies the records of a batch that another node has decided, and publishes them as that node did: followers are owed the
-    /// same rows, milestones and alerts, each widget that shows many activities settles once, and a key that goes keeps its place
-    /// until its deletion is published.
+    /// Applies the records of a batch that another node has decided, and publishes them as that node did:
+    /// - Followers get the same rows, milestones and alerts.
+    /// - A widget that shows many activities settles once.
+    /// - A key that goes keeps its index until its deletion is published.
     ///
     /// - Precondition: No batch is in progress.
     /// - Throws: For a record that gives another result here. Nothing of the batch is published then, and nothing is rendered any
@@ -54,8 +55,14 @@ extension Hub {
         commit.begin(limit: .max, requestLimit: 0)
         store.beginReplay()
         for record in batch {
-            var result = try store.replay(record)
-            commit.append(replayed: &result)
+            do throws(RecoveryError) {
+                var result = try store.replay(record)
+                commit.append(replayed: &result)
+            } catch {
+                // The batch stays open, and nothing is rendered or decided before it is settled.
+                _ = commit.endPart(isLast: true)
+                throw error
+            }
         }
         _ = commit.endPart(isLast: true, late: store.settledChanges())
         committed(at: now)

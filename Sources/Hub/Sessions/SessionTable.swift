@@ -38,7 +38,7 @@ struct SessionTable: ~Copyable {
     private var sendsLongLines: [Bool] = []
     /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
     private var parkedCounts: [SessionID: Int] = [:]
-    /// Those of them whose next request waits for a commit that this node of a cluster has yet to read, and for how long it may.
+    /// The parked sessions that wait for a commit of another node of the cluster, and when each has waited too long.
     private var awaitedCommits: [SessionID: (sequence: Int64, end: MonotonicTime)] = [:]
     /// Sessions for which that took too long.
     private var tooFarAhead: [SessionID] = []
@@ -249,7 +249,7 @@ struct SessionTable: ~Copyable {
 
     /// Parks a session until this node has read the commit `sequence`, see ``resumeAwaiting(through:)``.
     ///
-    /// - Parameter patience: For how long it may wait from its first request on that does; then ``takeTooFarAhead()`` has it.
+    /// - Parameter patience: The longest wait, from the first parked request on. After it ``takeTooFarAhead()`` returns the session.
     mutating func park(_ session: Session, until sequence: Int64, at now: MonotonicTime, patience: Milliseconds) {
         park(session)
         let end = awaitedCommits[session.id]?.end ?? now + patience
@@ -396,7 +396,10 @@ struct SessionTable: ~Copyable {
         if session.hasLifePending, now >= session.lastReceived + session.heartbeat + session.heartbeat {
             return dismiss(session, at: now)
         }
-        if let awaited = awaitedCommits[session.id], now >= awaited.end { tooFarAhead.append(session.id) }
+        if let awaited = awaitedCommits[session.id], now >= awaited.end {
+            awaitedCommits[session.id] = nil
+            tooFarAhead.append(session.id)
+        }
         // Now, and not when it is written, so that the rows still held back are those to watch.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
         if now >= session.trimmed + session.heartbeat {

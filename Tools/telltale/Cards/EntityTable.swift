@@ -97,10 +97,10 @@ public enum RelativeTime {
     public static func text(_ date: Timestamp, at now: Timestamp) -> String {
         let span = (date - now).count
         guard span > 0 else {
-            let seconds = -span / 1000
+            let seconds = Int64(span.magnitude / 1000)
             return seconds == 0 ? "now" : "\(unit(seconds, rounding: 0)) ago"
         }
-        return "in \(unit((span + 999) / 1000, rounding: 1))"
+        return "in \(unit(span / 1000 + (span % 1000).signum(), rounding: 1))"
     }
 
     private static func unit(_ seconds: Int64, rounding: Int64) -> String {

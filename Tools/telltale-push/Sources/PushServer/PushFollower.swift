@@ -83,6 +83,8 @@ actor PushFollower {
         var configuration = ClientConfiguration(name: "telltale-push", eventIDPrefix: "push")
         configuration.token = token
         configuration.heartbeat = .seconds(20)
+        // What is sent may be drawn on a locked screen, so it has no private parts.
+        configuration.traits = [Attribute(name: "locked", value: "yes")]
         let client = AsyncClient(
             to: connector, configuration: configuration, on: group.next(),
             onGreeting: { [weak self] greeting, _ in Task { await self?.greeted(greeting.epoch) } })
