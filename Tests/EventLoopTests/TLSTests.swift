@@ -132,7 +132,8 @@ struct TLSTests {
                 return mostHeld.value
             }
         }
-        #expect(mostHeld <= openCount)
+        // One that has closed may be in its last step while its peer has its next one open already.
+        #expect(mostHeld <= 2 * openCount)
     }
 
     @Test func `a connection that is closed holds no session of TLS, in its handshake and behind it`() async throws {
