@@ -17,7 +17,7 @@ def test_the_examples_run_and_print_what_the_page_says(start: Callable[..., Daem
     for example in EXAMPLES:
         text = example.text.replace("127.0.0.1:7878", daemon.url)
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-X", "dev", "-W", "error", "-c", text]
+        command = [sys.executable, "-W", "error", "-c", text]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
         assert (done.returncode, done.stderr) == (0, ""), f"{example.place}: {done.stderr}"
         assert done.stdout == example.output, example.place
