@@ -1,5 +1,5 @@
-/// The part of connection numbers by which the servers of a cluster's processes are told apart: 31 bits that follow from the
-/// process's instance. Two have the same part with a chance of one in two billions.
+/// Makes the connection numbers of each server of a cluster unique. A number contains 31 bits of this; they are derived from the
+/// instance of the process. Two servers have the same bits with a chance of one in two billions.
 struct ProcessPart: Sendable {
     private var state: UInt64
 

@@ -7,7 +7,7 @@ public final class ActivityView: Sendable {
     /// The names of the parts that a locked device is not sent, as `subtitle`, or in a view with regions `center.subtitle`; sorted
     /// by their bytes if the whole kind is private.
     public let privateParts: [String]
-    /// The text that stands in for the first private one of `title`, `subtitle` and `text`.
+    /// The text that replaces the first private one of `title`, `subtitle` and `text`.
     public let summary: Template?
     /// The view without its private parts and without `label`, with the summary in the place of a text.
     public let redacted: ViewTemplate
@@ -50,7 +50,7 @@ public final class ActivityView: Sendable {
         for variant in variants {
             if let subject, !variant.when.activity.holds(for: subject) { continue }
             set.formUnion(variant.when.circumstances.union(variant.view.circumstances(for: subject)))
-            // It is drawn on every device, so nothing behind it is.
+            // Every device draws it, so no later variant is drawn.
             if subject != nil, variant.when.device.isEmpty { return set }
         }
         return privateParts.isEmpty ? set : set.union(.redaction)

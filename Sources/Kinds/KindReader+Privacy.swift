@@ -4,7 +4,7 @@ internal import TelltaleModel
 extension KindReader {
     mutating func note(privateParts: [String], of owner: String, at path: String) {
         for part in privateParts { privatePlaces.append((Self.join(path, part), owner)) }
-        // `else` stands in for a text.
+        // `else` is the text while a timer has no date.
         for part in privateParts where part == "text" || part.hasSuffix(".text") {
             privatePlaces.append((Self.join(path, part.dropLast("text".count) + "else"), owner))
         }

@@ -185,24 +185,25 @@ public struct Election: Hashable, Sendable {
         dueSince = isDue ? dueSince ?? now : nil
     }
 
+    /// The heartbeats of the standbys that live.
+    private var standbys: [Heartbeat] {
+        heartbeats.values.filter { heard in
+            heard.heartbeat.role == .standby
+                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
+        }.map(\.heartbeat)
+    }
+
     /// The standbys that live and lag by at most some messages, observers among them.
     func standbys(near position: Int64) -> [String] {
-        heartbeats.values.filter { heard in
-            heard.heartbeat.role == .standby && (!heard.heartbeat.isHeldBack || heard.heartbeat.isObserver)
-                && heard.heartbeat.position >= position - Self.nearness
-                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
-        }.map(\.heartbeat.node).sorted()
+        standbys.filter { (!$0.isHeldBack || $0.isObserver) && $0.position >= position - Self.nearness }
+            .map(\.node).sorted()
     }
 
     private static let nearness: Int64 = 1_000
 
     /// Whether a standby that may lead lags by at most some messages.
     func hasSuccessor(near position: Int64) -> Bool {
-        heartbeats.values.contains { heard in
-            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
-                && heard.heartbeat.position >= position - Self.nearness
-                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
-        }
+        standbys.contains { !$0.isHeldBack && $0.position >= position - Self.nearness }
     }
 
     /// When this node may try to lead; `nil` = not now.
@@ -212,13 +213,8 @@ public struct Election: Hashable, Sendable {
     ///   - skew: By how much its clock differs from the times of new records.
     public func moment(position: Int64, skew: Milliseconds) -> MonotonicTime? {
         guard let dueSince else { return nil }
-        let fresh = heartbeats.values.filter { heard in
-            heard.heartbeat.role == .standby && !heard.heartbeat.isHeldBack
-                && (lastView ?? heard.time).milliseconds(since: heard.time) <= settings.lease
-        }
-        let before = fresh.count { heard in
-            (position, heard.heartbeat.node) < (heard.heartbeat.position, node)
-        }
+        let fresh = standbys.filter { !$0.isHeldBack }
+        let before = fresh.count { (position, $0.node) < ($0.position, node) }
         let isOff = skew > settings.trustedSkew || skew < .zero - settings.trustedSkew
         let wait =
             switch successor {

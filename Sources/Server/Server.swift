@@ -308,9 +308,9 @@ public struct Server: ~Copyable {
         flush.isPending = true
     }
 
-    /// Another node decides from now on: ``Hub/Hub/follow(_:at:)``.
-    public mutating func follow(_ farewell: [UInt8] = [], at now: HubTime) {
-        hub.follow(farewell, at: now)
+    /// Another node decides from now on: ``Hub/Hub/follow(at:)``.
+    public mutating func follow(at now: HubTime) {
+        hub.follow(at: now)
         flush.isPending = true
     }
 

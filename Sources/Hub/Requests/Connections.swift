@@ -21,8 +21,8 @@ public struct SessionOutput: Sendable {
 
 // The performer's inputs about connections, and its queries.
 extension Hub {
-    /// Numbers the connections from now on as those of one process of a cluster: the numbers stand in records, which all nodes
-    /// replay.
+    /// Gives the connections from now on numbers that no other server of the cluster gives. Records contain them, and every node
+    /// replays the records.
     ///
     /// - Parameter process: At most 31 bits, and not 0, which is the part of a server without a cluster.
     public mutating func numberConnections(asOf process: UInt32) { sessions.number(asOf: process) }

@@ -12,9 +12,7 @@ extension Hub {
     /// A batch in progress is undone, and its changes may yet come from the log, so nothing is said of them: the connections that
     /// wait for an answer to one end. So do those that serve a kind, because the next leader does not know them. What the hub
     /// was to originate is dropped.
-    ///
-    /// - Parameter farewell: The last line to connections that serve a kind.
-    public mutating func follow(_ farewell: [UInt8] = [], at now: HubTime) {
+    public mutating func follow(at now: HubTime) {
         if commit.isDeciding { _ = commit.endPart(isLast: true) }
         if commit.isIdle {
             // Batches of reads have raised the clocks beyond the newest record.
@@ -28,7 +26,6 @@ extension Hub {
             if case .reload? = session.inbox.first { session.refuseReload(status?.notLeader ?? .journalFailed) }
             guard !session.served.isEmpty else { continue }
             session.served = []
-            session.send(farewell)
             session.isClosing = true
             sessions.makeReady(session)
         }
@@ -69,7 +66,7 @@ extension Hub {
         for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
     }
 
-    // MARK: A node that is behind
+    // MARK: A node that lags
 
     /// How long a client may wait that has seen more than this node.
     private static let aheadPatience = Milliseconds.seconds(5)

@@ -20,7 +20,7 @@ struct SessionTable: ~Copyable {
     private var sessions: [Session?] = []
     private var freeSlots: [Int32] = []
     private(set) var openCount = 0
-    /// The part of connection numbers that tells this process from the others of its cluster; 0 = there are none.
+    /// The part of connection numbers that is this server's own in its cluster; 0 = it is in none.
     private var process: UInt32 = 0
     private(set) var acceptedCount: Int64 = 0
     private(set) var refusedCount = 0
@@ -40,6 +40,8 @@ struct SessionTable: ~Copyable {
     private var parkedCounts: [SessionID: Int] = [:]
     /// The parked sessions that wait for a commit of another node of the cluster, and when each has waited too long.
     private var awaitedCommits: [SessionID: (sequence: Int64, end: MonotonicTime)] = [:]
+    /// The least of those commits, or one before it: no batch looks at sessions that wait for later ones.
+    private var nextAwaited = Int64.max
     /// Sessions for which that took too long.
     private var tooFarAhead: [SessionID] = []
     /// How many more keys may be examined in this turn.
@@ -254,17 +256,19 @@ struct SessionTable: ~Copyable {
         park(session)
         let end = awaitedCommits[session.id]?.end ?? now + patience
         awaitedCommits[session.id] = (sequence, end)
+        nextAwaited = min(nextAwaited, sequence)
         watch(session, at: end)
     }
 
     /// Resumes the sessions that waited for a commit up to `sequence`.
     mutating func resumeAwaiting(through sequence: Int64) {
-        guard !awaitedCommits.isEmpty else { return }
+        guard nextAwaited <= sequence else { return }
         let reached = awaitedCommits.filter { $0.value.sequence <= sequence }.keys
         for id in reached.sorted(by: { $0.number < $1.number }) {
             awaitedCommits[id] = nil
             if let session = self[id] { unpark(session) }
         }
+        nextAwaited = awaitedCommits.values.map(\.sequence).min() ?? .max
     }
 
     mutating func takeTooFarAhead() -> [SessionID] {
