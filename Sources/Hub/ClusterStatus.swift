@@ -45,6 +45,8 @@ public struct ClusterStatus: Hashable, Sendable {
     private var leaderAddress: String?
     /// On a standby: it has read the log to its end, and answers what needs no record.
     public var serves = false
+    /// On a standby: it sends writes to the leader, and answers them when it has replayed their records.
+    public var forwards = false
     /// When this node was last known to have all that the leader had; `nil` = within the last lease.
     public var staleSince: MonotonicTime?
     /// Messages read from the log.
@@ -72,7 +74,8 @@ extension ClusterStatus {
     var wire: NodeStatus {
         switch role {
         case .leader: NodeStatus(name: node, role: .leader(term: term))
-        case .standby, .observer: NodeStatus(name: node, role: .standby(leader: leaderAddress))
+        case .standby, .observer:
+            NodeStatus(name: node, role: .standby(leader: leaderAddress, serves: serves && forwards))
         }
     }
 

@@ -35,10 +35,12 @@ public struct NodeStatus: Hashable, Sendable {
         ///
         /// - Parameter term: The number of the leadership, which increases with each new leader.
         case leader(term: Int64)
-        /// Answers only `HELLO PING HELP STATS BYE`.
+        /// Follows the leader.
         ///
-        /// - Parameter leader: The address of the leader, without `tls://`; `nil` while no node is known to lead.
-        case standby(leader: String?)
+        /// - Parameters:
+        ///   - leader: The address of the leader, without `tls://`; `nil` while no node is known to lead.
+        ///   - serves: Whether this node answers reads and forwards writes, so that clients can stay.
+        case standby(leader: String?, serves: Bool = false)
     }
 
     /// The name of the node within its cluster.
@@ -94,9 +96,10 @@ extension LineWriter {
         case .leader(let term):
             attribute("role", "leader")
             attribute("term", term)
-        case .standby(let leader):
+        case .standby(let leader, let serves):
             attribute("role", "standby")
             if let leader { attribute("leader", leader) }
+            if serves { attribute("serves", 1) }
         }
     }
 

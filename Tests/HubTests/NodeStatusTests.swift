@@ -32,6 +32,25 @@ struct NodeStatusTests {
         #expect(lonely.connect().greeting.hasSuffix(" node=n2 role=standby"))
     }
 
+    @Test func `a standby that serves reads and forwards writes says that clients can stay`() throws {
+        let harness = try standby(serves: true)
+        var status = harness.hub.status ?? ClusterStatus(node: "", role: .standby)
+        #expect(harness.connect().greeting.hasSuffix(" role=standby leader=10.0.0.1:7878"))
+        status.forwards = true
+        harness.hub.stands(status, at: harness.now)
+        #expect(harness.connect().greeting.hasSuffix(" role=standby leader=10.0.0.1:7878 serves=1"))
+        status.leader = nil
+        harness.hub.stands(status, at: harness.now)
+        #expect(harness.connect().greeting.hasSuffix(" node=n2 role=standby serves=1"))
+        // It has yet to read the log.
+        status.serves = false
+        harness.hub.stands(status, at: harness.now)
+        #expect(harness.connect().greeting.hasSuffix(" node=n2 role=standby"))
+        (status.role, status.serves) = (.leader, true)
+        harness.hub.stands(status, at: harness.now)
+        #expect(harness.connect().greeting.hasSuffix(" node=n2 role=leader term=7"))
+    }
+
     @Test func `a leader greets with its term, and decides`() throws {
         let harness = try HubHarness()
         var status = ClusterStatus(node: "n1", role: .leader)

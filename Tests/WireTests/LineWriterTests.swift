@@ -18,6 +18,8 @@ struct LineWriterTests {
         #expect(written { $0.greeting(greeting) }.hasSuffix(" server=0.1.0 node=n1 role=leader term=7\n"))
         greeting.node?.role = .standby(leader: "10.0.0.1:7878")
         #expect(written { $0.greeting(greeting) }.hasSuffix(" node=n1 role=standby leader=10.0.0.1:7878\n"))
+        greeting.node?.role = .standby(leader: "10.0.0.1:7878", serves: true)
+        #expect(written { $0.greeting(greeting) }.hasSuffix(" role=standby leader=10.0.0.1:7878 serves=1\n"))
         greeting.node?.role = .standby(leader: nil)
         #expect(written { $0.greeting(greeting) }.hasSuffix(" node=n1 role=standby\n"))
         greeting.node = nil
