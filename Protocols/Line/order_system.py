@@ -20,7 +20,7 @@ def reply(line):
 def run(connection, waiting, events, refused):
     lines = connection.makefile("r", encoding="utf-8", newline="\n")
     greeting = reply(lines.readline().strip())[1]
-    if greeting.get("role", "leader") != "leader":  # A standby of a cluster: the leader is next, where it is known.
+    if greeting.get("role", "leader") != "leader" and "serves" not in greeting:  # A standby that forwards no events.
         leader = greeting.get("leader", servers[1 % len(servers)])
         servers.extend({leader}.difference(servers)), servers.rotate(1 - servers.index(leader))
         raise ConnectionError(f"{leader} is next")

@@ -27,8 +27,8 @@ def follow(connection):
         verb, attributes, row = parts(line.rstrip("\n"))
         key, rev = attributes.get("key"), attributes.get("rev")
         cursor = attributes.get("cur", cursor)
-        if attributes.get("role", "leader") != "leader" or attributes.get("code") == "not_leader":
-            leader = attributes.get("leader", servers[1 % len(servers)])  # Of a cluster: it is next.
+        if "serves" not in attributes and {attributes.get("role"), attributes.get("code")} & {"standby", "not_leader", "behind"}:
+            leader = attributes.get("to") or attributes.get("leader", servers[1 % len(servers)])  # Of a cluster: it is next.
             servers.extend({leader}.difference(servers)), servers.rotate(1 - servers.index(leader))
             break
         elif verb in ("SNAP", "UPD"):
