@@ -40,7 +40,7 @@ public final class BlockingClient {
     /// Connects and returns after `HELLO` is answered.
     ///
     /// - Parameters:
-    ///   - endpoints: Tried in order until one serves.
+    ///   - endpoints: Tried in order, from a random one on, until one serves.
     ///   - timeout: The limit for this and for each request.
     public init(
         to endpoints: EndpointList, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)

@@ -30,8 +30,8 @@ public final class Client {
     private static let outputByteCount = 262_144
 
     /// - Parameters:
-    ///   - endpoints: The servers. ``ServerList`` finds the one that serves.
-    ///   - random: The source of random numbers for ``Backoff``.
+    ///   - endpoints: The servers. The client begins at a random one, and ``ServerList`` finds one that serves.
+    ///   - random: The source of random numbers for the first server and for ``Backoff``.
     ///   - onEvent: Called with the client, so that it need not capture it. It may send requests, close, or stop the
     ///     loop.
     public init(
@@ -40,8 +40,9 @@ public final class Client {
     ) throws(UVError) {
         firstEndpoint = endpoints.first
         self.endpoints = Dictionary(endpoints.endpoints.map { ($0.description, $0) }) { first, _ in first }
-        var configuration = configuration
-        configuration.servers = endpoints.endpoints.map(\.description)
+        var (configuration, random) = (configuration, random)
+        configuration.servers = ServerList.beginning(
+            with: endpoints.endpoints.map(\.description), random: random.next())
         self.loop = loop
         core = ClientProtocol(configuration)
         tls = configuration.tls

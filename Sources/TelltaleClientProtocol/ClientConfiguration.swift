@@ -30,8 +30,8 @@ public struct ClientConfiguration: Sendable {
     /// Whether the client reconnects and repeats the requests that may be repeated. Otherwise it tries each of its
     /// servers once before it gives up.
     public var reconnects = true
-    /// Whether the client leaves a standby for the leader. A tool that inspects each node sets `false`.
-    public var goesToLeader = true
+    /// The nodes of a cluster that this client stays at.
+    public var nodes = NodeChoice.serving
     /// The delays between attempts, which restart after a connection that has served for a second.
     public var backoff = Backoff()
     /// The limit for each step: connecting, the server's greeting, and the answer to `HELLO`. With several servers,
@@ -44,6 +44,15 @@ public struct ClientConfiguration: Sendable {
         self.name = name
         self.eventIDPrefix = eventIDPrefix
     }
+}
+
+/// The nodes of a cluster that a client stays at. It leaves the others for the leader.
+public enum NodeChoice: Hashable, Sendable {
+    /// The leader, and each node that serves reads and forwards writes. A client that serves kinds stays at the leader alone.
+    case serving
+    case leader
+    /// Every node, for a tool that inspects each.
+    case any
 }
 
 /// The certificate authorities that a client trusts.

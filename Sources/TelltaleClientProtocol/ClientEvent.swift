@@ -144,15 +144,18 @@ public struct ServerGreeting: Hashable, Sendable {
     public var server: String
     /// The name of this server within its cluster; `nil` without one, as are the next three.
     public var node: String?
-    /// `leader`, `standby`, or another role. A server with any other role than `leader` answers only a few requests.
+    /// `leader`, `standby`, or another role. See ``serves`` for a role other than `leader`.
     public var role: String?
     /// For a leader: its term, which increases with each new leader.
     public var term: Int64?
     /// For another role: the address of the leader, if known.
     public var leader: String?
 
-    /// Whether this server answers all requests.
-    public var isServing: Bool { role == nil || role == "leader" }
+    /// For another role: whether this server answers reads and forwards writes, so that a client can stay.
+    public var serves: Bool
+
+    /// Whether this server decides, so that it answers all requests.
+    public var isLeading: Bool { role == nil || role == "leader" }
 
     /// The heartbeat of a server that does not name its own.
     static let usualHeartbeat = Milliseconds.seconds(20)
@@ -172,5 +175,6 @@ public struct ServerGreeting: Hashable, Sendable {
         role = line["role"]
         term = line.integer("term")
         leader = line["leader"]
+        serves = line["serves"] == "1"
     }
 }

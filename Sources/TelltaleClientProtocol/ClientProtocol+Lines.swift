@@ -5,6 +5,7 @@ internal import TelltaleWire
 extension ClientProtocol {
     /// Processes one line after the greeting. Unknown verbs are ignored (Protocols/Line/line-protocol.md §3).
     mutating func handle(_ line: ServerLine, at now: Timestamp) {
+        noteCommits(of: line)
         switch line.verb {
         case "OK", "ERR", "PONG": reply(line, at: now)
         // Comments are the answer to a `HELP` and have no meaning elsewhere (Protocols/Line/line-protocol.md §3).
@@ -19,9 +20,7 @@ extension ClientProtocol {
         case "BYE":
             events.append(.farewell(line))
             reconnectWait = line["wait"].flatMap(Self.wait)
-            if line["code"] == ByeCode.notLeader.rawValue {
-                notLeader = NotLeader(leader: line["leader"], isFarewell: true)
-            }
+            redirection = line.redirection
         case _: break
         }
     }
@@ -39,14 +38,16 @@ extension ClientProtocol {
             unanswered.prepend(request)
             return violate("a reply out of order: id=\(line["id"] ?? "") where id=\(request.number) was due")
         }
-        if line.verb == "ERR", line.errorCode == .notLeader, configuration.reconnects, configuration.goesToLeader {
+        if line.verb == "ERR", configuration.reconnects, configuration.nodes != .any,
+            let redirection = line.redirection
+        {
             // Requests that may be repeated go to another server.
             if request.kind == .once {
                 events.append(.reply(RequestID(number: request.number), Reply(line)))
             } else {
                 unanswered.prepend(request)
             }
-            return leaveForLeader(line.tail?["leader"]?.string, line.message ?? "the server does not lead")
+            return leave(for: redirection, line.message ?? "the server does not lead")
         }
         switch request.kind {
         case .hello: helloAnswered(line, at: now)
@@ -197,6 +198,13 @@ extension ClientProtocol {
         }
         subscriptions[id.index].snapshotKeys = nil
         events.append(.subscription(id, .live))
+    }
+
+    /// Notes the newest commit that a line names, for `HELLO after=` of later connections. A cursor alone would not do: it
+    /// may be older than the rows before it.
+    private mutating func noteCommits(of line: ServerLine) {
+        let sequence = max(line.integer("rev") ?? 0, line.cursor?.sequence ?? 0)
+        if let newest = newestCommit?.sequence, newest < sequence { newestCommit?.sequence = sequence }
     }
 
     /// Stores the cursor of a line, unless the snapshot is incomplete.

@@ -1,27 +1,27 @@
 internal import TelltaleModel
+internal import TelltaleWire
 
 /// Chooses the next server.
 extension ClientProtocol {
-    /// A server's notice that another one leads.
-    struct NotLeader {
-        /// The address of the leader, if it is known.
-        var leader: String?
-        /// Whether it came in a `BYE`, whose `wait=` then applies.
-        var isFarewell = false
-    }
-
     /// How long an attempt to connect may take.
     var dialSpan: Milliseconds { servers.dialSpan(limit: configuration.greetingTimeout) }
 
-    /// Leaves a server that does not lead.
+    /// Whether this client has requests that only a leader answers.
+    private var needsLeader: Bool {
+        configuration.nodes == .leader || !servedKinds.isEmpty
+            || unsent.contains { if case .service = $0.kind { true } else { false } }
+    }
+
+    /// Leaves a server that does not serve this client.
     ///
     /// - Returns: Whether to stay.
     mutating func isServed(by greeting: ServerGreeting, at now: Timestamp) -> Bool {
         let name = greeting.node ?? "this server"
-        guard configuration.goesToLeader else { return true }
-        guard greeting.isServing else {
+        guard configuration.nodes != .any else { return true }
+        guard greeting.isLeading else {
+            if greeting.serves, !needsLeader { return true }
             let leader = greeting.leader.map { ", and names \($0)" } ?? ", and names no leader"
-            leaveForLeader(greeting.leader, "\(name) does not lead\(leader)")
+            leave(for: Redirection(address: greeting.leader), "\(name) does not lead\(leader)")
             return false
         }
         guard let term = greeting.term else {
@@ -32,8 +32,9 @@ extension ClientProtocol {
             !isTermStill(lowerSince: now)
         {
             // The server was cut off, and has not noticed yet that another one leads.
-            leaveForLeader(
-                nil, "\(name) leads no more: it has term \(term), and there is a leader of term \(newest.term)")
+            leave(
+                for: Redirection(address: nil),
+                "\(name) leads no more: it has term \(term), and there is a leader of term \(newest.term)")
             return false
         }
         (newestTerm, lowerTermSince) = ((greeting.epoch, term), nil)
@@ -54,8 +55,8 @@ extension ClientProtocol {
         return now - since >= Self.lowerTermPatience
     }
 
-    mutating func leaveForLeader(_ leader: String?, _ reason: String) {
-        notLeader = NotLeader(leader: leader)
+    mutating func leave(for redirection: Redirection, _ reason: String) {
+        self.redirection = redirection
         giveUp(reason)
     }
 
@@ -65,17 +66,12 @@ extension ClientProtocol {
     mutating func nextWait(random: UInt64) -> Milliseconds? {
         let wasServed = readySince != nil
         let range = reconnectWait.take()
-        let step: ServerList.Step
-        if let notLeader = notLeader.take() {
-            if notLeader.isFarewell {
-                servers.resigned(leader: notLeader.leader)
-                step = .behindPause
+        let step =
+            if let redirection = redirection.take() {
+                servers.redirected(to: redirection.address, isDelayed: range != nil)
             } else {
-                step = servers.isNotLeader(leader: notLeader.leader)
+                servers.failed()
             }
-        } else {
-            step = servers.failed()
-        }
         guard configuration.reconnects else {
             // Without reconnects it tries each server once, and stays with the one that has served.
             return wasServed || (step != .atOnce && servers.isExhausted) ? nil : .zero

@@ -61,8 +61,10 @@ public struct ClientProtocol {
     /// The random wait before a reconnect that the server's `BYE` requested.
     var reconnectWait: ClosedRange<Milliseconds>?
     var servers: ServerList
-    /// Set if the server of this connection does not lead.
-    var notLeader: NotLeader?
+    /// Set if the server of this connection sends the client elsewhere.
+    var redirection: Redirection?
+    /// The newest commit of this history that a server has shown to this client; sequence 0 = none yet.
+    var newestCommit: HistoryPosition?
     /// The newest term seen, with its history.
     var newestTerm: (epoch: String, term: Int64)?
     var lowerTermSince: Timestamp?  // Since when only leaders of lower terms were met.
@@ -122,7 +124,7 @@ public struct ClientProtocol {
         wantsClose = false
         closeReason = nil
         reconnectWait = nil
-        notLeader = nil
+        redirection = nil
         lastReceived = now
         lastSent = now
         phase = .greeting(deadline: now + configuration.greetingTimeout)
@@ -141,7 +143,10 @@ public struct ClientProtocol {
         for index in subscriptions.indices { subscriptions[index].connectionWasLost() }
         subscriptionNumbers = [:]
         // A connection that is lost right after the greeting counts as a failure, too.
-        if let readySince, now - readySince >= Self.steadySpan { failures = 0 }
+        if let readySince, now - readySince >= Self.steadySpan {
+            failures = 0
+            servers.stayed()
+        }
         let wait = nextWait(random: random)
         guard let wait, !leaves else {
             phase = .over
@@ -289,6 +294,9 @@ public struct ClientProtocol {
         }
         self.greeting = greeting
         grantedHeartbeat = nil
+        if let start = HistoryPosition("\(greeting.epoch):0"), start.epoch != newestCommit?.epoch {
+            newestCommit = start
+        }
         guard isServed(by: greeting, at: now) else { return }
         var hello = Hello()
         hello.client = configuration.name
@@ -297,6 +305,8 @@ public struct ClientProtocol {
         hello.device = configuration.device
         hello.capabilities = configuration.capabilities
         hello.heartbeat = configuration.heartbeat.map { Int(clamping: $0.count) }
+        // Nodes of a cluster may lag behind each other.
+        if greeting.node != nil, let newestCommit, newestCommit.sequence > 0 { hello.after = newestCommit }
         // A server without authentication receives no secret.
         if greeting.authentication != "none" { hello.token = configuration.token }
         sendNow(.hello(hello), .hello)

@@ -2,10 +2,10 @@ public import TelltaleModel
 
 /// Decides which server a client connects to next.
 ///
-/// A client knows one address or several. It stays with a server that serves it. A standby names the leader, and the
-/// client connects there immediately, whether or not the address is in its list. If no leader is named, if the named
-/// leaders form a circle, or if a server does not answer, the client tries the next address in its list after a random
-/// pause.
+/// A client knows one address or several. It begins with the first address, which its owner chooses at random
+/// (``beginning(with:random:)``), and stays with a server that serves it. A server may name another one, and the client
+/// connects there immediately, whether or not the address is in its list. If none is named, if the named servers form a
+/// circle, or if a server does not answer, the client tries the next address in its list after a random pause.
 ///
 /// `Protocols/Clients/servers.table` is executed by the tests.
 public struct ServerList: Hashable, Sendable {
@@ -22,15 +22,15 @@ public struct ServerList: Hashable, Sendable {
     public static let pause = Milliseconds(100)...Milliseconds(2_000)
     /// The most addresses in a list.
     public static let countLimit = 16
-    /// The most redirects to a leader without a pause in between.
+    /// The most redirections without a pause in between.
     private static let hopLimit = 4
     private static let addressLength = 1...256
 
     private let own: [String]
     private var index = 0
-    /// A leader that is not in the list.
+    /// A server that another one named, and that is not in the list.
     private var named: String?
-    /// The servers that were tried since the last pause.
+    /// The servers that were tried since the last pause, and since one last served for a while.
     private var asked: Set<String> = []
     private var hops = 0
     /// Attempts since a server last served.
@@ -38,6 +38,13 @@ public struct ServerList: Hashable, Sendable {
 
     public init(_ addresses: [String]) {
         own = addresses
+    }
+
+    /// The same circle of addresses from a random one of them, so that the clients of a list spread over it.
+    public static func beginning<Address>(with addresses: [Address], random: UInt64) -> [Address] {
+        guard addresses.count > 1 else { return addresses }
+        let first = Int(random % UInt64(addresses.count))
+        return Array(addresses[first...] + addresses[..<first])
     }
 
     /// The address to connect to; `nil` for an empty list.
@@ -61,12 +68,16 @@ public struct ServerList: Hashable, Sendable {
     private static let doublingLimit = 16
 
     /// The server answered `HELLO`.
-    public mutating func served() { (asked, hops, attempts) = ([], 0, 0) }
+    public mutating func served() { attempts = 0 }
+
+    /// The server has served for a while, so that it counts as no part of a circle.
+    public mutating func stayed() { (asked, hops) = ([], 0) }
 
     /// Another connection of the same client is served at this address.
     public mutating func isServed(at address: String) {
         go(to: address)
         served()
+        stayed()
     }
 
     /// The server did not answer, or the connection was lost.
@@ -77,12 +88,15 @@ public struct ServerList: Hashable, Sendable {
         return isAlone ? .behindBackoff : .behindPause
     }
 
-    /// The server does not lead.
+    /// The server sends the client elsewhere: it does not serve, or ends the connection.
     ///
-    /// - Parameter leader: The leader's address as the server named it.
-    public mutating func isNotLeader(leader: String?) -> Step {
-        if let address { asked.insert(address) }
-        if let target = leader.flatMap(address(ofLeader:)), !asked.contains(target), hops < Self.hopLimit {
+    /// - Parameters:
+    ///   - target: The address that the server named; `nil` = none.
+    ///   - isDelayed: Whether the server asked for a wait before the next attempt. Then any server may have changed its role,
+    ///     so those that were tried before are tried again.
+    public mutating func redirected(to target: String?, isDelayed: Bool = false) -> Step {
+        if isDelayed { asked = [] } else if let address { asked.insert(address) }
+        if let target = target.flatMap(address(named:)), !asked.contains(target), hops < Self.hopLimit {
             hops += 1
             go(to: target)
             return .atOnce
@@ -90,14 +104,6 @@ public struct ServerList: Hashable, Sendable {
         attempts += 1
         moveOn()
         return .behindPause
-    }
-
-    /// The server ends the connection because it no longer leads. The next attempt follows after the requested wait.
-    ///
-    /// - Parameter leader: The leader's address as the server named it.
-    public mutating func resigned(leader: String?) {
-        if let target = leader.flatMap(address(ofLeader:)) { go(to: target) } else { moveOn() }
-        (asked, hops) = ([], 0)
     }
 
     private mutating func go(to target: String) {
@@ -114,11 +120,11 @@ public struct ServerList: Hashable, Sendable {
         (asked, hops) = ([], 0)
     }
 
-    /// The connection to a leader uses TLS exactly if those to the listed servers do, whatever a server says.
-    private func address(ofLeader leader: String) -> String? {
-        guard let first = own.first, Self.addressLength.contains(leader.utf8.count), !leader.hasPrefix("unix:"),
-            !leader.hasPrefix("tls://")
+    /// The connection to a named server uses TLS exactly if those to the listed servers do, whatever a server says.
+    private func address(named name: String) -> String? {
+        guard let first = own.first, Self.addressLength.contains(name.utf8.count), !name.hasPrefix("unix:"),
+            !name.hasPrefix("tls://")
         else { return nil }
-        return (first.hasPrefix("tls://") ? "tls://" : "") + leader
+        return (first.hasPrefix("tls://") ? "tls://" : "") + name
     }
 }

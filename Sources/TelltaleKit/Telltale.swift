@@ -37,13 +37,16 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         public var timeout: Duration? = .seconds(10)
         /// The shortest and the longest delay before an attempt to connect.
         public var backoff: ClosedRange<Duration> = .milliseconds(100) ... .seconds(10)
+        /// Chooses the first of several servers.
+        var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
 
         public init() {}
     }
 
     /// - Parameters:
     ///   - address: `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`; or several with commas between, up to 16, of which
-    ///     any may answer. A standby of a cluster names the leader, and the client connects to it.
+    ///     any may answer. The client begins at a random one. A node of a cluster that does not serve it names the
+    ///     leader, and the client connects there.
     ///   - surface: What this device shows things on.
     ///   - account: Whose device it is; without it every activity is visible.
     ///   - token: Called for each connection, but sent only to a server that requires one.
@@ -102,7 +105,8 @@ public final class Telltale: TelltaleRequests, @unchecked Sendable {
         transport: @escaping @Sendable (_ isFollower: Bool, _ address: ServerAddress) -> any Transport
     ) throws(TelltaleError) {
         var configuration = try options.configuration()
-        configuration.servers = servers.map(\.description)
+        // Chosen once, so that requests and followers of one app begin at the same node.
+        configuration.servers = ServerList.beginning(with: servers.map(\.description), random: options.random())
         super.init(
             LinkSession(configuration, token: token.map(TokenSource.init), timeout: options.timeout) {
                 isFollower, address in

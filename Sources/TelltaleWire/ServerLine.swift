@@ -39,6 +39,22 @@ public struct ServerLine: Hashable, Sendable {
     /// The message of an `ERR` for people.
     public var message: String? { tail?["msg"]?.string }
 
+    /// Where a greeting, an `ERR code=not_leader` or a `BYE` sends the client; `nil` for a line that lets it stay, or that
+    /// does not say where it could go instead.
+    public var redirection: Redirection? {
+        switch verb {
+        case "TELLTALE":
+            let serves = self["role"] ?? "leader" == "leader" || self["serves"] == "1"
+            return serves ? nil : Redirection(address: self["leader"])
+        case "ERR": return errorCode == .notLeader ? Redirection(address: tail?["leader"]?.string) : nil
+        case "BYE":
+            let address = self["to"] ?? self["leader"]
+            let code = self["code"].flatMap { ByeCode(rawValue: $0) }
+            return address != nil || code == .notLeader || code == .behind ? Redirection(address: address) : nil
+        case _: return nil
+        }
+    }
+
     /// Parses one line, as ``LineDecoder`` delivers it.
     ///
     /// - Throws: `bad_line` without a verb, `bad_json` if the tail is no JSON object.
@@ -65,6 +81,16 @@ public struct ServerLine: Hashable, Sendable {
             }
             start = end + 1
         }
+    }
+}
+
+/// A server's notice that the client should connect to another node of the cluster.
+public struct Redirection: Hashable, Sendable {
+    /// The address as the server named it; `nil` for the next server that the client knows.
+    public var address: String?
+
+    public init(address: String?) {
+        self.address = address
     }
 }
 

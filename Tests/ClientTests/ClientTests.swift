@@ -95,6 +95,24 @@ struct ClientTests {
         #expect(received.allSatisfy { $0.contains("connection refused") })
     }
 
+    private struct Dice: RandomNumberGenerator {
+        let number: UInt64
+        func next() -> UInt64 { number }
+    }
+
+    @Test("The dice choose the address that a client begins at", arguments: 0..<4)
+    func begins(at number: UInt64) async throws {
+        let (begun, list) = try await onLoop { loop in
+            let list = try EndpointList("127.0.0.1:1,127.0.0.1:2,127.0.0.1:3").unwrapped
+            let client = try Client(
+                to: list, configuration: Self.configuration(), on: loop, random: Dice(number: number)
+            ) { _, _ in }
+            loop.stop()
+            return { (client.endpoint, list) }
+        }
+        #expect(begun == list.endpoints[Int(number) % 3])
+    }
+
     @Test func `a client goes from a dead address to a standby, and from there to the leader`() async throws {
         let visits = try await onLoop { loop in
             let dead = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
@@ -108,7 +126,9 @@ struct ClientTests {
             let visits = Box<[String]>([])
             var configuration = Self.configuration()
             configuration.backoff.longest = Milliseconds(2)
-            let client = try Client(to: list, configuration: configuration, on: loop) { client, event in
+            // It begins with the dead one.
+            let client = try Client(to: list, configuration: configuration, on: loop, random: Dice(number: 0)) {
+                client, event in
                 guard case .ready = event else { return visits.value.append(describe(event)) }
                 visits.value.append(client.endpoint == leader.endpoint ? "leader" : "another")
                 loop.stop()

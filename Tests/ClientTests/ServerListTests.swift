@@ -1,24 +1,30 @@
 import TelltaleClient
 import TelltaleModel
+import TelltaleWire
 import TestSupport
 import Testing
 
 struct ServerListTests {
     @Test("Protocols/Clients/servers.table", arguments: try TableFile("Clients/servers.table").rows)
     func row(_ row: TableFile.Row) throws {
-        var servers = ServerList(row[1].split(separator: ",").map { Self.address(String($0)) })
+        let list = row[1].split(separator: ",").map { Self.address(String($0)) }
+        var servers = ServerList(list)
         var step = "nothing"
         for input in row[2].split(separator: ";") {
             let words = input.split(separator: " ").map(String.init)
-            let leader = words.count == 3 ? words[2] : nil
+            let target = words.count == 3 ? words[2] : nil
             switch words[0] {
+            case "begin":
+                let random = UInt64(try #require(list.firstIndex(of: words[1])) + 7 * list.count)
+                servers = ServerList(ServerList.beginning(with: list, random: random))
             case "failed": step = Self.describe(servers.failed())
-            case "standby": step = Self.describe(servers.isNotLeader(leader: leader))
+            case "standby": step = Self.describe(servers.redirected(to: target))
             case "served":
                 servers.served()
+                servers.stayed()
                 step = "nothing"
             case "bye":
-                servers.resigned(leader: leader)
+                _ = servers.redirected(to: target, isDelayed: true)
                 step = "wait"
             default: Issue.record("no input: \(input)")
             }
@@ -35,7 +41,7 @@ struct ServerListTests {
             for _ in 0..<(words.count == 2 ? try #require(Int(words[1])) : 1) {
                 switch words[0] {
                 case "failed": _ = servers.failed()
-                case "standby": _ = servers.isNotLeader(leader: words.count == 3 ? words[2] : nil)
+                case "standby": _ = servers.redirected(to: words.count == 3 ? words[2] : nil)
                 case "served": servers.served()
                 default: Issue.record("no input: \(input)")
                 }
@@ -43,6 +49,33 @@ struct ServerListTests {
         }
         let limit = Milliseconds.seconds(try #require(Int64(row[3])))
         #expect(servers.dialSpan(limit: limit) == .seconds(try #require(Int64(row[4]))), "\(row)")
+    }
+
+    @Test("Protocols/Clients/staying.table", arguments: try TableFile("Clients/staying.table").rows)
+    func staying(_ row: TableFile.Row) throws {
+        var script = Script { $0.servers = ["A", "B", "C"] }
+        let request = row[1] == "reader" ? Command.event(try event("a/1", "start")) : .serve(kind: "a")
+        script.client.connecting(at: script.now)
+        if row[2].hasPrefix("TELLTALE") {
+            script.client.request(request)
+            script.client.connected(at: script.now)
+            script.server(row[2])
+        } else {
+            script.introduce(greeting: Self.standby + " role=standby serves=1")
+            script.client.request(request)
+            let sent = try #require(script.sent().first)
+            script.server(row[2].replacing("ID", with: id(of: sent)))
+        }
+        if !script.client.wantsClose {
+            // The server closes the connection after its BYE.
+            guard row[2].hasPrefix("BYE") else {
+                return #expect(row[3] == "A" && row[4] == "nothing" && script.client.address == "A", "\(row)")
+            }
+        }
+        script.drop()
+        #expect(script.client.address == row[3], "\(row)")
+        let steps = ["at once": "0", "pause": "100", "wait": "5"]
+        #expect(script.received.last == steps[row[4]].map { "disconnected, again after \($0)" }, "\(row)")
     }
 
     private static func address(_ text: String) -> String { text.replacing(/^t:/, with: "tls://") }
@@ -59,7 +92,7 @@ struct ServerListTests {
         var servers = ServerList([])
         #expect(servers.address == nil)
         #expect(servers.failed() == .behindBackoff)
-        #expect(servers.isNotLeader(leader: "x:1") == .behindPause)
+        #expect(servers.redirected(to: "x:1") == .behindPause)
         #expect(servers.address == nil)
     }
 
@@ -173,7 +206,7 @@ struct ServerListTests {
     }
 
     @Test func `a tool that looks at each node stays at one that refuses what a leader answers`() throws {
-        var script = script { $0.goesToLeader = false }
+        var script = script { $0.nodes = .any }
         script.introduce(greeting: Self.standby + " role=standby leader=c:1")
         script.client.post(try event("a/1", "start"))
         let request = try #require(script.sent().first)
@@ -215,6 +248,108 @@ struct ServerListTests {
             script.received == [
                 "disconnected, again after 0", "disconnected, again after 0", "disconnected for good",
             ])
+    }
+
+    @Test func `clients of one list begin at each of its addresses`() {
+        let list = ["a:1", "b:1", "c:1"]
+        let begun = (0..<6).map { ServerList(ServerList.beginning(with: list, random: $0)).address }
+        #expect(begun == ["a:1", "b:1", "c:1", "a:1", "b:1", "c:1"])
+        #expect(ServerList.beginning(with: list, random: .max).count == 3)
+        #expect(ServerList.beginning(with: [String](), random: 5).isEmpty)
+    }
+
+    @Test func `a client stays at a node that forwards, whoever leads`() throws {
+        var script = script()
+        script.client.post(try event("a/1", "start"))
+        // The term of a leader that it met before does not concern a node that follows.
+        script.introduce(greeting: Self.standby + " role=leader term=7")
+        script.dropAndWait()
+        #expect(script.introduce(greeting: Self.standby + " role=standby serves=1").count == 1)
+        script.dropAndWait()
+        script.client.connected(at: script.now)
+        script.server(Self.standby + " role=leader term=6")
+        #expect(script.client.closeReason == "n2 leads no more: it has term 6, and there is a leader of term 7")
+    }
+
+    @Test func `a provider that is refused goes to the leader, and from then on directly`() throws {
+        var script = script()
+        let follower = Self.standby + " role=standby leader=c:1 serves=1"
+        script.introduce(greeting: follower)
+        script.client.request(.serve(kind: "porch-light"))
+        let request = try #require(script.sent().first)
+        script.server("ERR id=\(id(of: request)) code=not_leader retry=now {\"msg\":\"n1 leads\",\"leader\":\"c:1\"}")
+        script.drop()
+        #expect(script.client.address == "c:1" && script.client.wantsConnection)
+        #expect(script.introduce(greeting: Self.standby + " role=leader term=3") == [request])
+        script.server("OK id=\(id(of: request))")
+        #expect(script.received.last == "reply OK ")
+        // Served, and lost: a node that follows would refuse it again.
+        script.pass(.seconds(2))
+        script.dropAndWait()
+        script.client.connected(at: script.now)
+        script.server(follower)
+        #expect(script.client.wantsClose && script.sent() == [])
+    }
+
+    @Test func `nodes that send a client to each other without serving it are left for a while`() throws {
+        var script = script()
+        // Each answers HELLO, and then refuses.
+        for (address, wait) in [("b:1", 0), ("a:1", 100)] {
+            script.introduce(greeting: Self.standby + " role=standby serves=1")
+            script.server("BYE code=behind to=\(address)")
+            script.drop()
+            #expect(script.received.last == "disconnected, again after \(wait)")
+        }
+    }
+
+    // MARK: What a client has seen
+
+    private func hello(of script: inout Script, greeting: String) -> String {
+        script.client.connected(at: script.now)
+        script.server(greeting)
+        return script.sent().first ?? ""
+    }
+
+    @Test(
+        "A client that comes back says the newest commit that it has seen",
+        arguments: [
+            (["OK id=ID verdict=applied rev=41903 state=ready"], 41903),
+            (["SNAP sub=1 key=a/1 rev=7 {}", "LIVE sub=1 cur=00000000000000aa:5:b0e4"], 7),
+            (["SNAP sub=1 key=a/1 rev=5 {}", "LIVE sub=1 cur=00000000000000aa:9:b0e4"], 9),
+            (["UPD sub=1 key=a/1 rev=12 {}", "DEL sub=1 key=a/1 rev=11 why=dismissed"], 12),
+            (["MARK now=1 sub=1 cur=00000000000000aa:15:b0e4"], 15),
+            (["ALERT sub=1 key=a/1 rev=13 {}"], 13), (["CHANGED sub=1 rev=14 count=1"], 14),
+        ])
+    func newestCommit(_ lines: [String], _ sequence: Int) throws {
+        var script = script()
+        script.introduce(greeting: Self.standby + " role=leader term=3")
+        _ = script.client.subscribe(try subscribe("*"))
+        let sub = try #require(script.sent().first)
+        script.server("OK id=\(id(of: sub)) sub=1")
+        script.client.post(try event("a/1", "start"))
+        let request = try #require(script.sent().first)
+        for line in lines { script.server(line.replacing("ID", with: id(of: request))) }
+        script.dropAndWait()
+        let said = hello(of: &script, greeting: Self.standby + " role=standby serves=1")
+        #expect(said.contains(" after=00000000000000aa:\(sequence) "), "\(said)")
+    }
+
+    @Test func `a commit is said to nodes of its history alone`() throws {
+        var script = script()
+        let leader = Self.standby + " role=leader term=3"
+        #expect(!hello(of: &script, greeting: leader).contains("after="))
+        script.server("OK id=1 conn=c1")
+        script.client.post(try event("a/1", "start"))
+        script.server("OK id=\(id(of: try #require(script.sent().first))) verdict=applied rev=8")
+        script.dropAndWait()
+        #expect(!hello(of: &script, greeting: Script.greeting).contains("after="), "it is in no cluster")
+        script.dropAndWait()
+        #expect(hello(of: &script, greeting: leader).contains(" after=00000000000000aa:8 "))
+        script.dropAndWait()
+        let other = leader.replacing("aa seq", with: "bb seq")
+        #expect(!hello(of: &script, greeting: other).contains("after="))
+        script.dropAndWait()
+        #expect(!hello(of: &script, greeting: leader).contains("after="), "it has not seen this history since")
     }
 
     @Test func `one that was served is lost with its connection`() {

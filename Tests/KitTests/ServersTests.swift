@@ -25,9 +25,14 @@ struct ServersTests {
 
         var servers: [String: ScriptedServer]
 
-        func client(_ addresses: String, token: (@Sendable () async throws -> String)? = nil) throws -> Telltale {
+        /// - Parameter first: The address that the client begins at.
+        func client(
+            _ addresses: String, first: UInt64 = 0, token: (@Sendable () async throws -> String)? = nil
+        ) throws -> Telltale {
             let servers = servers
-            return try Telltale(addresses, options: ServersTests.options, token: token) { address -> any Transport in
+            var options = ServersTests.options
+            options.random = { first }
+            return try Telltale(addresses, options: options, token: token) { address -> any Transport in
                 if let server = servers[address.description] { return server }
                 return Down()
             }
@@ -96,6 +101,66 @@ struct ServersTests {
         try await telltale.ping()
         #expect(first.connectionCount == 1 && second.connectionCount == 1)
         await telltale.close()
+    }
+
+    @Test("A node that forwards writes is stayed at, and providers go to the leader", .behaviour("leader"))
+    func forwards() async throws {
+        let follower = ScriptedServer(
+            { stage in
+                try await stage.greet(Self.standby.replacing("auth=token", with: "auth=none") + " leader=a:1 serves=1")
+                stage.say("OK id=\(try await stage.hear("EVT")) verdict=applied rev=8 state=queued")
+                await stage.waitForEnd()
+            },
+            { stage in
+                stage.say(Self.standby + " leader=a:1 serves=1")
+                try await stage.hearEnd()
+            })
+        let leader = ScriptedServer { stage in
+            try await stage.greet(Stage.greeting + " node=n1 role=leader term=3")
+            stage.say("OK id=\(try await stage.hear("SERVE"))")
+            await stage.waitForEnd()
+        }
+        // All connections of one client begin at the same node.
+        let telltale = try Place(servers: ["a:1": leader, "b:1": follower]).client("a:1,b:1", first: 1)
+        #expect(try await telltale.post("a/1", "start").rev == 8)
+        // It asks for the values when it is accepted.
+        let (accepted, accept) = AsyncStream.makeStream(of: Void.self)
+        let provider = telltale.provide(
+            "porch-light",
+            values: {
+                accept.finish()
+                return [:]
+            }
+        ) { _ in nil }
+        let providing = Task { try await provider.run() }
+        for await _ in accepted {}
+        #expect(follower.stages.last?.heard == [])
+        providing.cancel()
+        try await providing.value
+        await telltale.close()
+        try await follower.finish()
+    }
+
+    @Test("A client that comes back at another node says what it has seen", .behaviour("resume-elsewhere"))
+    func after() async throws {
+        let old = ScriptedServer(
+            { stage in
+                try await stage.greet(Stage.greeting + " node=n1 role=leader term=3")
+                stage.say("OK id=\(try await stage.hear("EVT")) verdict=applied rev=41903 state=queued")
+                stage.say("BYE code=shutting_down wait=0-0 to=b:1")
+            })
+        let new = ScriptedServer { stage in
+            try await stage.greet(Self.standby.replacing("auth=token", with: "auth=none") + " serves=1")
+            stage.say("PONG id=\(try await stage.hear("PING"))")
+            await stage.waitForEnd()
+        }
+        let telltale = try Place(servers: ["a:1": old, "b:1": new]).client("a:1,c:1,b:1")
+        #expect(try await telltale.post("a/1", "start").rev == 41903)
+        try await telltale.ping()
+        let hello = new.stages.first?.heard.first ?? ""
+        #expect(hello.contains(" after=0123456789abcdef:41903 "), "\(hello)")
+        await telltale.close()
+        try await new.finish()
     }
 
     @Test(

@@ -26,7 +26,7 @@ final class DemoTakeover {
     // MARK: Clients
 
     func connected(_ client: String, to greeting: ServerGreeting) {
-        guard let node = greeting.node, greeting.isServing else { return }
+        guard let node = greeting.node, greeting.isLeading else { return }
         guard let killed else {
             if leader != node { news.append("\(node) leads; the other nodes repeat what it decides") }
             leader = node

@@ -66,7 +66,7 @@ struct ClusterStatusCommand: ParsableCommand {
 
     private func ask(_ endpoint: Endpoint, _ configuration: ClientConfiguration) -> Node {
         var configuration = configuration
-        configuration.goesToLeader = false
+        configuration.nodes = .any
         var node = Node(address: endpoint.description)
         do throws(ClientFailure) {
             let client = try BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(5))

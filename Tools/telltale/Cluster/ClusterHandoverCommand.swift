@@ -25,7 +25,8 @@ struct ClusterHandoverCommand: ParsableCommand {
     func validate() throws { try WireValue.check("NODE", node) }
 
     func run() throws {
-        let (endpoints, configuration) = try daemon.connection()
+        var (endpoints, configuration) = try daemon.connection()
+        configuration.nodes = .leader
         let start: ContinuousClock.Instant
         let before: ServerGreeting
         var others: [Endpoint] = []
@@ -67,11 +68,11 @@ struct ClusterHandoverCommand: ParsableCommand {
         _ configuration: ClientConfiguration
     ) -> ServerGreeting? {
         var configuration = configuration
-        configuration.goesToLeader = false
+        configuration.nodes = .any
         while ContinuousClock.now - start < Self.patience {
             for endpoint in others {
                 let client = try? BlockingClient(to: endpoint, configuration: configuration, timeout: .seconds(2))
-                guard let greeting = client?.greeting, greeting.isServing, (greeting.term ?? 0) > (before.term ?? 0)
+                guard let greeting = client?.greeting, greeting.isLeading, (greeting.term ?? 0) > (before.term ?? 0)
                 else { continue }
                 return greeting
             }

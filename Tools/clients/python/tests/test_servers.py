@@ -7,13 +7,15 @@ import pytest
 from following import SOON
 from machine import Machine, of_type
 from support import GREETING, LIMIT, REPOSITORY, Script, Stage, behaviour
-from telltale import InvalidRequest, Telltale
-from telltale._servers import ServerList
+from telltale import AsyncTelltale, InvalidRequest, Telltale, _calls
+from telltale._requests import Request
+from telltale._servers import ServerList, beginning_with
 from telltale.options import Options
 from telltale.protocol import ClientProtocol
 from telltale.values import Disconnected, Replied
 
 TABLES = REPOSITORY / "Protocols/Clients"
+EPOCH = GREETING.partition("epoch=")[2].partition(" ")[0]
 STANDBY = GREETING + " node=n2 role=standby"
 LIST = Options(servers=("a:1", "b:1", "c:1"))
 
@@ -33,21 +35,25 @@ def address(text: str) -> str:
 @behaviour("next-server")
 @pytest.mark.parametrize("row", rows("servers"), ids=lambda row: row[0])
 def test_the_table_of_servers(row: List[str]) -> None:
-    servers = ServerList([address(text) for text in row[1].split(",")])
+    addresses = [address(text) for text in row[1].split(",")]
+    servers = ServerList(addresses)
     step = "nothing"
     for one in row[2].split(";"):
         words = one.split()
-        leader = words[2] if len(words) == 3 else None
-        if not words or words[0] == "served":
+        target = words[2] if len(words) == 3 else None
+        if words and words[0] == "begin":
+            servers = ServerList(beginning_with(addresses, (addresses.index(words[1]) + 0.5) / len(addresses)))
+        elif not words or words[0] == "served":
             servers.served()
+            servers.stayed()
             step = "nothing"
         elif words[0] == "failed":
             step = servers.failed().value
         elif words[0] == "standby":
-            step = servers.is_not_leader(leader).value
+            step = servers.redirected(target).value
         else:
             assert words[0] == "bye"
-            servers.resigned(leader)
+            servers.redirected(target, is_delayed=True)
             step = "wait"
     assert (servers.address, step) == (address(row[3]), row[4])
 
@@ -62,7 +68,7 @@ def test_the_table_of_dialing(row: List[str]) -> None:
             if words[0] == "failed":
                 servers.failed()
             elif words[0] == "standby":
-                servers.is_not_leader(words[2] if len(words) == 3 else None)
+                servers.redirected(words[2] if len(words) == 3 else None)
             else:
                 assert words[0] == "served"
                 servers.served()
@@ -78,6 +84,135 @@ def test_a_machine_that_is_gone_costs_a_client_of_several_servers_2_s() -> None:
         assert machine.deadline == span
         machine.deadline_reached(span)
         assert machine.close_reason == f"the connection took longer than {span} s"
+
+
+@behaviour("leader")
+@pytest.mark.parametrize("row", rows("staying"), ids=lambda row: row[0])
+def test_the_table_of_staying(row: List[str]) -> None:
+    machine = ClientProtocol(Options(servers=("A", "B", "C")))
+    machine.start()
+    machine.connecting(0)
+    machine.connected(0)
+    request = Request("EVT", "a/1 type=start eid=e1", eid="e1") if row[1] == "reader" else _calls.serve("a").request
+    if row[2].startswith("TELLTALE"):
+        machine.request(request)
+        machine.received((row[2] + "\n").encode(), 0)
+    else:
+        machine.received(f"{STANDBY} serves=1\n".encode(), 0)
+        hello = machine.take_output(0).split(b" ")[1].decode()
+        machine.received(f"OK {hello} conn=c1\n".encode(), 0)
+        number = machine.request(request)
+        machine.take_output(0)
+        machine.received((row[2].replace("ID", str(number)) + "\n").encode(), 0)
+    if not machine.wants_close:
+        assert (row[3], row[4], machine.address) == ("A", "nothing", "A")
+        return
+    machine.disconnected("cut", 0, 0.0)
+    assert machine.address == row[3]
+    told = of_type(machine.take_events(), Disconnected)
+    assert told[-1].retry_after == {"at once": 0, "pause": 0.1, "wait": 0.005}[row[4]]
+
+
+@behaviour("next-server")
+def test_clients_of_one_list_begin_at_each_of_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = [beginning_with(("a:1", "b:1", "c:1"), dice)[0] for dice in (0.0, 0.3, 0.34, 0.7, 1.0)]
+    assert begun == ["a:1", "a:1", "b:1", "c:1", "c:1"]
+    assert beginning_with((), 0.5) == ()
+    monkeypatch.setattr("telltale._aio.random.random", lambda: 0.7)
+    assert AsyncTelltale("a:1,b:1,c:1")._options.servers == ("c:1", "a:1", "b:1")
+
+
+@behaviour("leader")
+def test_a_client_stays_at_a_node_that_forwards_whoever_leads() -> None:
+    machine = Machine(LIST, GREETING + " node=n1 role=leader term=7")
+    machine.lose(0)
+    now = machine.come_back()
+    machine.greet(now, STANDBY + " serves=1")
+    assert machine.is_ready
+    # The term of a leader that it met before is no other for it.
+    machine.lose(now)
+    machine.come_back()
+    met(machine, GREETING + " node=n2 role=leader term=6")
+
+
+@behaviour("provider-lost")
+def test_a_provider_that_is_refused_goes_to_the_leader_and_from_then_on_directly() -> None:
+    follower = STANDBY + " leader=c:1 serves=1"
+    machine = Machine(LIST, follower)
+    number = machine.request(_calls.serve("porch-light").request)
+    said = machine.take_output(0)
+    machine.say(0, f'ERR id={number} code=not_leader retry=now {{"msg":"n1 leads","leader":"c:1"}}')
+    assert machine.lose(0) == 0 and machine.address == "c:1"
+    assert machine.greet(0, GREETING + " node=n1 role=leader term=3") == said.splitlines()
+    machine.say(0, f"OK id={number}")
+    machine.lose(5)
+    now = machine.come_back()
+    machine.connecting(now)
+    machine.connected(now)
+    machine.say(now, follower)
+    assert machine.wants_close and machine.take_output(now) == b""
+
+
+@behaviour("leader")
+def test_nodes_that_send_a_client_to_each_other_without_serving_it_are_left_for_a_while() -> None:
+    machine = Machine(LIST, STANDBY + " serves=1")
+    machine.say(0, "BYE code=behind to=b:1")
+    assert machine.lose(0) == 0
+    machine.greet(0, STANDBY + " serves=1")
+    machine.say(0, "BYE code=behind to=a:1")
+    assert machine.lose(0) == pytest.approx(0.1)
+
+
+def hello(machine: Machine, greeting: str) -> str:
+    """What a client says that comes back."""
+    machine.lose(0)
+    now = machine.come_back() if not machine.wants_connection else 0
+    machine.connecting(now)
+    machine.connected(now)
+    machine.say(now, greeting)
+    return machine.take_output(now).decode()
+
+
+@behaviour("resume-elsewhere")
+@pytest.mark.parametrize(
+    "lines,newest",
+    [
+        (["OK id=ID verdict=applied rev=41903 state=ready"], 41903),
+        (["SNAP sub=1 key=a/1 rev=7 {}", "LIVE sub=1 cur=EPOCH:5:b0e4"], 7),
+        (["SNAP sub=1 key=a/1 rev=5 {}", "LIVE sub=1 cur=EPOCH:9:b0e4"], 9),
+        (["UPD sub=1 key=a/1 rev=12 {}", "DEL sub=1 key=a/1 rev=11 why=dismissed"], 12),
+        (["MARK now=1 sub=1 cur=EPOCH:15:b0e4"], 15),
+        (["ALERT sub=1 key=a/1 rev=13 {}"], 13),
+        (["CHANGED sub=1 rev=14 count=1"], 14),
+    ],
+)
+def test_a_client_that_comes_back_says_the_newest_commit_that_it_has_seen(lines: List[str], newest: int) -> None:
+    machine = Machine(LIST, GREETING + " node=n1 role=leader term=3")
+    machine.subscribe("*")
+    sub = machine.take_output(0).split(b" ")[1].decode()
+    machine.say(0, f"OK {sub} sub=1")
+    number = machine.request(Request("EVT", "a/1 type=start eid=e1", eid="e1"))
+    machine.take_output(0)
+    for line in lines:
+        machine.say(0, line.replace("ID", str(number)).replace("EPOCH", EPOCH))
+    assert f" after={EPOCH}:{newest}\n" in hello(machine, STANDBY + " serves=1")
+
+
+@behaviour("resume-elsewhere")
+def test_a_commit_is_said_to_nodes_of_its_history_alone() -> None:
+    leader = GREETING + " node=n1 role=leader term=3"
+    machine = Machine(LIST, leader)
+    assert "after=" not in hello(machine, leader)
+    machine = Machine(LIST, leader)
+    number = machine.request(Request("EVT", "a/1 type=start eid=e1", eid="e1"))
+    machine.take_output(0)
+    machine.say(0, f"OK id={number} verdict=applied rev=8")
+    # This one is in no cluster.
+    assert "after=" not in hello(machine, GREETING)
+    assert f" after={EPOCH}:8\n" in hello(machine, leader)
+    assert "after=" not in hello(machine, leader.replace(EPOCH, "00000000000000bb"))
+    # It has not seen this history since.
+    assert "after=" not in hello(machine, leader)
 
 
 def met(machine: ClientProtocol, greeting: str, random: float = 0.0) -> float:
@@ -164,8 +299,6 @@ def test_a_farewell_in_the_place_of_a_greeting_is_one() -> None:
 
 @behaviour("leader")
 def test_a_request_that_a_deposed_leader_refuses_is_asked_of_the_next() -> None:
-    from telltale._requests import Request
-
     machine = Machine(LIST)
     machine.request(Request("PING", ""))
     said = machine.take_output(0)

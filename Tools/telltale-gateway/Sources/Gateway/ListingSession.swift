@@ -10,8 +10,8 @@ public struct ListingSession: ~Copyable {
         case whole
         /// The daemon refuses, or aborts the answer in the middle.
         case refused(Problem)
-        /// Another daemon of the cluster leads, at this address if it is known.
-        case elsewhere(leader: String?)
+        /// Another daemon of the cluster answers, at this address if it is known.
+        case elsewhere(to: String?)
     }
 
     private enum Phase: Hashable {
@@ -86,11 +86,11 @@ public struct ListingSession: ~Copyable {
         guard let line = try? ServerLine(bytes, parser: parser) else {
             return refuse(Problem("version_unsupported", "the daemon's first line cannot be read"))
         }
+        if let redirection = line.redirection { return end(.elsewhere(to: redirection.address)) }
         if line.verb == "ERR" { return refuse(Problem(line)) }
         guard line.verb == "TELLTALE", line.words.first == String(LineWriter.protocolVersion) else {
             return refuse(Problem("version_unsupported", "there is no daemon of protocol version 1 at that address"))
         }
-        if line["role"] ?? "leader" != "leader" { return end(.elsewhere(leader: line["leader"])) }
         let situation = request.situation
         var hello = Hello()
         hello.client = gatewayClientName
@@ -131,7 +131,7 @@ public struct ListingSession: ~Copyable {
     }
 
     private mutating func refused(_ line: ServerLine) {
-        if line["code"] == ErrorCode.notLeader.rawValue { return end(.elsewhere(leader: line["leader"])) }
+        if let redirection = line.redirection { return end(.elsewhere(to: redirection.address)) }
         refuse(Problem(line))
     }
 

@@ -75,6 +75,18 @@ struct PushLine {
 }
 
 extension Span<UInt8> {
+    /// A decimal number of 1 to 18 digits.
+    func number(_ range: Range<Int>) -> Int64? {
+        guard (1...18).contains(range.count) else { return nil }
+        var number: Int64 = 0
+        for place in range {
+            let digit = Int64(self[place]) - 0x30
+            guard (0...9).contains(digit) else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
     func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return unsafe withUnsafeBufferPointer { bytes in

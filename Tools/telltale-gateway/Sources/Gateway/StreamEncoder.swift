@@ -13,6 +13,8 @@ public struct StreamEncoder: Sendable {
     public let format: Format
     /// The cursor of each subscription, byte for byte as the daemon gave it; empty for one that has none.
     public private(set) var cursors: [[UInt8]]
+    /// The newest commit that an event named. Cursors alone would not do: they may be older than the rows before them.
+    private var newestCommit: HistoryPosition?
     /// How many events of each name were written since ``takeCounts()``.
     private var counts: [Int]
 
@@ -33,6 +35,26 @@ public struct StreamEncoder: Sendable {
             if cursor.isEmpty { bytes.append(UInt8(ascii: "-")) } else { bytes += cursor }
         }
         return bytes
+    }
+
+    /// Begins a connection to a daemon of a history.
+    ///
+    /// - Parameter epoch: The history.
+    /// - Returns: The newest commit of it that this stream has shown; `nil` = none.
+    public mutating func begin(_ epoch: String) -> HistoryPosition? {
+        guard let start = HistoryPosition("\(epoch):0") else { return nil }
+        if newestCommit?.epoch != start.epoch { newestCommit = start }
+        for cursor in cursors {
+            guard let cursor = Cursor(String(decoding: cursor, as: UTF8.self)), cursor.epoch == start.epoch else {
+                continue
+            }
+            note(cursor.sequence)
+        }
+        return newestCommit.flatMap { $0.sequence > 0 ? $0 : nil }
+    }
+
+    private mutating func note(_ sequence: Int64) {
+        if let newest = newestCommit?.sequence, newest < sequence { newestCommit?.sequence = sequence }
     }
 
     /// Events since the last call, as pairs of ``eventNames``' index and a number.
@@ -150,13 +172,8 @@ public struct StreamEncoder: Sendable {
     }
 
     private func index(_ push: PushLine, _ line: Span<UInt8>) -> Int? {
-        var number = 0
-        for place in push.sub {
-            let digit = Int(line[place]) - 0x30
-            guard (0...9).contains(digit), number < 1_000 else { return nil }
-            number = number * 10 + digit
-        }
-        return cursors.indices.contains(number - 1) ? number - 1 : nil
+        guard let number = line.number(push.sub), let index = Int(exactly: number - 1) else { return nil }
+        return cursors.indices.contains(index) ? index : nil
     }
 
     private mutating func begin(_ name: StaticString, _ index: Int, hasID: Bool, into out: inout [UInt8]) {
@@ -199,6 +216,7 @@ public struct StreamEncoder: Sendable {
         into out: inout [UInt8]
     ) {
         begin(name, number, hasID: advance(push, line), into: &out)
+        if let rev = line.number(push.rev) { note(rev) }
         subscription(push, line, into: &out)
         member(",\"key\":", quoted: push.key, line, into: &out)
         member(",\"rev\":", plain: push.rev, line, into: &out)

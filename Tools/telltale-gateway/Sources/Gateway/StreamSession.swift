@@ -18,8 +18,8 @@ public struct StreamSession: ~Copyable {
         case refused(Problem)
         /// The daemon has ended it, and the reader was notified.
         case ended
-        /// Another daemon of the cluster leads, at this address if it is known: the stream continues there.
-        case elsewhere(leader: String?)
+        /// Another daemon of the cluster serves, at this address if it is known: the stream continues there.
+        case elsewhere(to: String?)
     }
 
     public let request: StreamRequest
@@ -116,14 +116,13 @@ public struct StreamSession: ~Copyable {
         case .over: return
         case .greeting: greeted(line)
         case .replies(let number):
-            if !reply(number, line) { push(line) }
+            if !reply(number, line), !push(line) { other(line) }
             if !hasOpened, events.count > Self.waitingByteLimit { open() }
         case .following:
             if !push(line) { other(line) }
         }
     }
 
-    @discardableResult
     private mutating func push(_ line: Span<UInt8>) -> Bool {
         guard encoder.encode(line, into: &events) else { return false }
         // The daemon has received nothing for as long.
@@ -137,11 +136,11 @@ public struct StreamSession: ~Copyable {
         guard let line = try? ServerLine(bytes, parser: parser) else {
             return refuse(Problem("version_unsupported", "the daemon's first line cannot be read"))
         }
+        if let redirection = line.redirection { return go(redirection) }
         if line.verb == "ERR" { return refuse(Problem(line)) }
         guard line.verb == "TELLTALE", line.words.first == String(LineWriter.protocolVersion) else {
             return refuse(Problem("version_unsupported", "there is no daemon of protocol version 1 at that address"))
         }
-        if line["role"] ?? "leader" != "leader" { return goElsewhere(line["leader"]) }
         epoch = line["epoch"] ?? "-"
         now = line.integer("now") ?? 0
         var writer = LineWriter()
@@ -151,6 +150,9 @@ public struct StreamSession: ~Copyable {
         hello.capabilities = request.situation.capabilities
         hello.account = request.situation.account
         hello.heartbeat = Self.heartbeat
+        let newest = encoder.begin(epoch)
+        // Nodes of a cluster may lag behind each other.
+        if line["node"] != nil { hello.after = newest }
         if line["auth"] ?? "none" != "none" { hello.token = token }
         writer.request(.hello(hello))
         if !request.situation.traits.isEmpty { writer.request(.traits(request.situation.traits)) }
@@ -172,7 +174,7 @@ public struct StreamSession: ~Copyable {
             let line = try? ServerLine(bytes, parser: parser), line.verb == "OK" || line.verb == "ERR"
         else { return false }
         guard line.verb == "OK" else {
-            refuse(Problem(line))
+            if let redirection = line.redirection { go(redirection) } else { refuse(Problem(line)) }
             return true
         }
         if number == 0 { status = PrincipalStatus(line) }
@@ -226,13 +228,15 @@ public struct StreamSession: ~Copyable {
         guard bytes[0] == UInt8(ascii: "B") || bytes[0] == UInt8(ascii: "E"),
             let line = try? ServerLine(bytes, parser: parser), line.verb == "BYE" || line.verb == "ERR"
         else { return }
-        if line["code"] == ErrorCode.notLeader.rawValue { return goElsewhere(line["leader"]) }
+        if let redirection = line.redirection { return go(redirection) }
+        // Before the subscriptions are answered the end of the connection is a failed attempt.
+        guard phase == .following else { return }
         end(code: line["code"] ?? "shutting_down", wait: Self.wait(line["wait"], &random))
     }
 
-    private mutating func goElsewhere(_ leader: String?) {
+    private mutating func go(_ redirection: Redirection) {
         phase = .over
-        outcomes.append(.elsewhere(leader: leader))
+        outcomes.append(.elsewhere(to: redirection.address))
     }
 
     private mutating func refuse(_ problem: Problem) {

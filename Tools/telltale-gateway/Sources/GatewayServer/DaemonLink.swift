@@ -42,7 +42,7 @@ final class DaemonLink: Sendable {
     /// The gateway's own token: for hooks, readiness and metrics, never for a caller's request.
     let ownToken: String?
     private let pool = Mutex(Pool())
-    private let greeting = Mutex<(authentication: String, version: String, node: String?, term: Int64?)?>(nil)
+    private let greeting = Mutex<ServerGreeting?>(nil)
     private let principals = Mutex<[String: PrincipalStatus]>([:])
     private let own = Mutex(Own())
 
@@ -104,19 +104,17 @@ final class DaemonLink: Sendable {
     var isKnown: Bool { greeting.withLock { $0 != nil } }
 
     /// The daemon's release; `nil` before it has greeted.
-    var version: String? { greeting.withLock { $0?.version } }
+    var version: String? { greeting.withLock { $0?.server } }
 
-    /// The leader of the cluster; `nil` without a cluster.
-    var leader: (node: String, term: Int64, address: String)? {
+    /// The node of the cluster that serves this gateway, and its term if it leads; `nil` without a cluster.
+    var node: (name: String, term: Int64?, address: String)? {
         greeting.withLock { greeting in
-            guard let greeting, let node = greeting.node else { return nil }
-            return (node, greeting.term ?? 0, connector.choice.address?.description ?? "")
+            guard let greeting, let name = greeting.node else { return nil }
+            return (name, greeting.term, connector.choice.address?.description ?? "")
         }
     }
 
-    func heard(_ greeting: ServerGreeting) {
-        self.greeting.withLock { $0 = (greeting.authentication, greeting.server, greeting.node, greeting.term) }
-    }
+    func heard(_ greeting: ServerGreeting) { self.greeting.withLock { $0 = greeting } }
 
     /// The principal that the daemon named for a token, for the log; `nil` before it did, and without tokens.
     func principal(of token: String?) -> String? { status(of: token)?.principal }

@@ -108,7 +108,7 @@ final class DaemonListing: @unchecked Sendable {
         guard !isClosed else { return }
         attempts += 1
         address = link.connector.choice.address
-        guard let address else { return again("the leader's address is none") }
+        guard let address else { return again("the named daemon's address is none") }
         let connected = link.connector.connect(
             to: address, on: loop, receiveBufferSize: Int32(Self.windowByteCount)
         ) { [self] channel in
@@ -164,10 +164,10 @@ final class DaemonListing: @unchecked Sendable {
             leave()
             publish()
         case .refused(let problem)?: refused(problem)
-        case .elsewhere(let leader)?:
-            link.connector.choice.isNotLeader(address, leader: leader)
+        case .elsewhere(let target)?:
+            link.connector.choice.redirected(from: address, to: target)
             leave()
-            again("another daemon leads")
+            again("another daemon is to answer")
         case nil: break
         }
     }

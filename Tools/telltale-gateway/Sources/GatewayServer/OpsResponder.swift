@@ -49,12 +49,12 @@ struct OpsResponder: HTTPResponder {
             }
             writer.member("ready", true)
             writer.member("auth", gateway.link.isOpen ? "none" : "token")
-            if let leader = gateway.link.leader {
-                writer.name("leader")
+            if let node = gateway.link.node {
+                writer.name(node.term == nil ? "follower" : "leader")
                 writer.beginObject()
-                writer.member("node", leader.node)
-                writer.member("term", leader.term)
-                writer.member("address", leader.address)
+                writer.member("node", node.name)
+                if let term = node.term { writer.member("term", term) }
+                writer.member("address", node.address)
                 writer.endObject()
             }
         } catch {

@@ -166,7 +166,7 @@ final class StreamBridge: @unchecked Sendable {
         guard !isOver else { return }
         attempts += 1
         address = link.connector.choice.address
-        guard let address else { return failedToConnect("the leader's address is none") }
+        guard let address else { return failedToConnect("the named daemon's address is none") }
         let connected = link.connector.connect(
             to: address, on: reader.eventLoop, receiveBufferSize: Int32(Self.readByteLimit)
         ) { [self] channel in
@@ -277,8 +277,8 @@ final class StreamBridge: @unchecked Sendable {
             case .ended:
                 writeEvents(flushes: true)
                 finish()
-            case .elsewhere(let leader):
-                link.connector.choice.isNotLeader(address, leader: leader)
+            case .elsewhere(let target):
+                link.connector.choice.redirected(from: address, to: target)
                 daemon?.close(promise: nil)
             }
         }

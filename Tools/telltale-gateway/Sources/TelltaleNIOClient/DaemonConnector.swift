@@ -6,6 +6,8 @@ internal import TelltaleClient
 
 /// Opens connections to a daemon, or to several of which one serves, plain or with TLS and verified certificates.
 public struct DaemonConnector: Sendable {
+    /// From the one at which its clients begin. All of them begin at the same one, so that whoever writes by one connection of a
+    /// program reads it by another.
     public let addresses: [DaemonSocket]
     /// The server for connections that do not choose one themselves.
     public let choice: ServerChoice
@@ -22,8 +24,12 @@ public struct DaemonConnector: Sendable {
     /// - Parameters:
     ///   - addresses: As ``DaemonSocket/list(_:)`` reads them.
     ///   - trustRoots: A PEM file with the certificates to trust instead of the system's; only for `tls://`.
+    ///   - random: Chooses the address to begin with.
     /// - Throws: When the file cannot be read, or holds no certificate.
-    public init(to addresses: [DaemonSocket], trustRoots: String? = nil) throws {
+    public init(
+        to addresses: [DaemonSocket], trustRoots: String? = nil, random: UInt64 = .random(in: .min ... .max)
+    ) throws {
+        let addresses = ServerList.beginning(with: addresses, random: random)
         self.addresses = addresses
         choice = ServerChoice(addresses)
         if addresses.first?.isEncrypted == true {
@@ -38,7 +44,7 @@ public struct DaemonConnector: Sendable {
     /// Connects on `eventLoop`. Nothing is read before the owner requests it (`autoRead` is off).
     ///
     /// - Parameters:
-    ///   - address: One of ``addresses``, or a leader that one of those named.
+    ///   - address: One of ``addresses``, or a server that one of those named.
     ///   - receiveBufferSize: Bytes that the kernel may hold unread, so that the daemon soon notices a reader that
     ///     stops; `nil` = the kernel's own choice, some MiB.
     ///   - initializer: Adds the handlers; runs on `eventLoop`.
@@ -89,7 +95,7 @@ public final class ServerChoice: Sendable {
         servers = Mutex(ServerList(addresses.map(\.description)))
     }
 
-    /// `nil` if a server named a leader by something other than an address.
+    /// `nil` if a server named another one by something other than an address.
     public var address: DaemonSocket? { servers.withLock { $0.address.flatMap { DaemonSocket($0) } } }
 
     /// A connection is served here.
@@ -100,8 +106,8 @@ public final class ServerChoice: Sendable {
         servers.withLock { if $0.address == address?.description { _ = $0.failed() } }
     }
 
-    /// The server at `address` does not lead.
-    public func isNotLeader(_ address: DaemonSocket?, leader: String?) {
-        servers.withLock { if $0.address == address?.description { _ = $0.isNotLeader(leader: leader) } }
+    /// The server at `address` sends its clients elsewhere: to `target`, if it named one.
+    public func redirected(from address: DaemonSocket?, to target: String?) {
+        servers.withLock { if $0.address == address?.description { _ = $0.redirected(to: target) } }
     }
 }

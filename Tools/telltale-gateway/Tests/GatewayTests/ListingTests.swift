@@ -93,12 +93,20 @@ struct ListingTests {
 
     @Test func `another daemon may lead`() {
         let follower = Self.greeting.replacing("auth=token", with: "auth=token role=follower leader=10.0.0.2:7878")
-        let late = Self.greeting + "OK conn=c1\nERR code=not_leader leader=10.0.0.2:7878\n"
-        for lines in [follower, late] {
-            guard case .elsewhere(leader: "10.0.0.2:7878")? = Self.pieces(lines, Self.list).outcome else {
+        let late = Self.greeting + #"OK conn=c1\#nERR code=not_leader {"msg":"n2 leads","leader":"10.0.0.2:7878"}\#n"#
+        let behind = Self.greeting + "BYE code=behind to=10.0.0.2:7878\n"
+        for lines in [follower, late, behind, "BYE code=shutting_down wait=0-0 to=10.0.0.2:7878\n"] {
+            guard case .elsewhere(to: "10.0.0.2:7878")? = Self.pieces(lines, Self.list).outcome else {
                 Issue.record("\(lines)")
                 continue
             }
         }
+    }
+
+    @Test func `a daemon that follows may answer`() {
+        let follower = Self.greeting.replacing("auth=token", with: "auth=token role=standby leader=a:1 serves=1")
+        let outcome = Self.pieces(follower + "OK conn=c1\nOK count=0\n", Self.list).outcome
+        let isWhole = if case .whole? = outcome { true } else { false }
+        #expect(isWhole, "\(String(describing: outcome))")
     }
 }

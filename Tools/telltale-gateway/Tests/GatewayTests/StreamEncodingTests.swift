@@ -188,7 +188,7 @@ struct StreamEncodingTests {
     {
         var standby = try Self.session()
         standby.receive(Array("TELLTALE 1 epoch=1 seq=1 now=1 node=n2 role=standby leader=b:1\n".utf8).span)
-        guard case .elsewhere(let leader)? = standby.takeOutcomes().first else {
+        guard case .elsewhere(to: let leader)? = standby.takeOutcomes().first else {
             Issue.record("a standby serves no stream")
             return
         }
@@ -197,11 +197,71 @@ struct StreamEncodingTests {
         session.receive(Array(Self.conversation.utf8).span)
         _ = (session.takeOutcomes(), session.takeEvents())
         session.receive(Array("BYE code=not_leader wait=1-2\n".utf8).span)
-        guard case .elsewhere(nil)? = session.takeOutcomes().first else {
+        guard case .elsewhere(to: nil)? = session.takeOutcomes().first else {
             Issue.record("a leader that stands down ends no stream")
             return
         }
         #expect(session.takeEvents().isEmpty)
+    }
+
+    @Test(
+        "A stream is served by a node that follows, and goes where that sends it",
+        arguments: ["BYE code=behind to=b:1", "BYE code=shutting_down wait=0-0 to=b:1"], ["", conversationOfFollower])
+    func sentAway(farewell: String, before: String) throws {
+        var session = try Self.session()
+        session.receive(Array((before + farewell + "\n").utf8).span)
+        let hasOpened = session.hasOpened
+        #expect(hasOpened == !before.isEmpty)
+        guard case .elsewhere(to: "b:1")? = session.takeOutcomes().last else {
+            Issue.record("it is to go to b:1")
+            return
+        }
+        #expect(!String(decoding: session.takeEvents(), as: UTF8.self).contains("event: bye"))
+    }
+
+    private static let conversationOfFollower = conversation.replacing(
+        " auth=", with: " node=n2 role=standby leader=a:1 serves=1 auth=")
+
+    @Test func `before its subscriptions are answered the end of a connection is a failed attempt`() throws {
+        var session = try Self.session()
+        session.receive(
+            Array("TELLTALE 1 epoch=1 seq=1 now=1\nOK conn=c1\nBYE code=shutting_down wait=1-2\n".utf8).span)
+        #expect(session.takeOutcomes().isEmpty && session.takeEvents().isEmpty)
+        session.receive(Array("BYE code=behind to=b:1\n".utf8).span)
+        guard case .elsewhere(to: "b:1")? = session.takeOutcomes().last else {
+            Issue.record("it waited for the rows that it has seen, and is sent on")
+            return
+        }
+    }
+
+    @Test(
+        "A stream that goes on at another node says the newest commit that it has shown",
+        arguments: [
+            ("node=n2 role=standby serves=1", "6f3a91c2d0e4b577", "after=6f3a91c2d0e4b577:9 "),
+            // A daemon by itself, and another history.
+            ("", "6f3a91c2d0e4b577", nil), ("node=n2 role=leader term=1", "00000000000000aa", nil),
+        ] as [(String, String, String?)])
+    func newestCommit(node: String, epoch: String, after: String?) throws {
+        var first = try Self.session("sub=*")
+        first.receive(
+            Array(
+                """
+                TELLTALE 1 epoch=6f3a91c2d0e4b577 now=1 node=n1 role=leader term=1
+                OK conn=c1
+                OK sub=1 view=full
+                LIVE sub=1 cur=6f3a91c2d0e4b577:7:b0e4
+                UPD sub=1 key=a/1 rev=9 {}
+                UPD sub=1 key=a/2 rev=8 {}
+
+                """.utf8
+            ).span)
+        let hello = String(decoding: first.takeOutput(), as: UTF8.self)
+        #expect(!hello.contains("after="))
+        var second = StreamSession(
+            first.request, token: nil, format: .serverSentEvents, continuing: first.encoder, unsent: first.unsent)
+        second.receive(Array("TELLTALE 1 epoch=\(epoch) now=1 \(node)\n".utf8).span)
+        let said = String(decoding: second.takeOutput(), as: UTF8.self)
+        #expect(after.map { said.contains($0) } ?? !said.contains("after="), "\(said)")
     }
 
     @Test func `a connection that is lost is resumed, and the reader is sent nothing of it`() throws {

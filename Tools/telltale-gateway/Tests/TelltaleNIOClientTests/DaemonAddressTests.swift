@@ -25,9 +25,18 @@ struct DaemonAddressTests {
         }
     }
 
+    @Test func `connectors of one list begin at each of its addresses, with all of their connections`() throws {
+        let list = try #require(DaemonSocket.list("a:1,b:1,c:1"))
+        for number in 0..<3 {
+            let connector = try DaemonConnector(to: list, random: UInt64(number))
+            #expect(connector.addresses == Array(list[number...]) + Array(list[..<number]))
+            #expect(connector.choice.address == list[number])
+        }
+    }
+
     @Test func `a stream goes where the others are served, and on where its server is down`() throws {
         let list = try #require(DaemonSocket.list("a:1,b:1,c:1"))
-        let choice = try DaemonConnector(to: list).choice
+        let choice = try DaemonConnector(to: list, random: 0).choice
         #expect(choice.address == list[0])
         choice.isServed(at: "c:1")
         #expect(choice.address == list[2])
@@ -36,7 +45,10 @@ struct DaemonAddressTests {
         #expect(choice.address == list[2])
         choice.failed(list[2])
         #expect(choice.address == list[0])
-        choice.isNotLeader(list[0], leader: "x:9")
+        choice.redirected(from: list[0], to: "x:9")
+        #expect(choice.address == .tcp(host: "x", port: 9))
+        // Each of a node's connections is sent to another address: the first one counts.
+        choice.redirected(from: list[0], to: "b:1")
         #expect(choice.address == .tcp(host: "x", port: 9))
     }
 }

@@ -1,6 +1,7 @@
 """The client for asyncio."""
 
 import os
+import random
 import ssl
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Set, Type, TypeVar, Union
@@ -10,6 +11,7 @@ from ._async_requests import AsyncRequests
 from ._follow import AsyncFollow
 from ._link import Link
 from ._provider import Act, AsyncProvider, Report
+from ._servers import beginning_with
 from .errors import ClientClosed
 from .options import DEFAULT_URL, Backoff, Endpoint, Options, Token, from_environment, tls_context
 from .values import Event
@@ -23,10 +25,10 @@ class AsyncTelltale(AsyncRequests):
     """A client of a server, or of several of which one serves. It connects at the first request, and again whenever the
     connection is lost.
 
-    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer. `ca` is a
-    PEM file of the authorities that are trusted for `tls://`, by default the system's. `token` is a text, or a function that is
-    called at each connection. `timeout`
-    limits a request, reconnects included, in seconds; `None` waits for ever.
+    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer: the
+    client begins at a random one. `ca` is a PEM file of the authorities that are trusted for `tls://`, by default the system's.
+    `token` is a text, or a function that is called at each connection. `timeout` limits a request, reconnects
+    included, in seconds; `None` waits for ever.
     """
 
     def __init__(
@@ -55,7 +57,8 @@ class AsyncTelltale(AsyncRequests):
             traits=dict(traits or {}),
             heartbeat=heartbeat,
             backoff=backoff or Backoff(),
-            servers=tuple(map(str, self._endpoints)),
+            # Chosen once, so that requests and followers of one program begin at the same node.
+            servers=beginning_with(tuple(map(str, self._endpoints)), random.random()),
         )
         self._context = (ssl_context or tls_context(ca)) if self._endpoints[0].uses_tls else None
         self._timeout = timeout

@@ -10,6 +10,7 @@ from .errors import ProtocolViolation
 LONGEST = 1 << 20
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _NUMBER = re.compile(r"[0-9]{1,16}")
+_CURSOR = re.compile(r"[0-9a-f]{16}:([0-9]{1,16}):[0-9a-f]{4}")
 _VERB = re.compile(r"[A-Z]{2,12}")
 
 
@@ -55,6 +56,12 @@ class Line:
         """An attribute that is a whole number; `None` if it is absent or none."""
         value = self.attributes.get(name)
         return int(value) if value is not None and _NUMBER.fullmatch(value) else None
+
+    @property
+    def newest_commit(self) -> int:
+        """The newest commit that the line names, by its `rev` or its cursor, which may be older; 0 if it names none."""
+        cursor = _CURSOR.fullmatch(self.attributes.get("cur", ""))
+        return max(self.number("rev") or 0, int(cursor[1]) if cursor else 0)
 
 
 class LineDecoder:

@@ -33,6 +33,7 @@ def greeting(line: Line) -> Greeting:
         role=attributes.get("role"),
         term=line.number("term"),
         leader=attributes.get("leader"),
+        serves=attributes.get("serves") == "1",
     )
 
 

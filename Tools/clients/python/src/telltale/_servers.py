@@ -1,9 +1,10 @@
-"""Which of its servers a client connects to next. `Protocols/Clients/servers.table` is executed by the tests."""
+"""Which of its servers a client connects to next. The tests execute the tables `servers` and `staying` of Protocols/Clients."""
 
 from dataclasses import dataclass
 from enum import Enum
 from typing import Optional, Sequence, Set, Tuple
 
+from ._lines import Line
 from .values import Greeting
 
 #: The pause before an attempt at the next address, in seconds.
@@ -13,7 +14,7 @@ MOST_SERVERS = 16
 #: first packet after 1 s.
 _FIRST_DIAL = 2.0
 _MOST_DOUBLINGS = 16
-#: Leaders that are gone to without a pause in between.
+#: Servers that are gone to by the word of another one, without a pause in between.
 _MOST_HOPS = 4
 #: In seconds. A leader that was deposed is gone long before. A lower term that is still the answer then is that of a log that
 #: was set back.
@@ -29,23 +30,45 @@ class Step(Enum):
 
 
 @dataclass(frozen=True)
-class NotLeader:
-    """A server's word that another one leads."""
+class Redirection:
+    """A server's word that another node of the cluster serves this client."""
 
-    leader: Optional[str]
-    #: It was said in a `BYE`, whose `wait=` holds.
-    is_farewell: bool = False
+    #: As the server named it; `None` = the next server that the client knows.
+    address: Optional[str]
+
+    @classmethod
+    def of(cls, line: Line) -> "Optional[Redirection]":
+        """Where an `ERR code=not_leader` or a `BYE` sends the client; `None` where it does not."""
+        code = line.attributes.get("code")
+        if line.verb == "ERR" and code == "not_leader":
+            leader = (line.tail or {}).get("leader")
+            return cls(leader if isinstance(leader, str) else None)
+        address = line.attributes.get("to") or line.attributes.get("leader")
+        if line.verb == "BYE" and (address is not None or code in ("not_leader", "behind")):
+            return cls(address)
+        return None
+
+
+def beginning_with(addresses: Sequence[str], random: float) -> Tuple[str, ...]:
+    """The same circle of addresses from a random one of them, so that the clients of a list spread over it.
+
+    `random` is from 0 to 1.
+    """
+    first = min(int(random * len(addresses)), len(addresses) - 1)
+    return (*addresses[first:], *addresses[:first])
 
 
 class ServerList:
-    """A server of a cluster that does not lead names the leader, and the client goes there at once, whether it knows that
-    address or not. Where none is named, where they name each other, and where a server does not answer, the next of the list is
-    tried."""
+    """A client begins with the first address, which `beginning_with` chooses, and stays with a server that serves it.
+
+    A server may name another one, and the client goes there at once, whether it knows that address or not. Where none is named,
+    where they name each other, and where a server does not answer, the next of the list is tried.
+    """
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self._own = list(addresses)
         self._index = 0
-        #: A leader that is not in the list.
+        #: A server that another one named, and that is not in the list.
         self._named: Optional[str] = None
         #: The servers that were asked since the last pause.
         self._asked: Set[str] = set()
@@ -63,7 +86,11 @@ class ServerList:
 
     def served(self) -> None:
         """The server answered `HELLO`."""
-        self._asked, self._hops, self._attempts = set(), 0, 0
+        self._attempts = 0
+
+    def stayed(self) -> None:
+        """The server has served for a while, so that it counts as no part of a circle."""
+        self._asked, self._hops = set(), 0
 
     def dial_span(self, limit: float) -> float:
         """How long an attempt to connect may take, in seconds, where a single server would get `limit`. A machine that is gone
@@ -80,34 +107,33 @@ class ServerList:
         self._move_on()
         return Step.BACK_OFF if is_alone else Step.PAUSE
 
-    def is_not_leader(self, leader: Optional[str]) -> Step:
-        """The server does not lead. `leader` is as it names it."""
-        if self.address is not None:
+    def redirected(self, target: Optional[str], is_delayed: bool = False) -> Step:
+        """The server sends the client elsewhere. `target` is as it names it.
+
+        With `is_delayed` it asked for a wait first, in which servers may change their roles: those that were tried before are
+        tried again.
+        """
+        if is_delayed:
+            self._asked = set()
+        elif self.address is not None:
             self._asked.add(self.address)
-        target = self._address_of(leader)
-        if target is not None and target not in self._asked and self._hops < _MOST_HOPS:
+        address = self._address_of(target)
+        if address is not None and address not in self._asked and self._hops < _MOST_HOPS:
             self._hops += 1
-            self._go(target)
+            self._go(address)
             return Step.AT_ONCE
         self._attempts += 1
         self._move_on()
         return Step.PAUSE
 
-    def resigned(self, leader: Optional[str]) -> None:
-        """The server ends the connection because it does not lead any more."""
-        target = self._address_of(leader)
-        if target is None:
-            self._move_on()
-        else:
-            self._go(target)
-        self._asked, self._hops = set(), 0
-
-    def elsewhere(self, greeting: Greeting, now: float) -> Optional[Tuple[NotLeader, str]]:
-        """Where the greeting says that requests are answered elsewhere: that, and a text for people."""
+    def elsewhere(self, greeting: Greeting, needs_leader: bool, now: float) -> Optional[Tuple[Redirection, str]]:
+        """Where the greeting says that this client is not served here: where it is, and a text for people."""
         name = greeting.node or "this server"
         if greeting.role not in (None, "leader"):
+            if greeting.serves and not needs_leader:
+                return None
             leader = f"names {greeting.leader}" if greeting.leader else "names no leader"
-            return NotLeader(greeting.leader), f"{name} does not lead, and {leader}"
+            return Redirection(greeting.leader), f"{name} does not lead, and {leader}"
         if greeting.term is None:
             self._newest, self._lower_since = ("", 0), None
         else:
@@ -115,7 +141,7 @@ class ServerList:
             if epoch == greeting.epoch and greeting.term < term and not self._is_lower_still(now):
                 # It was cut off, and has not noticed yet that another one leads.
                 text = f"{name} leads no more: it has term {greeting.term}, and there is a leader of term {term}"
-                return NotLeader(None), text
+                return Redirection(None), text
             self._newest, self._lower_since = (greeting.epoch, greeting.term), None
         return None
 
@@ -137,8 +163,8 @@ class ServerList:
             self._index = (self._index + 1) % len(self._own)
         self._asked, self._hops = set(), 0
 
-    def _address_of(self, leader: Optional[str]) -> Optional[str]:
-        """The way to a leader is encrypted as that to the others is, whatever a server says."""
-        if leader is None or not self._own or not 1 <= len(leader) <= 256 or leader.startswith(("unix:", "tls://")):
+    def _address_of(self, name: Optional[str]) -> Optional[str]:
+        """The way to a named server is encrypted as that to the others is, whatever a server says."""
+        if name is None or not self._own or not 1 <= len(name) <= 256 or name.startswith(("unix:", "tls://")):
             return None
-        return ("tls://" if self._own[0].startswith("tls://") else "") + leader
+        return ("tls://" if self._own[0].startswith("tls://") else "") + name

@@ -4,6 +4,7 @@ from typing import Dict, List, Optional
 
 from ._lines import Line
 from ._requests import Repeat, Request, RequestQueue
+from ._servers import Redirection
 from ._subscription import Subscription
 from .errors import ConnectionLost, InvalidRequest, ProtocolViolation, Refused, TelltaleError, refusal
 from .values import Action, Asked, Changed, Event, Replied, ServiceEnded, SubscriptionEnded
@@ -18,10 +19,9 @@ class ComesBack(Exception):
 class GoesElsewhere(Exception):
     """The server does not lead its cluster: another one is asked, at once if the address of the leader is known."""
 
-    def __init__(self, error: Refused) -> None:
+    def __init__(self, error: Refused, redirection: Redirection) -> None:
         super().__init__(str(error))
-        leader = (error.details or {}).get("leader")
-        self.leader: Optional[str] = leader if isinstance(leader, str) else None
+        self.redirection = redirection
 
 
 class Leaves(Exception):
@@ -97,6 +97,11 @@ class Session:
             size += len(line)
         return b"".join(pieces)
 
+    @property
+    def needs_leader(self) -> bool:
+        """There are requests that only a leader answers."""
+        return bool(self._served) or any(request.serves is not None for request in self.queue.unsent)
+
     # Of the connection.
 
     def begin(self) -> None:
@@ -153,9 +158,14 @@ class Session:
         request = self.queue.unanswered[0]
         if line.attributes.get("id") != str(request.number):
             raise ProtocolViolation(f"the server answered id={line.attributes.get('id')} where id={request.number} was due")
-        if line.attributes.get("code") == "not_leader" and line.verb == "ERR" and request.repeat is not Repeat.ONCE:
-            # It stays unanswered, and is said again where the leader is.
-            raise GoesElsewhere(refusal(line.attributes, line.tail))
+        redirection = Redirection.of(line)
+        if redirection is not None:
+            refused = refusal(line.attributes, line.tail)
+            if request.repeat is Repeat.ONCE:
+                self.queue.unanswered.popleft()
+                self.events.append(Replied(request.number, dict(line.attributes), line.tail, error=refused))
+            # Every other request stays unanswered, and is said again where the leader is.
+            raise GoesElsewhere(refused, redirection)
         self.queue.unanswered.popleft()
         if request.verb == "HELLO" and request.repeat is Repeat.OWN:
             return line

@@ -85,10 +85,10 @@ class Telltale(Requests):
     """A client of a server, or of several of which one serves. It connects at the first request, and again whenever the
     connection is lost.
 
-    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer. `ca` is a
-    PEM file of the authorities that are trusted for `tls://`, by default the system's. `token` is a text, or a function that is
-    called at each connection. `timeout`
-    limits a request, reconnects included, in seconds; `None` waits for ever.
+    `url` is `HOST:PORT`, `tls://HOST:PORT` or `unix:PATH`, or several with commas between, of which any may answer: the
+    client begins at a random one. `ca` is a PEM file of the authorities that are trusted for `tls://`, by default the system's.
+    `token` is a text, or a function that is called at each connection. `timeout` limits a request, reconnects
+    included, in seconds; `None` waits for ever.
 
     It may be used by several threads at once, and not behind a fork. It runs in a thread of its own, which ends with
     `close`, or with the process.

@@ -11,7 +11,7 @@ from . import _words
 from ._lines import Line, LineDecoder
 from ._opening import USUAL_HEARTBEAT, USUAL_MAX_LINE, farewell_wait, greeting
 from ._requests import Repeat, Request
-from ._servers import PAUSE, NotLeader, ServerList, Step
+from ._servers import PAUSE, Redirection, ServerList, Step
 from ._session import ComesBack, GoesElsewhere, Leaves, Session
 from .errors import InvalidRequest, ProtocolViolation, TelltaleError, refusal
 from .options import Options
@@ -57,7 +57,10 @@ class ClientProtocol:
         #: The range of the wait that the server's `BYE` asks for, in seconds.
         self._bye: Optional[Tuple[float, float]] = None
         self._servers = ServerList(self.options.servers)
-        self._not_leader: Optional[NotLeader] = None
+        #: The server of this connection sends the client elsewhere.
+        self._redirection: Optional[Redirection] = None
+        #: The newest commit of the history that a server has shown to this client; 0 = none yet.
+        self._newest = 0
         self._ready_since: Optional[float] = None
         #: The silence after which the server gives a sign of life.
         self._mark_after = USUAL_HEARTBEAT
@@ -94,7 +97,7 @@ class ClientProtocol:
         self._decoder = LineDecoder()
         self.wants_close = False
         self.close_reason = None
-        self._bye = self._not_leader = None
+        self._bye = self._redirection = None
         self._paused = False
         self._heard = self._said = now
         self._phase, self._until = _Phase.GREETING, now + self.options.greeting_timeout
@@ -106,6 +109,7 @@ class ClientProtocol:
             for line in self._decoder.feed(data):
                 if self.wants_close or self._phase is _Phase.OVER:
                     return
+                self._newest = max(self._newest, line.newest_commit)
                 if self._phase is _Phase.GREETING and line.verb != "BYE":
                     self._greeted(line, now)
                 elif line.verb == "BYE":
@@ -120,7 +124,7 @@ class ClientProtocol:
             else:
                 self._give_up(str(error))
         except GoesElsewhere as error:
-            self._not_leader = NotLeader(error.leader)
+            self._redirection = error.redirection
             self._give_up(str(error))
         except ComesBack as error:
             self._give_up(str(error))
@@ -138,6 +142,7 @@ class ClientProtocol:
             return self._end()
         if self._ready_since is not None and now - self._ready_since >= STEADY:
             self._failures = 0
+            self._servers.stayed()
         wait = self._next_wait(random)
         self._ready_since = None
         self._phase, self._until = _Phase.WAITING if wait > 0 else _Phase.CONNECTING, now + wait
@@ -145,20 +150,16 @@ class ClientProtocol:
 
     def _next_wait(self, random: float) -> float:
         """Chooses the next server, and returns the delay before the attempt."""
-        (said, self._not_leader), (bye, self._bye) = (self._not_leader, None), (self._bye, None)
-        if said is None:
-            step = self._servers.failed()
-        elif said.is_farewell:
-            self._servers.resigned(said.leader)
-            step = Step.PAUSE
-        else:
-            step = self._servers.is_not_leader(said.leader)
+        (said, self._redirection), (bye, self._bye) = (self._redirection, None), (self._bye, None)
+        step = self._servers.failed() if said is None else self._servers.redirected(said.address, bye is not None)
         backoff, failures = self.options.backoff, self._failures
         self._failures += step is not Step.AT_ONCE
         if bye is None and step is Step.BACK_OFF:
             return backoff.wait(failures, random)
+        if bye is None and step is Step.AT_ONCE:
+            return 0.0
         shortest, longest = bye or (min(PAUSE[0], backoff.longest), min(PAUSE[1], backoff.longest))
-        return 0.0 if step is Step.AT_ONCE else shortest + (longest - shortest) * random
+        return shortest + (longest - shortest) * random
 
     def pause(self) -> None:
         """The owner reads no more for now, so that silence means nothing."""
@@ -280,10 +281,11 @@ class ClientProtocol:
         if version != VERSION:
             return self.leave(ProtocolViolation(f"the server speaks version {version} of the protocol, this client {VERSION}"))
         self.greeting = greeting(line)
-        self._session.epoch = self.greeting.epoch
-        elsewhere = self._servers.elsewhere(self.greeting, now)
+        if self.greeting.epoch != self._session.epoch:
+            self._session.epoch, self._newest = self.greeting.epoch, 0
+        elsewhere = self._servers.elsewhere(self.greeting, self._session.needs_leader, now)
         if elsewhere is not None:
-            self._not_leader, reason = elsewhere
+            self._redirection, reason = elsewhere
             return self._give_up(reason)
         try:
             hello = self._hello(self.greeting)
@@ -303,6 +305,9 @@ class ClientProtocol:
                 words.append(f"{name}={value}")
         if options.heartbeat is not None:
             words.append(f"hb={round(options.heartbeat * 1000)}")
+        # Nodes of a cluster may lag behind each other.
+        if greeting.node is not None and self._newest > 0:
+            words.append(f"after={greeting.epoch}:{self._newest}")
         # A server that asks for no proof is told no secret.
         token = options.current_token() if greeting.auth != "none" else None
         return " ".join(words) + (_words.hello_token(token) if token is not None else "")
@@ -331,8 +336,7 @@ class ClientProtocol:
         """The server closes the connection after this line."""
         code = line.attributes.get("code", "")
         self._bye = farewell_wait(line.attributes.get("wait"))
-        if code == "not_leader":
-            self._not_leader = NotLeader(line.attributes.get("leader"), is_farewell=True)
+        self._redirection = Redirection.of(line)
         self._give_up(f"the server said BYE: {code}")
 
     @property

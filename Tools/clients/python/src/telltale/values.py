@@ -17,11 +17,13 @@ class Greeting:
     max_line: int
     auth: str
     server: str
-    #: Of a server of a cluster: its name, `leader` or `standby`, the number of its leadership, and the address of the leader.
+    #: Of a server of a cluster: its name, `leader` or `standby`, the number of its leadership, the address of the leader, and
+    #: whether a standby answers reads and forwards writes.
     node: Optional[str] = None
     role: Optional[str] = None
     term: Optional[int] = None
     leader: Optional[str] = None
+    serves: bool = False
 
 
 @dataclass(frozen=True)
