@@ -143,6 +143,53 @@ struct ClusterProcessTests {
         }
     }
 
+    /// Waits until a node forwards writes.
+    private func waitUntilForwarding(_ node: Node) throws {
+        let deadline = Date.now.addingTimeInterval(patience)
+        while try !node.greet().greeting.hasSuffix(" serves=1"), Date.now < deadline { usleep(10_000) }
+        #expect(try node.greet().greeting.hasSuffix(" serves=1"))
+    }
+
+    @Test(.disabled("no node forwards writes yet"))
+    func `clients write at a node that follows, and stay there when the leader dies`() async throws {
+        try await onOwnThread {
+            let folder = try DaemonProcess.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let first = try Node("n1", in: folder)
+            _ = first.line("leading")
+            let followers = [try Node("n2", in: folder), try Node("n3", in: folder)]
+            for follower in followers {
+                _ = follower.line("standby")
+                try waitUntilForwarding(follower)
+            }
+            // A leader that was named is not in their lists, so a client that left would say so.
+            let screens = try followers.map { try telltale(["watch", "errand/*", "--json"], at: [$0]) }
+            func post(_ event: String, at node: Node) throws {
+                let post = try telltale(["post", "errand/1", event, "--json"], at: [node])
+                let lines = post.readToEnd().joined()
+                #expect(post.waitForExit() == 0 && lines.contains("applied"), "\(lines) \(post.standardError)")
+                for screen in screens {
+                    while let line = screen.readLine(), !line.contains(#""key":"errand/1""#) {
+                        #expect(!line.contains("disconnected"), "\(line)")
+                    }
+                }
+            }
+            try post("start", at: followers[0])
+            // A provider is the leader's.
+            let provider = try telltale(["serve", "porch-light", "--exec", "true", "--json"], at: [followers[1]])
+            #expect(provider.readLine()?.contains("porch-light") == true, "\(provider.standardError)")
+            provider.kill()
+
+            first.program.send(SIGKILL)
+            _ = first.program.waitForExit()
+            try post("go", at: followers[1])
+            for screen in screens {
+                #expect(!screen.standardError.contains("connection"), "\(screen.standardError)")
+                screen.kill()
+            }
+        }
+    }
+
     @Test func `SIGTERM hands over, with BYE to who is connected`() async throws {
         try await onOwnThread {
             let folder = try DaemonProcess.makeFolder()
