@@ -32,6 +32,11 @@ public final class BlockingClient {
     private let watchdog: TimerHandle
     private let timeout: Milliseconds
 
+    /// It makes one attempt at each server, so nothing else is random.
+    private struct FirstServer: RandomNumberGenerator {
+        func next() -> UInt64 { 0 }
+    }
+
     private final class Inbox {
         var events: [ClientEvent] = []
         var hasTimedOut = false
@@ -40,7 +45,8 @@ public final class BlockingClient {
     /// Connects and returns after `HELLO` is answered.
     ///
     /// - Parameters:
-    ///   - endpoints: Tried in order, from a random one on, until one serves.
+    ///   - endpoints: Tried in order until one serves. The first one serves each program of a script, so that one reads what
+    ///     another wrote.
     ///   - timeout: The limit for this and for each request.
     public init(
         to endpoints: EndpointList, configuration: ClientConfiguration, timeout: Milliseconds = .seconds(30)
@@ -50,7 +56,9 @@ public final class BlockingClient {
         let inbox = Inbox()
         do throws(UVError) {
             loop = try EventLoop()
-            client = try Client(to: endpoints, configuration: configuration, on: loop) { inbox.events.append($1) }
+            client = try Client(to: endpoints, configuration: configuration, on: loop, random: FirstServer()) {
+                inbox.events.append($1)
+            }
             watchdog = try TimerHandle(on: loop) { _ in inbox.hasTimedOut = true }
         } catch {
             throw .unreachable(error.description)

@@ -286,6 +286,20 @@ struct BlockingClientTests {
         #expect(failure == expected)
     }
 
+    @Test func `each program of a script begins at the first server of a list`() async throws {
+        let begun = try await withServer { session, request in
+            if let id = request.id { session.send("PONG id=\(id)") }
+        } _: { endpoint in
+            guard case .tcp(_, let port) = endpoint else { throw NothingThere() }
+            // Both are this server.
+            let list = try EndpointList([endpoint, .tcp(host: "localhost", port: port)]).unwrapped
+            return try (0..<16).map { _ in
+                try BlockingClient(to: list, configuration: Self.configuration).endpoint == endpoint
+            }
+        }
+        #expect(begun == Array(repeating: true, count: 16))
+    }
+
     @Test func `an address without a server is unreachable`() async throws {
         let failure = try await onOwnThread { () -> ClientFailure? in
             do {
