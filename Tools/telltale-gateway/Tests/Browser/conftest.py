@@ -4,18 +4,19 @@ import pathlib
 import sys
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from lives import LIVES
-from previews import CHROMIUM
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
 import support  # noqa: E402
+from previews import CHROMIUM  # noqa: E402
 from world import daemon, gateway, gateway_options, pair, world  # noqa: E402, F401 - pytest finds fixtures by their names here.
 
 # In milliseconds.
 PATIENCE = 1_000 * support.PATIENCE
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,10 @@ import sys
 from playwright.sync_api import sync_playwright
 
 from lives import LIVES, post
-from previews import CHROMIUM
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Support"))
 
+from previews import CHROMIUM  # noqa: E402
 from support import Provider  # noqa: E402
 from world import World  # noqa: E402
 

@@ -3,6 +3,8 @@
 import json
 import os
 
+from support import eventually
+
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
 
 # Every text of a preview that a person can read, and each date that it counts down to.
@@ -80,6 +82,18 @@ def listen(page):
 
 def wait_for_told(page, *words):
     page.wait_for_function("words => words.every(word => window.told.includes(word))", arg=list(words))
+
+
+def wait_for_value(target, script, value, argument=None):
+    """Until a script gives this value, of a page or of the element of a locator: for what `expect` has no word for."""
+    found = None
+
+    def look():
+        nonlocal found
+        found = target.evaluate(script, argument)
+        return found == value
+
+    eventually(lambda: f"{script} gives {found!r} in place of {value!r}", look)
 
 
 def pairs_of_frames(page):

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
-from previews import BROKEN_WORDS, wait_until_drawn
+from previews import BROKEN_WORDS, wait_for_value, wait_until_drawn
 from support import eventually
 
 COUNT = iter(range(1000))
@@ -73,13 +75,14 @@ def test_a_stack_is_one_place_and_turns_at_its_date_without_a_row(page, gateway)
     open_board(page, gateway, name)
     tile = page.locator("[data-testid=tile]")
     page.wait_for_function("() => document.querySelector('[data-testid=tile]')?.dataset.tile.endsWith('/b')")
-    assert tile.count() == 1 and tile.locator(".dots i").count() == 2
-    assert "Stack left, 2 of 2" in tile.locator(".grip").get_attribute("aria-label")
+    expect(tile).to_have_count(1)
+    expect(tile.locator(".dots i")).to_have_count(2)
+    expect(tile.locator(".grip")).to_have_attribute("aria-label", re.compile("Stack left, 2 of 2"))
     # The connection that is silent for so long is given up. The next one would tell the time of before.
     page.route("**/v1/stream**", lambda route: route.abort())
     page.clock.fast_forward(16 * 60_000)
     page.wait_for_function("() => document.querySelector('[data-testid=tile]').dataset.tile.endsWith('/a')")
-    assert "99 cups" in tile.text_content()
+    expect(tile).to_contain_text("99 cups")
 
 
 def test_places_are_those_of_the_rows(page, gateway, board):
@@ -88,9 +91,10 @@ def test_places_are_those_of_the_rows(page, gateway, board):
     for key in ("one", "two"):
         row = gateway.get(f"/v1/entities/{board}/{key}?surface=phone&account=alice").json["row"]
         texts = [text for text in row["entries"][0]["view"].values() if isinstance(text, str)]
-        drawn = page.locator(f'[data-key="{board}/{key}"] .widget').text_content()
-        symbols = row["entries"][0]["view"].get("symbol")
-        assert all(text in drawn for text in texts if text != symbols and text != row["entries"][0]["view"].get("tint"))
+        view = row["entries"][0]["view"]
+        for text in texts:
+            if text not in (view.get("symbol"), view.get("tint")):
+                expect(page.locator(f'[data-key="{board}/{key}"] .widget')).to_contain_text(text)
 
 
 def test_a_placeholder_has_room_and_no_text(page, gateway):
@@ -98,7 +102,8 @@ def test_a_placeholder_has_room_and_no_text(page, gateway):
     put(gateway, f"{name}/w", do="add", widget="weather")
     open_board(page, gateway, name)
     page.wait_for_selector(".widget[data-placeholder] .block")
-    assert page.locator(".widget").text_content() == "" and page.locator(".widget svg, .widget .letter").count() == 0
+    expect(page.locator(".widget")).to_be_empty()
+    expect(page.locator(".widget svg, .widget .letter")).to_have_count(0)
 
 
 def test_a_widget_is_placed_and_configured_with_the_gallery(page, gateway):
@@ -138,11 +143,11 @@ def test_buttons_move_stack_show_pin_and_remove(page, gateway, board):
     grip(page, board, "left").click()
     page.get_by_label("Smart: turns to what is relevant").uncheck()
     page.wait_for_function("() => !document.querySelector('.refusal').textContent")
-    assert page.locator(".members button").count() == 2
+    expect(page.locator(".members button")).to_have_count(2)
     eventually("it is not smart", lambda: full(gateway, f"{board}/left")["smart"] is False)
     act(page, "remove")
     wait_for_places(page, "one", "two")
-    assert page.locator("[data-testid=inspector]").is_hidden()
+    expect(page.locator("[data-testid=inspector]")).to_be_hidden()
 
 
 def test_a_keyboard_arranges(page, gateway, board):
@@ -151,7 +156,7 @@ def test_a_keyboard_arranges(page, gateway, board):
     grip(page, board, "one").focus()
     page.keyboard.press("ArrowRight")
     focused = "document.activeElement.closest('.board-tile')?.dataset.key.split('/')[1]"
-    assert page.evaluate(focused) == "left"
+    wait_for_value(page, focused, "left")
     page.keyboard.press("Alt+ArrowLeft")
     wait_for_places(page, "left", "one", "two")
     page.wait_for_function(f"() => {focused} === 'left'")
@@ -166,7 +171,7 @@ def test_a_keyboard_arranges(page, gateway, board):
     page.wait_for_function("() => document.activeElement.id === 'inspected'")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.dataset.act") == "earlier"
+    wait_for_value(page, "document.activeElement.dataset.act", "earlier")
 
 
 def drag(page, start, end, at):
@@ -193,7 +198,8 @@ def test_a_pointer_moves_a_tile_and_makes_a_stack(page, gateway, board):
     # A stack goes into no stack.
     with page.expect_request("**/tile**") as sent:
         drag(page, grip(page, board, "s1"), grip(page, board, "left"), 0.5)
-    assert sent.value.post_data_json["do"] == "move" and len(places(page)) == 2
+    assert sent.value.post_data_json["do"] == "move"
+    expect(page.get_by_test_id("tile")).to_have_count(2)
 
 
 def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
@@ -202,7 +208,7 @@ def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
     page.locator("#configure-shop").fill("Central")
     put(gateway, f"{board}/two", do="configure", configuration={"shop": "Jongno"})
     page.wait_for_selector("text=It was arranged meanwhile; your values are kept")
-    assert page.locator("#configure-shop").input_value() == "Central"
+    expect(page.locator("#configure-shop")).to_have_value("Central")
     page.get_by_role("button", name="Save").click()
     page.wait_for_selector("[data-testid=refusal]:has-text('arranged meanwhile')")
     assert full(gateway, f"{board}/two")["widget"] == "kitchen/Jongno"
@@ -211,7 +217,7 @@ def test_two_persons_do_not_overwrite_each_other(page, gateway, board):
     page.locator("#configure-shop").fill("Central")
     page.get_by_role("button", name="Save").click()
     page.wait_for_selector("[data-testid=inspector] >> text=kitchen/Central")
-    assert page.locator("[data-testid=inspector] [data-testid=refusal]").text_content() == ""
+    expect(page.locator("[data-testid=inspector] [data-testid=refusal]")).to_be_empty()
 
 
 def test_a_gallery_that_comes_late_leaves_what_is_typed(page, gateway, board):
@@ -224,7 +230,7 @@ def test_a_gallery_that_comes_late_leaves_what_is_typed(page, gateway, board):
     eventually("the gallery is asked for", lambda: held, pause=lambda _: page.wait_for_timeout(10))
     held[0].continue_()
     page.wait_for_function("() => document.querySelector('#place-kind')?.options.length > 0")
-    assert page.locator("#configure-shop").input_value() == "Central"
+    expect(page.locator("#configure-shop")).to_have_value("Central")
 
 
 def test_a_tile_that_another_person_arranged_while_it_was_dragged_stays(page, gateway, board):
@@ -240,7 +246,8 @@ def test_a_tile_that_another_person_arranged_while_it_was_dragged_stays(page, ga
     page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:has-text('arranged meanwhile')")
     # Nothing is left behind of the stack that was to be.
     stacks = [one["key"] for one in gateway.get(f"/v1/entities?pattern={board}/*&view=full&account=alice").json["entities"] if one["row"]["state"] == "stack"]
-    assert (stacks, places(page)) == ([f"{board}/left"], ["one", "left", "two"])
+    assert stacks == [f"{board}/left"]
+    wait_for_places(page, "one", "left", "two")
 
 
 def test_a_refusal_stands_where_it_belongs(page, gateway, board):
@@ -249,15 +256,15 @@ def test_a_refusal_stands_where_it_belongs(page, gateway, board):
     page.locator("#configure-shop").fill("")
     page.get_by_role("button", name="Save").click()
     page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:not(:empty)")
-    assert page.locator("#configure-shop").get_attribute("aria-invalid") == "true"
-    assert page.evaluate("document.activeElement.id") == "configure-shop"
+    expect(page.locator("#configure-shop")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#configure-shop")).to_be_focused()
 
 
 def test_what_a_device_does_not_show_is_told_beside_it(page, gateway, board):
     put(gateway, f"{board}/wide", do="add", widget="kitchen/Hoegi", family="systemMedium")
     open_board(page, gateway, board, "carplay")
     page.wait_for_selector(".elsewhere button")
-    assert page.locator(".elsewhere button").all_text_contents() == ["Kitchen (wide)"]
+    expect(page.locator(".elsewhere button")).to_have_text(["Kitchen (wide)"])
     page.locator(".elsewhere button").click()
     page.wait_for_selector("[data-testid=inspector] >> text=not shown on this device")
     act(page, "remove")
@@ -272,10 +279,13 @@ def test_no_tile_covers_another_one(page, gateway, board):
     for surface in ("phone", "pad", "desktop", "carplay", "standby"):
         open_board(page, gateway, board, surface)
         page.wait_for_selector("[data-testid=tile]")
-        boxes = page.locator("[data-testid=tile]").evaluate_all("tiles => tiles.map(tile => { const { left, right, top, bottom } = tile.getBoundingClientRect(); return [left, right, top, bottom]; })")
-        covered = [(a, b) for index, a in enumerate(boxes) for b in boxes[:index] if a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]]
-        assert covered == [], surface
-    assert page.locator("[data-family=accessoryInline]").count() == 0
+        covered = """() => {
+            const boxes = [...document.querySelectorAll("[data-testid=tile]")].map(tile => [tile.dataset.key, tile.getBoundingClientRect()]);
+            return boxes.flatMap(([one, a], index) => boxes.slice(0, index)
+                .filter(([, b]) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom).map(([other]) => [one, other]));
+        }"""
+        wait_for_value(page, covered, [])
+    expect(page.locator("[data-family=accessoryInline]")).to_have_count(0)
 
 
 def test_a_watch_breaks_no_word(page, gateway):
@@ -285,9 +295,10 @@ def test_a_watch_breaks_no_word(page, gateway):
         put(gateway, f"{board}/{widget}", do="add", widget=widget, family="accessoryRectangular", configuration={"shop": f"{long} am Kai"})
     open_board(page, gateway, board, "watch")
     page.wait_for_function("long => document.querySelector('.board-screen').textContent.includes(long)", arg=long)
-    assert page.locator(".board-screen").evaluate(BROKEN_WORDS) == []
+    wait_for_value(page.locator(".board-screen"), BROKEN_WORDS, [])
     for tile in page.locator("[data-testid=tile]").all():
-        assert tile.evaluate("tile => [...tile.querySelectorAll('.title, .subtitle, .text')].every(one => one.getBoundingClientRect().right <= tile.getBoundingClientRect().right)")
+        inside = "tile => [...tile.querySelectorAll('.title, .subtitle, .text')].every(one => one.getBoundingClientRect().right <= tile.getBoundingClientRect().right)"
+        wait_for_value(tile, inside, True)
 
 
 def test_buttons_of_a_dark_tile_stand_out(page, gateway):
@@ -295,7 +306,7 @@ def test_buttons_of_a_dark_tile_stand_out(page, gateway):
     put(gateway, f"{board}/one", do="add", widget="kitchen", configuration={"shop": "Hoegi"})
     open_board(page, gateway, board, "standby")
     page.wait_for_selector("[data-testid=tile] .button")
-    assert page.locator("[data-testid=tile] .button").first.evaluate("one => getComputedStyle(one).backgroundColor") == "rgba(255, 255, 255, 0.2)"
+    expect(page.locator("[data-testid=tile] .button").first).to_have_css("background-color", "rgba(255, 255, 255, 0.2)")
     screen = page.locator(".board-screen").bounding_box()
     assert screen["width"] > 1.5 * screen["height"], "a display that lies on its side"
 
@@ -317,7 +328,7 @@ def test_the_boards_of_an_account_are_listed(page, gateway, board):
     page.goto(f"{gateway.url}/boards?account=alice")
     cell = page.locator("[data-testid=board]", has_text=board)
     cell.wait_for()
-    assert "4 tiles, 1 stack" in cell.text_content()
+    expect(cell).to_contain_text("4 tiles, 1 stack")
     cell.click()
     page.wait_for_selector("[data-testid=tile]")
     page.goto(f"{gateway.url}/boards?account=bob")
@@ -344,7 +355,7 @@ def test_a_token_that_may_not_arrange_is_told_what_it_needs(page, world):
     grip(page, "@alice-phone", "t1").click()
     act(page, "remove")
     page.wait_for_selector("[data-testid=inspector] [data-testid=refusal]:has-text('This token may not arrange the board')")
-    assert places(page) == ["t1"]
+    wait_for_places(page, "t1")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -365,7 +376,6 @@ def test_a_phone_needs_no_sideways_scrolling(page, gateway, board, width):
     page.set_viewport_size({"width": width, "height": 800})
     for surface in ("phone", "pad", "carplay", "desktop", "vision"):
         open_board(page, gateway, board, surface)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        clipped = page.evaluate(
-            "[...document.querySelectorAll('.board-tile, .panel-of-page, .board-screen')].filter(one => one.getBoundingClientRect().right > innerWidth + 1).length")
-        assert clipped == 0
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        clipped = "[...document.querySelectorAll('.board-tile, .panel-of-page, .board-screen')].filter(one => one.getBoundingClientRect().right > innerWidth + 1).length"
+        wait_for_value(page, clipped, 0)

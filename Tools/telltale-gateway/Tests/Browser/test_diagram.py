@@ -2,8 +2,10 @@
 
 import re
 
+from playwright.sync_api import expect
+
 from lives import LIVES, live, post
-from previews import listen, open_wall, wait_for_state, wait_for_told
+from previews import listen, open_wall, wait_for_state, wait_for_told, wait_for_value
 
 ACTIVE = "() => [...document.querySelectorAll('[data-testid=diagram-state][data-active=true]')].map(one => one.dataset.state).sort()"
 
@@ -26,7 +28,7 @@ def test_the_edge_of_the_last_event_is_flashed(page, gateway):
     listen(page)
     post(gateway, key, "main_ready", {})
     wait_for_told(page, "flash main_ready")
-    assert page.evaluate("new Set(window.told).size") == 1
+    wait_for_value(page, "new Set(window.told).size", 1)
 
 
 def test_an_event_under_another_name_flashes_the_edge_that_it_took(page, gateway):
@@ -47,14 +49,14 @@ def test_a_timer_counts_down_at_its_state(page, gateway):
     open_wall(page, gateway, key)
     badge = page.locator(".state-badge.timer text")
     badge.wait_for()
-    assert badge.get_attribute("data-timer") == str(timers[0]["at"])
+    expect(badge).to_have_attribute("data-timer", str(timers[0]["at"]))
+    expect(badge).to_have_text(re.compile(r"^[45]:\d\d$"))
     first = badge.text_content()
-    assert re.fullmatch(r"[45]:\d\d", first)
     page.wait_for_function("first => document.querySelector('.state-badge.timer text').textContent !== first", arg=first)
-    assert page.locator(".edge.armed[data-from=placed][data-after='300000']").count() == 1
+    expect(page.locator(".edge.armed[data-from=placed][data-after='300000']")).to_have_count(1)
     post(gateway, key, "confirm", {})
     badge.wait_for(state="detached")
-    assert page.locator(".edge.armed").count() == 0
+    expect(page.locator(".edge.armed")).to_have_count(0)
 
 
 def test_nothing_is_refused_on_the_way(page, gateway):
@@ -76,9 +78,8 @@ def test_the_page_of_a_kind(page, gateway):
     page.goto(f"{gateway.url}/kinds/parcel")
     for state, count in [(states[0], 2), (states[2], 1)]:
         page.wait_for_selector(f'[data-testid=diagram-state][data-state="{state}"][data-active="true"][data-count="{count}"]')
-    assert set(page.locator(".state-badge.count text").all_text_contents()) == {"2", "1"}
-    rules = page.locator(".rules tr", has_text="approved")
-    assert "→" in rules.first.text_content()
+    wait_for_value(page, "[...new Set([...document.querySelectorAll('.state-badge.count text')].map(one => one.textContent))].sort()", ["1", "2"])
+    expect(page.locator(".rules tr", has_text="approved").first).to_contain_text("→")
     page.get_by_role("link", name="kind-2").click()
     wait_for_state(page, states[2])
 
@@ -87,4 +88,4 @@ def test_a_kind_opens_in_the_playground(page, gateway):
     page.goto(f"{gateway.url}/kinds/parcel")
     page.get_by_role("link", name="Open in the playground").click()
     page.wait_for_selector('body[data-live="true"]')
-    assert '"kind": "parcel"' in page.locator("#kind-file").input_value()
+    expect(page.locator("#kind-file")).to_have_value(re.compile('"kind": "parcel"'))

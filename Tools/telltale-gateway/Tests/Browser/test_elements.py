@@ -9,9 +9,10 @@ import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from lives import live, post
-from previews import SAID, open_wall, row, texts
+from previews import SAID, open_wall, row, texts, wait_for_value
 from support import REPOSITORY, Line, Provider, eventually
 from test_home import answer
 from test_safety import HOSTILE
@@ -48,7 +49,7 @@ def test_a_card_draws_what_the_wall_draws(page, gateway, view):
     card = drawn(page)
     card.wait_for()
     page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.app-icon .symbol.letter') === null")
-    assert card.evaluate(markup) == wall
+    wait_for_value(card, markup, wall)
 
 
 def test_a_card_is_live_and_says_when_it_is_old(page, world):
@@ -60,15 +61,15 @@ def test_a_card_is_live_and_says_when_it_is_old(page, world):
     card.get_by_text("Order placed").wait_for()
     gateway.kill()
     page.wait_for_selector("telltale-card[data-old]")
-    page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.view[data-stale]')")
-    assert "Order placed" in card.text_content()
+    page.wait_for_selector("telltale-card .view[data-stale]")
+    expect(card).to_contain_text("Order placed")
     daemon.kill()
     world.daemon(port=daemon.port)
     gateway = world.gateway(listen=f"http://127.0.0.1:{gateway.port}")
     page.wait_for_selector("telltale-card:not([data-old])")
     post(gateway, key, "CONFIRMED", {})
     card.get_by_text("In the queue").wait_for()
-    assert page.evaluate("document.querySelector('telltale-card').shadowRoot.querySelector('.view[data-stale]')") is None
+    expect(page.locator("telltale-card .view[data-stale]")).to_have_count(0)
 
 
 def test_a_card_taps_a_lamp(page, gateway, daemon):
@@ -96,10 +97,9 @@ def test_a_stack_shows_what_a_device_of_an_account_shows(page, world):
     open_shop(page, gateway, 'telltale-stack account="alice" view="watch"', path="stack")
     views = page.locator("telltale-stack .view")
     views.nth(1).wait_for()
-    assert sorted(views.evaluate_all("all => all.map(one => one.dataset.key)")) == ["coffee-order/1", "coffee-order/3"]
-    orders = [gateway.get(f"/v1/entities/coffee-order/{name}?surface=watch&account=alice").json["row"].get("order", 0) for name in "13"]
-    shown = views.evaluate_all("all => all.map(one => one.dataset.key)")
-    assert (orders[0] <= orders[1]) == (shown[0] == "coffee-order/1")
+    order = {f"coffee-order/{name}": gateway.get(f"/v1/entities/coffee-order/{name}?surface=watch&account=alice").json["row"].get("order", 0) for name in "13"}
+    shown = "() => [...document.querySelector('telltale-stack').shadowRoot.querySelectorAll('.view')].map(one => one.dataset.key)"
+    wait_for_value(page, shown, sorted(order, key=order.get))
 
 
 def test_texts_stay_texts_and_nothing_is_foreign(page, gateway, faults):
@@ -113,9 +113,9 @@ def test_texts_stay_texts_and_nothing_is_foreign(page, gateway, faults):
     page.wait_for_function(f"() => [...document.querySelectorAll('telltale-card')].filter(card => card.shadowRoot.querySelector('.view')).length === {len(keys)}")
     for index, key in enumerate(keys):
         view = page.locator("telltale-card").nth(index).locator(".view")
-        assert view.evaluate(SAID) == texts(row(gateway, key, "phone")["row"]["lockScreen"]["view"])
-        assert view.locator("img, script, iframe").count() == 0
-    assert page.evaluate("window.broken") is None
+        wait_for_value(view, SAID, texts(row(gateway, key, "phone")["row"]["lockScreen"]["view"]))
+        expect(view.locator("img, script, iframe")).to_have_count(0)
+    wait_for_value(page, "window.broken", None)
     assert all(url.startswith(gateway.url) for url in asked)
     assert complaints == [] and faults == []
     # One stream, whatever the number of cards.
@@ -157,17 +157,17 @@ def test_light_and_dark_motion_and_direction(page, gateway):
     color = """() => [...document.querySelectorAll('telltale-card')].slice(0, 2).map(card => getComputedStyle(card.shadowRoot.querySelector('.view')).color)"""
     light, forced = page.evaluate(color)
     page.emulate_media(color_scheme="dark")
-    dark, still = page.evaluate(color)
-    assert light != dark and forced == still == dark
+    wait_for_value(page, color, [forced, forced])
+    assert light != forced
     sides = """() => [...document.querySelectorAll('telltale-card')].map(card => {
         const [icon, texts] = ['.app-icon', '.texts'].map(name => card.shadowRoot.querySelector(name).getBoundingClientRect().left);
         return icon < texts;
     })"""
-    assert page.evaluate(sides) == [True, True, False]
+    wait_for_value(page, sides, [True, True, False])
     moves = "() => getComputedStyle(document.querySelector('telltale-card').shadowRoot.querySelector('.bar .part'), '::before').transitionDuration"
-    assert page.evaluate(moves) != "0s"
+    page.wait_for_function(f"() => ({moves})() !== '0s'")
     page.emulate_media(reduced_motion="reduce")
-    assert page.evaluate(moves) == "0s"
+    wait_for_value(page, moves, "0s")
 
 
 def test_parts_labels_and_contrast(page, gateway, daemon):
@@ -179,9 +179,9 @@ def test_parts_labels_and_contrast(page, gateway, daemon):
     open_shop(page, gateway, *cards, path="parts", head='<link rel="stylesheet" href="/shop.css">')
     page.locator("telltale-card .title").wait_for()
     page.locator("telltale-card .tile-of-control").wait_for()
-    assert page.locator("telltale-card .title").evaluate("one => getComputedStyle(one).color") == "rgb(1, 2, 3)"
-    assert page.get_by_role("group", name="lockScreen").count() == 1
-    assert page.get_by_role("button", name="Porch light").count() == 1
+    expect(page.locator("telltale-card .title")).to_have_css("color", "rgb(1, 2, 3)")
+    expect(page.get_by_role("group", name="lockScreen")).to_have_count(1)
+    expect(page.get_by_role("button", name="Porch light")).to_have_count(1)
     for scheme in ["light", "dark"]:
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page, options={"rules": {"color-contrast": {"enabled": False}, "page-has-heading-one": {"enabled": False}}})
@@ -198,7 +198,7 @@ def test_attributes_may_change_and_wrong_ones_are_said(page, gateway):
     drawn(page).get_by_text("Brewing").wait_for()
     page.evaluate("document.querySelector('telltale-card').setAttribute('key', 'no key')")
     page.locator("telltale-card").get_by_role("status").get_by_text("kind/id").wait_for()
-    assert drawn(page).count() == 0
+    expect(drawn(page)).to_have_count(0)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -228,7 +228,7 @@ def test_the_page_of_the_guide_is_live_in_another_origin(page, world, shop):
     for body, path in re.findall(r"^    curl -d '(.*)' http://127.0.0.1:7880(\S+)$", guide, re.MULTILINE):
         assert gateway.ask("POST", path, body).status == 200
     drawn(page).get_by_text("In the queue").wait_for()
-    assert page.evaluate("document.querySelector('telltale-card').shadowRoot.querySelector('.view').offsetHeight") >= 84
+    page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.view').offsetHeight >= 84")
 
 
 def test_the_hook_for_react(page, gateway):
@@ -268,8 +268,8 @@ def test_a_fault_of_the_page_is_its_own(page, gateway, faults):
     page.wait_for_function("() => window.told.includes('live')")
     post(gateway, "coffee-order/fault", "CONFIRMED", {})
     page.wait_for_function("() => window.told.length === 3")
-    assert page.evaluate("window.told") == ["row", "live", "row"]
-    assert faults == ["about row", "about live", "about row"]
+    wait_for_value(page, "window.told", ["row", "live", "row"])
+    eventually("each is complained of", lambda: faults == ["about row", "about live", "about row"], pause=page.wait_for_timeout)
     faults.clear()
 
 

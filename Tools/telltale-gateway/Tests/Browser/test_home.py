@@ -4,9 +4,10 @@ import itertools
 import pathlib
 
 import pytest
+from playwright.sync_api import expect
 
 from lives import live, post
-from previews import SAID, row, texts, wait_until_drawn
+from previews import SAID, row, texts, wait_for_value, wait_until_drawn
 from support import Line, Provider, attributes
 
 
@@ -25,16 +26,18 @@ def test_cards_and_filters(page, gateway):
     live(gateway, "parcel/over")
     open_home(page, gateway)
     card(page, "coffee-order/1").wait_for()
-    said = card(page, "coffee-order/1").locator(".view").evaluate(SAID)
-    assert said == texts(row(gateway, "coffee-order/1", "phone")["row"]["lockScreen"]["view"])
+    wait_for_value(card(page, "coffee-order/1").locator(".view"), SAID, texts(row(gateway, "coffee-order/1", "phone")["row"]["lockScreen"]["view"]))
     page.get_by_label("Kind").select_option("flight")
-    assert card(page, "flight/UA1").is_visible() and not card(page, "coffee-order/1").is_visible()
+    expect(card(page, "flight/UA1")).to_be_visible()
+    expect(card(page, "coffee-order/1")).not_to_be_visible()
     page.get_by_label("Kind").select_option("")
     page.get_by_label("Life-cycle").select_option("ended")
-    assert card(page, "parcel/over").is_visible() and not card(page, "flight/UA1").is_visible()
+    expect(card(page, "parcel/over")).to_be_visible()
+    expect(card(page, "flight/UA1")).not_to_be_visible()
     page.get_by_label("Life-cycle").select_option("")
     page.get_by_label("Find").fill("blue bottle")
-    assert card(page, "coffee-order/1").is_visible() and not card(page, "parcel/over").is_visible()
+    expect(card(page, "coffee-order/1")).to_be_visible()
+    expect(card(page, "parcel/over")).not_to_be_visible()
     page.get_by_label("Find").fill("")
     page.get_by_label("See as").select_option("watch")
     page.wait_for_selector('[data-testid=card][data-key="coffee-order/1"] .view.small')
@@ -87,8 +90,8 @@ def test_a_card_out_of_sight_costs_nothing_while_it_is_as_it_was(page, gateway, 
     # An hour passes in one tick: a text in sight counts on, and one out of sight waits until it comes into it.
     page.evaluate("async () => { const { clock, tick } = await import(document.querySelector('script[type=module]').src.replace('main.js', 'clock.js')); clock.hold(clock.now() + 3660e3); tick(); }")
     said = "key => document.querySelector(`[data-testid=card][data-key='${key}'] [data-ago]`).textContent"
-    assert page.evaluate(said, near) == "1 h ago"
-    assert page.evaluate("window.written") == 0
+    wait_for_value(page, said, "1 h ago", near)
+    wait_for_value(page, "window.written", 0)
     card(page, far).scroll_into_view_if_needed()
     page.wait_for_function(f"key => ({said})(key) === '1 h ago'", arg=far)
     # So it is where nothing has changed but the time.
@@ -102,14 +105,14 @@ def test_a_card_out_of_sight_costs_nothing_while_it_is_as_it_was(page, gateway, 
     page.wait_for_function(away, arg=far)
     page.evaluate("() => { window.written = 0; }")
     change(far)
-    assert page.evaluate("window.written") > 0
+    page.wait_for_function("() => window.written > 0")
     line.close()
 
 
 @pytest.mark.parametrize("query", ["?as=constructor", "?as=__proto__", "?device=constructor"])
 def test_an_address_may_say_anything(page, gateway, query):
     open_home(page, gateway, query)
-    assert page.get_by_label("See as").input_value() == "lockScreen"
+    expect(page.get_by_label("See as")).to_have_value("lockScreen")
 
 
 def tile(key):
@@ -135,7 +138,7 @@ def test_a_tap_is_confirmed_or_reverted(page, gateway, daemon):
     page.wait_for_selector(f"{tile(key)}[data-busy]")
     answer(provider, "FAIL")
     page.wait_for_selector(f"{tile(key)}[data-on]:not([data-busy])")
-    assert "Porch light" in page.locator(".said").last.text_content()
+    expect(page.locator(".said").last).to_contain_text("Porch light")
     provider.close()
     page.wait_for_selector(f"{tile(key)}[data-dead]")
 
@@ -151,7 +154,7 @@ def test_a_stale_tap_is_refused_and_said(page, gateway, daemon):
     page.wait_for_selector(f"{tile(key)}[data-on]")
     page.locator(tile(key)).evaluate("(element, rev) => { element.dataset.rev = rev; }", seen)
     page.locator(tile(key)).click()
-    assert "changed" in page.locator(".said").last.text_content()
+    expect(page.locator(".said").last).to_contain_text("changed")
     provider.close()
 
 
@@ -188,7 +191,7 @@ def test_a_control_has_a_page_with_every_placement(page, gateway, daemon):
     provider = Provider(daemon.port, "porch-light", "porch-light/front value=off")
     page.goto(f"{gateway.url}/porch-light/front")
     page.wait_for_selector('[data-placement="controlCenterLarge"] [data-testid=control]')
-    assert page.locator("[data-testid=control]").count() == 8
+    expect(page.locator("[data-testid=control]")).to_have_count(8)
     provider.close()
 
 
@@ -202,8 +205,8 @@ def test_one_persons_device(page, world):
     page.get_by_label("Account").fill("alice")
     page.get_by_label("Device", exact=True).select_option("phone")
     page.wait_for_selector('[data-testid=device] .pill[data-form="compact"]')
-    keys = page.locator("[data-testid=device] .view.lockScreen").evaluate_all("all => all.map(one => one.dataset.key)")
-    assert "coffee-order/alice" in keys and "flight/bob" not in keys
+    for key, count in [("coffee-order/alice", 1), ("flight/bob", 0)]:
+        expect(page.locator(f'[data-testid=device] .view.lockScreen[data-key="{key}"]')).to_have_count(count)
     page.get_by_label("locked").select_option("yes")
     page.wait_for_selector('[data-testid=device] .pill[data-form="compact"]', state="detached")
     page.get_by_label("Account").fill("alice and bob")
@@ -234,7 +237,8 @@ def test_a_saved_kind_and_its_faults_are_told(page, world):
     file.write_text(text[:-9])
     fault = page.get_by_test_id("kinds-fault")
     fault.wait_for()
-    assert "the old ones stay in force" in fault.text_content() and "parcel.json:" in fault.text_content()
+    expect(fault).to_contain_text("the old ones stay in force")
+    expect(fault).to_contain_text("parcel.json:")
     file.write_text(text)
     fault.wait_for(state="hidden")
     page.locator(".said", has_text="Kinds reloaded: parcel version 1").wait_for()

@@ -3,7 +3,7 @@
 import pytest
 
 from lives import live
-from previews import open_wall
+from previews import open_wall, wait_for_value
 
 STREAM = "**/v1/stream**"
 PROBLEM = {"type": "/errors#bad_attr", "title": "not like this", "code": "bad_attr", "retry": "no"}
@@ -59,7 +59,7 @@ def test_a_link_that_is_closed_while_it_asks_stays_closed(page, gateway):
     page.on("request", lambda request: asked.append(request.url))
     page.evaluate("window.testedLink.begin({})")
     page.evaluate("fetch('/v1/entities/parcel/none').then(answer => answer.text())")
-    assert page.evaluate("window.testedLink.state") == "closed"
+    wait_for_value(page, "window.testedLink.state", "closed")
     assert not any("/v1/stream" in url for url in asked)
 
 
@@ -82,5 +82,5 @@ def test_a_picture_that_was_cut_leaves_nothing_behind(page, gateway):
         link.addEventListener("state", () => { if (link.state === "live") window.left = [...link.rows(0).keys()]; });
     }""")
     page.wait_for_function("() => window.left")
-    assert page.evaluate("window.left") == ["parcel/2"]
+    wait_for_value(page, "window.left", ["parcel/2"])
     page.evaluate("window.testedLink.close()")

@@ -2,10 +2,12 @@
 
 import json
 import pathlib
+import re
 
 import pytest
+from playwright.sync_api import expect
 
-from previews import PREVIEWS, SAID, listen, texts, wait_for_told
+from previews import PREVIEWS, SAID, listen, texts, wait_for_told, wait_for_value
 from support import REPOSITORY
 from test_safety import HOSTILE
 
@@ -53,9 +55,9 @@ def test_each_example_opens_without_a_finding(page, gateway, example):
     complaints = []
     page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     open_playground(page, gateway, f"#example={example}")
-    assert page.locator("[data-testid=lint-state]").text_content() == "No findings"
-    assert f'"kind": "{example}"' in page.locator("#kind-file").input_value()
-    assert page.locator("#example").input_value() == example
+    expect(page.locator("[data-testid=lint-state]")).to_have_text("No findings")
+    expect(page.locator("#kind-file")).to_have_value(re.compile(f'"kind": "{example}"'))
+    expect(page.locator("#example")).to_have_value(example)
     assert complaints == []
 
 
@@ -64,19 +66,20 @@ def test_the_file_is_checked_as_one_types(page, gateway):
     text = page.locator("#kind-file").input_value()
     write(page, text.replace('"brew": "brewing"', '"brew": "brewign"', 1))
     page.wait_for_selector('body[data-lint="error"]')
-    assert page.locator("[data-testid=lint-state]").text_content().startswith("1 error")
+    expect(page.locator("[data-testid=lint-state]")).to_have_text(re.compile("^1 error"))
     finding = page.locator("[data-testid=finding]")
     line = text[:text.index('"brew": "brewing"')].count("\n") + 1
-    assert f"{line}:" in finding.text_content() and "machine.states.queued.on.brew" in finding.text_content()
-    assert page.locator(".gutter [data-severity=error]").text_content() == str(line)
+    expect(finding).to_contain_text(f"{line}:")
+    expect(finding).to_contain_text("machine.states.queued.on.brew")
+    expect(page.locator(".gutter [data-severity=error]")).to_have_text(str(line))
     finding.get_by_role("button").click()
-    assert page.evaluate("document.activeElement.id") == "kind-file"
-    assert page.evaluate("document.activeElement.value.slice(document.activeElement.selectionStart).startsWith('\"brew\"')")
+    expect(page.locator("#kind-file")).to_be_focused()
+    page.wait_for_function("() => document.activeElement.value.slice(document.activeElement.selectionStart).startsWith('\"brew\"')")
     # The screens stay on the version before.
-    assert page.locator('[data-testid="wall-watch"]').count() == 1
+    expect(page.locator('[data-testid="wall-watch"]')).to_have_count(1)
     write(page, text)
     page.wait_for_selector('body[data-lint="good"]')
-    assert page.locator("[data-testid=finding]").count() == 0
+    expect(page.locator("[data-testid=finding]")).to_have_count(0)
 
 
 def test_what_is_typed_is_what_is_painted(page, gateway):
@@ -86,13 +89,13 @@ def test_what_is_typed_is_what_is_painted(page, gateway):
     for change in ["text => text", "text => text.replace('placed', 'placed!')", "text => text.split('\\n').slice(5, 9).join('\\n')",
                    "text => text + '\\n\\n{\"a\": [1, true, null, \"\\\\\"{{x}}\"]}'", "text => ''", "text => '\\n'.repeat(40)", "text => 'x'.repeat(9000)"]:
         write(page, page.evaluate(f"({change})(document.getElementById('kind-file').value)"))
-        assert page.evaluate(painted) == area.input_value()
-        assert page.locator(".gutter div").count() == area.input_value().count("\n") + 1
+        wait_for_value(page, painted, area.input_value())
+        expect(page.locator(".gutter div")).to_have_count(area.input_value().count("\n") + 1)
     write(page, '{\n  "a": {')
     area.press("End")
     area.press("Enter")
     page.keyboard.type('"b": 1')
-    assert area.input_value() == '{\n  "a": {\n    "b": 1'
+    expect(area).to_have_value('{\n  "a": {\n    "b": 1')
 
 
 def test_events_and_time_move_every_screen(page, gateway):
@@ -109,14 +112,14 @@ def test_events_and_time_move_every_screen(page, gateway):
         check_previews(page, answers[-1].json())
     page.get_by_role("button", name="To the next deadline").click()
     page.wait_for_selector('[data-testid="wall-lockscreen"][data-stale]')
-    assert page.locator("[data-testid=log-row]").first.text_content().startswith("+4:00")
+    expect(page.locator("[data-testid=log-row]").first).to_have_text(re.compile(r"^\+4:00"))
     happen(page, "collect")
     page.get_by_role("button", name="+1 h", exact=True).click()
     page.wait_for_selector('.facts [data-lifecycle="dismissed"]')
-    assert page.locator('[data-testid="wall-lockscreen"]').count() == 0
+    expect(page.locator('[data-testid="wall-lockscreen"]')).to_have_count(0)
     page.get_by_role("button", name="Start again").click()
     wait_for_steps(page, 0)
-    assert page.locator("[data-testid=log-row]").count() == 0
+    expect(page.locator("[data-testid=log-row]")).to_have_count(0)
 
 
 def test_a_timer_stands_still_until_time_is_moved(page, gateway):
@@ -128,7 +131,7 @@ def test_a_timer_stands_still_until_time_is_moved(page, gateway):
     page.get_by_label("Data (JSON)").fill('{"attributes":{"shop":"Corner"}}')
     page.get_by_role("button", name="Happen").click()
     page.wait_for_function("() => document.querySelector('.state-badge.timer text')?.textContent === '5:00'")
-    assert "Corner" in page.locator('[data-testid="wall-lockscreen"]').text_content()
+    expect(page.locator('[data-testid="wall-lockscreen"]')).to_contain_text("Corner")
     page.get_by_role("button", name="+1 min", exact=True).click()
     page.wait_for_function("() => document.querySelector('.state-badge.timer text')?.textContent === '4:00'")
     page.get_by_role("button", name="Undo").click()
@@ -140,7 +143,7 @@ def test_time_runs_while_it_is_asked_to(page, gateway):
     page.get_by_role("button", name="Run, a minute a second").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=log-row][data-verdict=applied]').length >= 2")
     page.get_by_role("button", name="Stop").click()
-    assert page.get_by_role("button", name="Run, a minute a second").get_attribute("aria-pressed") == "false"
+    expect(page.get_by_role("button", name="Run, a minute a second")).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_tap_on_a_control_is_a_step(page, gateway):
@@ -159,8 +162,8 @@ def test_a_tap_on_a_control_is_a_step(page, gateway):
 def test_the_room_of_a_control_that_a_play_does_not_have_names_it(page, gateway):
     open_playground(page, gateway, "#example=coffee-order")
     room = page.locator('[data-testid="wall-lockscreen"] .button.empty').first
-    assert room.is_visible()
-    assert room.evaluate("one => getComputedStyle(one, '::after').content") == '"coffee-tip/1042"'
+    expect(room).to_be_visible()
+    wait_for_value(room, "one => getComputedStyle(one, '::after').content", '"coffee-tip/1042"')
 
 
 @pytest.mark.parametrize("width", [1125, 1280, 1366, 1440, 1920])
@@ -169,14 +172,14 @@ def test_the_file_stands_beside_the_screens_and_nothing_sticks_out(page, gateway
     open_playground(page, gateway, "#example=coffee-order")
     file, screens = page.locator(".play-file").bounding_box(), page.locator(".play-screens").bounding_box()
     assert file["x"] + file["width"] < screens["x"]
-    outside = page.evaluate("""() => [...document.querySelectorAll('.play [data-place]')].filter(place => {
+    outside = """() => [...document.querySelectorAll('.play [data-place]')].filter(place => {
         const room = place.getBoundingClientRect();
         return [...place.querySelectorAll('.phone, .car, .mac, .watch')].some(one => {
             const box = one.getBoundingClientRect();
             return box.left < room.left - 1 || box.right > room.right + 1;
         });
-    }).map(place => place.dataset.place)""")
-    assert outside == []
+    }).map(place => place.dataset.place)"""
+    wait_for_value(page, outside, [])
 
 
 def test_a_situation_is_played_too(page, gateway):
@@ -192,15 +195,15 @@ def test_a_link_carries_the_file_and_what_happened(page, gateway, browser):
     happen(page, "brew")
     page.get_by_role("button", name="Copy a link").click()
     page.locator(".said").wait_for()
-    address = page.evaluate("location.href")
-    assert "#file=" in address
+    page.wait_for_url("**/playground#file=*")
+    address = page.url
     asked = []
     other = browser.new_context().new_page()
     other.on("request", lambda request: asked.append(request.url))
     other.goto(address)
     other.wait_for_selector('body[data-live="true"]')
-    assert other.locator("#kind-file").input_value() == page.locator("#kind-file").input_value()
-    assert other.locator("body").get_attribute("data-state") == "brewing"
+    expect(other.locator("#kind-file")).to_have_value(page.locator("#kind-file").input_value())
+    expect(other.locator("body")).to_have_attribute("data-state", "brewing")
     # A fragment is not sent.
     assert all("file=" not in url for url in asked)
     other.context.close()
@@ -210,7 +213,7 @@ def test_a_link_carries_the_file_and_what_happened(page, gateway, browser):
 def test_a_damaged_link_opens_all_the_same(page, gateway, fragment):
     page.goto(f"{gateway.url}/playground{fragment}")
     page.wait_for_selector('body[data-live="true"]')
-    assert "coffee-order" in page.locator("#kind-file").input_value()
+    expect(page.locator("#kind-file")).to_have_value(re.compile("coffee-order"))
     if "kind=" in fragment or fragment in ("#file=!!!!", "#file=AAAA"):
         page.locator(".said").wait_for()
 
@@ -218,14 +221,15 @@ def test_a_damaged_link_opens_all_the_same(page, gateway, fragment):
 def test_a_link_that_unfolds_to_gigabytes_is_not_unfolded(page, gateway):
     """Zeros pack a thousandfold."""
     open_playground(page, gateway)
-    assert page.evaluate("""async () => {
+    unpacked = page.evaluate("""async () => {
         const { unpack } = await import("/assets/test/share.js");
         const stream = new Blob([new Uint8Array(64 << 20)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
         const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
         let text = "";
         for (let start = 0; start < bytes.length; start += 8192) text += String.fromCharCode(...bytes.subarray(start, start + 8192));
         return unpack(`#file=${btoa(text).replaceAll("+", "-").replaceAll("/", "_")}`);
-    }""") == {"broken": True}
+    }""")
+    assert unpacked == {"broken": True}
 
 
 def test_texts_of_a_file_never_become_markup(page, gateway):
@@ -244,9 +248,9 @@ def test_texts_of_a_file_never_become_markup(page, gateway):
         del kind["machine"]["on"]["<script>window.broken=1</script>"]
         write(page, json.dumps(kind, ensure_ascii=False))
         page.wait_for_function("index => document.querySelector('h2.title').textContent.startsWith(`${index} `)", arg=index)
-        assert page.evaluate("window.broken") is None
-        assert page.locator("main img, main script, main iframe").count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        wait_for_value(page, "window.broken", None)
+        expect(page.locator("main img, main script, main iframe")).to_have_count(0)
+        page.wait_for_function("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_a_machine_without_rest_is_told(page, gateway):
@@ -258,7 +262,7 @@ def test_a_machine_without_rest_is_told(page, gateway):
     page.wait_for_function("() => document.querySelector('h2.title').textContent === 'Restless'")
     page.get_by_role("button", name="+1 h", exact=True).click()
     page.wait_for_selector('[data-testid=log-row][data-verdict="refused"]')
-    assert "fall due in one step" in page.locator("[data-testid=log-row]").first.text_content()
+    expect(page.locator("[data-testid=log-row]").first).to_contain_text("fall due in one step")
 
 
 def test_a_keyboard_does_everything(page, gateway):
@@ -266,7 +270,7 @@ def test_a_keyboard_does_everything(page, gateway):
     page.locator("#kind-file").focus()
     # The editor keeps no keyboard: Tab leaves it.
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") != "kind-file"
+    expect(page.locator("#kind-file")).not_to_be_focused()
     for _ in range(30):
         if page.evaluate("document.activeElement.textContent") == "brew":
             break

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from keys import Key, certificates
 from pusher import BUNDLE, FORM, Pusher
@@ -43,18 +44,20 @@ def test_the_board_leads_to_what_was_sent(page, pushes):
     page.get_by_role("navigation").get_by_role("link", name="Pushes").click()
     page.get_by_role("heading", name="Pushes sent").wait_for()
     alice = page.get_by_test_id("push").filter(has_text="to alice-phone").first
-    assert "200" in alice.inner_text() and "update" in alice.inner_text()
+    for text in ["200", "update"]:
+        expect(alice).to_contain_text(text)
     bob = page.get_by_test_id("push").filter(has_text="to bob-phone").first
-    assert "400 BadDeviceToken" in bob.inner_text() and "Its registration is removed" in bob.inner_text()
+    for text in ["400 BadDeviceToken", "Its registration is removed"]:
+        expect(bob).to_contain_text(text)
     alice.get_by_role("link", name="all of this activity").click()
     page.wait_for_url("**/sent?key=coffee-order%2Falice")
-    assert page.get_by_test_id("push").filter(has_text="to bob-phone").count() == 0
+    expect(page.get_by_test_id("push").filter(has_text="to bob-phone")).to_have_count(0)
     page.get_by_role("navigation").get_by_role("link", name="Pushes received").click()
     page.get_by_role("heading", name="Pushes received").wait_for()
     page.get_by_role("navigation").get_by_role("link", name="Pushes sent").click()
     page.get_by_test_id("push").get_by_role("link", name="coffee-order/alice", exact=True).first.click()
     page.wait_for_selector('body[data-live="true"]')
-    assert page.url == f"{pushes.url}/coffee-order/alice"
+    expect(page).to_have_url(f"{pushes.url}/coffee-order/alice")
 
 
 @pytest.mark.parametrize("width", [360, 1440])
@@ -65,7 +68,7 @@ def test_everybody_can_read_them(page, pushes, path, scheme, width):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(f"{pushes.url}/{path}")
     page.wait_for_selector("[data-testid=push]" if path else 'body[data-live="true"]')
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
     found = Axe().run(page).response["violations"] if path else []
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")] == []
 
@@ -73,4 +76,4 @@ def test_everybody_can_read_them(page, pushes, path, scheme, width):
 def test_a_board_without_pushes_leads_nowhere(page, gateway):
     page.goto(gateway.url)
     page.wait_for_selector('body[data-live="true"]')
-    assert page.get_by_role("navigation").get_by_role("link", name="Pushes").count() == 0
+    expect(page.get_by_role("navigation").get_by_role("link", name="Pushes")).to_have_count(0)

@@ -4,10 +4,11 @@ import json
 import signal
 
 import pytest
+from playwright.sync_api import expect
 
 from lives import LIVES, live, post
-from previews import SAID, check_wall, listen, open_wall, pairs_of_frames, row, texts, wait_for_state, wait_for_told
-from support import Line, free_port
+from previews import SAID, check_wall, listen, open_wall, pairs_of_frames, row, texts, wait_for_state, wait_for_told, wait_for_value
+from support import Line, eventually, free_port
 
 
 def test_each_preview_says_what_its_row_says(page, gateway, kind):
@@ -17,7 +18,7 @@ def test_each_preview_says_what_its_row_says(page, gateway, kind):
         state = post(gateway, key, type, data)["state"]
         wait_for_state(page, state)
         check_wall(page, gateway, key)
-    assert page.locator(".view[data-testid]").first.get_attribute("data-state") == state
+    expect(page.locator(".view[data-testid]").first).to_have_attribute("data-state", state)
 
 
 def test_the_compact_island_leaves_the_camera_the_time_and_the_signs_free(page, gateway, kind):
@@ -25,7 +26,7 @@ def test_the_compact_island_leaves_the_camera_the_time_and_the_signs_free(page, 
     open_wall(page, gateway, key)
     for type, data in LIVES[kind]:
         wait_for_state(page, post(gateway, key, type, data)["state"])
-        covered = page.evaluate("""() => {
+        covered = """() => {
             const phone = document.querySelector('[data-place="island-compact"]');
             const pill = phone?.querySelector('.pill[data-form="compact"]');
             if (!pill) return [];
@@ -37,8 +38,8 @@ def test_the_compact_island_leaves_the_camera_the_time_and_the_signs_free(page, 
             const middle = box(phone.querySelector(".screen"));
             if (Math.abs((camera.left + camera.right) - (middle.left + middle.right)) > 2) found.push("the camera is not in the middle");
             return found;
-        }""")
-        assert covered == [], type
+        }"""
+        wait_for_value(page, covered, [])
 
 
 @pytest.mark.parametrize("traits", [["locked:yes"], ["light:low"], ["standby:tapped"], ["dashboard:hidden"]])
@@ -63,7 +64,7 @@ def test_a_dark_room_is_dark_by_the_row_alone(page, gateway):
     page.get_by_role("button", name="Night").click()
     page.wait_for_selector('[data-testid=link][data-state="reconnecting"]')
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.locator(".scene[data-night]").count() == 0
+    expect(page.locator(".scene[data-night]")).to_have_count(0)
     page.unroute_all()
     page.wait_for_selector(".scene[data-night]")
 
@@ -98,7 +99,7 @@ def test_the_panel_is_the_one_that_opens(page, gateway):
     live(gateway, key, 3)
     open_wall(page, gateway, key)
     opened = gateway.get(f"/v1/entities/{key}/open?surface=desktop").json
-    assert page.locator('[data-testid="wall-panel"] .title').text_content() == opened["view"]["title"]
+    expect(page.locator('[data-testid="wall-panel"] .title')).to_have_text(opened["view"]["title"])
 
 
 def test_the_newest_panel_wins(page, gateway):
@@ -119,6 +120,7 @@ def test_the_newest_panel_wins(page, gateway):
     with page.expect_request("**/open?**"):
         held.pop().fulfill(json=old)
     page.wait_for_function("() => document.querySelector('[data-testid=wall-panel]')")
+    eventually("the panel is asked for once more", lambda: held, pause=lambda _: page.wait_for_timeout(10))
     held.pop().continue_()
     new = gateway.get(f"/v1/entities/{key}/open?surface=desktop").json
     assert texts(new["view"]) != texts(old["view"])
@@ -136,8 +138,9 @@ def test_the_timeline_goes_on(page, gateway):
     post(gateway, key, "brew", {})
     page.wait_for_function("() => document.querySelectorAll('[data-testid=timeline-row]').length === 3")
     newest = page.locator("[data-testid=timeline-row]").first
-    assert newest.get_attribute("data-verdict") == "applied"
-    assert "brew" in newest.text_content() and "gateway" in newest.text_content()
+    expect(newest).to_have_attribute("data-verdict", "applied")
+    for text in ["brew", "gateway"]:
+        expect(newest).to_contain_text(text)
 
 
 @pytest.mark.nightly
@@ -184,7 +187,7 @@ def test_a_gateway_that_comes_back_brings_the_newest_state(page, world):
     gateway = world.gateway(listen=f"http://127.0.0.1:{port}")
     wait_for_state(page, "ready")
     page.wait_for_selector('body[data-live="true"]')
-    assert page.evaluate("window.isTheSamePage") is True
+    wait_for_value(page, "window.isTheSamePage", True)
     check_wall(page, gateway, key)
     assert row(gateway, key, "full")["row"]["state"] == "ready"
 
@@ -194,8 +197,8 @@ def test_events_of_the_state_have_buttons(page, gateway):
     open_wall(page, gateway, key)
     page.get_by_role("button", name="confirm", exact=True).click()
     wait_for_state(page, "queued")
-    names = page.locator("[data-testid=event]").all_text_contents()
-    assert "brew" in names and "ready" not in names
+    for name, count in [("brew", 1), ("ready", 0)]:
+        expect(page.get_by_test_id("event").get_by_text(name, exact=True)).to_have_count(count)
 
 
 def test_any_event_can_be_posted(page, gateway):
@@ -209,7 +212,7 @@ def test_any_event_can_be_posted(page, gateway):
     page.get_by_label("Type").fill("nothing")
     page.get_by_label("Data (JSON)").fill("no JSON")
     page.get_by_role("button", name="Post", exact=True).click()
-    assert "body" in page.locator(".said").last.text_content()
+    expect(page.locator(".said").last).to_contain_text("body")
 
 
 DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40" onload="window.broken=1">
@@ -230,9 +233,9 @@ def test_a_drawing_of_the_states_is_lit_and_harmless(page, gateway):
     page.wait_for_selector('[data-testid="diagram-state"][data-state="brewing"][data-active="true"]')
     wait_for_told(page, "flash brew")
     former = page.locator('[data-testid="diagram-state"][data-state="queued"]')
-    assert former.get_attribute("data-active") == "false"
-    assert page.locator(".diagram script, .diagram a, .diagram [onload]").count() == 0
-    assert page.evaluate("window.broken") is None
+    expect(former).to_have_attribute("data-active", "false")
+    expect(page.locator(".diagram script, .diagram a, .diagram [onload]")).to_have_count(0)
+    wait_for_value(page, "window.broken", None)
 
 
 def test_without_a_drawing_there_is_no_room_for_one(page, gateway):
@@ -245,5 +248,6 @@ def test_without_a_drawing_there_is_no_room_for_one(page, gateway):
         open_wall(page, gateway, key)
     # A row later the page has long dealt with the answer, and has not asked again.
     wait_for_state(page, post(gateway, key, "brew", {})["state"])
-    assert page.locator("#diagram-title").count() == 1 and page.locator("#diagram-title").is_hidden()
+    expect(page.locator("#diagram-title")).to_have_count(1)
+    expect(page.locator("#diagram-title")).to_be_hidden()
     assert sum(asked) == 1

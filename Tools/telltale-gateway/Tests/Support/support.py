@@ -25,11 +25,12 @@ PATIENCE = 120
 
 
 def attempts(what, within=PATIENCE):
-    """The rounds of a wait. After `within` seconds there is no further round: the test fails, and says what it waited for."""
+    """The rounds of a wait. After `within` seconds there is no further round: the test fails, and says what it waited for, which a
+    function may know by then."""
     end = time.monotonic() + within
     while time.monotonic() < end:
         yield
-    raise AssertionError(f"{what}: not within {within} s")
+    raise AssertionError(f"{what() if callable(what) else what}: not within {within} s")
 
 
 def eventually(what, check, within=PATIENCE, pause=time.sleep):
