@@ -239,6 +239,8 @@ def test_the_log_names_the_principal_and_no_token(guarded):
     stream = Stream(guarded.gateway, "sub=errand/*", guarded.principals.bearer("shelf") | {"X-Request-Id": "who-looks"})
     stream.close()
     guarded.ask("unknown", "GET", "/v1/stats", headers={"X-Request-Id": "who-knows"})
+    for name in ["who-asks", "who-looks", "who-knows"]:
+        guarded.gateway.wait_for_log(f'"{name}"')
     lines = {line.get("request_id"): line for line in map(json.loads, guarded.gateway.log().splitlines())}
     assert lines["who-asks"]["principal"] == "operator"
     assert lines["who-looks"]["principal"] == "shelf"

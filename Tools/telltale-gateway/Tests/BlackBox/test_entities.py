@@ -151,6 +151,7 @@ def test_requests_have_an_id_and_are_not_kept(gateway):
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert gateway.get("/v1/stats", headers={"X-Request-Id": "mine-1"}).headers["x-request-id"] == "mine-1"
     assert gateway.get("/v1/stats", headers={"X-Request-Id": "x" * 65}).headers["x-request-id"] != "x" * 65
+    gateway.wait_for_log('"mine-1"')
     lines = [json.loads(line) for line in gateway.log().splitlines()]
     mine = next(line for line in lines if line.get("request_id") == "mine-1")
     assert (mine["level"], mine["route"], mine["status"]) == ("info", "/v1/stats", 200)

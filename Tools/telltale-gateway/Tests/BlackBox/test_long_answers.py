@@ -52,6 +52,10 @@ def ask(gateway):
     return reader
 
 
+def wait_for_long_answers(gateway, count):
+    eventually(f"{count} long answers", lambda: gateway.metrics()["telltale_gateway_long_answers"] == str(count))
+
+
 def test_long_answers_are_whole(world):
     daemon = world.daemon()
     gateway = world.gateway()
@@ -70,7 +74,7 @@ def test_long_answers_are_whole(world):
     for path in ["/v1/entities?pattern=errand/*", "/v1/entities/errand/past/history"]:
         head = gateway.ask("HEAD", path)
         assert (head.status, head.bytes) == (200, b"")
-    assert gateway.metrics()["telltale_gateway_long_answers"] == "0"
+    wait_for_long_answers(gateway, 0)
     line.close()
 
 
@@ -170,7 +174,7 @@ def test_an_answer_that_breaks_off_is_seen_to(world, fake, end):
     refused = gateway.get("/v1/entities")
     assert (refused.status, refused.code) == ((500, "internal") if end else (503, "daemon_unreachable"))
     assert int(refused.headers["retry-after"]) >= 1
-    assert gateway.metrics()["telltale_gateway_long_answers"] == "0"
+    wait_for_long_answers(gateway, 0)
 
 
 def test_one_caller_has_a_share_of_the_long_answers(world, fake):
@@ -188,7 +192,7 @@ def test_one_caller_has_a_share_of_the_long_answers(world, fake):
     readers = [ask(gateway) for _ in range(16)]
     for _ in readers:
         begun.get(timeout=PATIENCE)
-    assert gateway.metrics()["telltale_gateway_long_answers"] == "16"
+    wait_for_long_answers(gateway, 16)
     refused = gateway.get("/v1/entities")
     assert (refused.status, refused.code, refused.headers["retry-after"]) == (503, "busy", "1")
     # A short answer comes at once, and a long one that waits is next.

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from apns_peer import Peer
-from support import PATIENCE, REPOSITORY, Stream
+from support import PATIENCE, REPOSITORY, Stream, eventually
 
 
 def drip(gateway, beginning, piece):
@@ -72,7 +72,7 @@ def test_connections_have_a_limit_and_the_idle_ones_give_way(world):
             assert late.recv(1) == b""
         except ConnectionError:
             pass
-    assert (count("connections"), count("connections_refused_total"), count("streams")) == ("3", "2", "3")
+    eventually("the others are gone", lambda: (count("connections"), count("connections_refused_total"), count("streams")) == ("3", "2", "3"))
     # The listener for operators has connections of its own.
     assert gateway.get("/healthz", port=gateway.ops).status == 200
     third.close()
