@@ -24,6 +24,10 @@ public struct RowsCollector: Sendable {
 
     /// As many bytes as a stream holds for its reader.
     static let byteLimit = 1 << 20
+    /// The memory of a piece beside its bytes.
+    private static let pieceByteCount = 256
+    /// The memory that every read may take.
+    private static let ownByteCount = 65_536
 
     public init(_ request: RowsRequest) {
         self.request = request
@@ -32,6 +36,9 @@ public struct RowsCollector: Sendable {
     }
 
     // MARK: Whether it is enough
+
+    /// Whether this is so long that only some may be in progress at once.
+    public var isLong: Bool { refusal == nil && byteCount + pieces.count * Self.pieceByteCount > Self.ownByteCount }
 
     /// Whether everything up to the cursor has come.
     public var isCurrent: Bool { isLive.allSatisfy { $0 } }

@@ -3,7 +3,8 @@ internal import NIOCore
 internal import Synchronization
 internal import TelltaleModel
 
-/// Limits the long answers in progress, for each caller and in all. Further ones wait for their turn, oldest first.
+/// Limits the long answers in progress, for each caller and in all: lists, histories, and reads of many rows. Further
+/// ones wait for their turn, oldest first.
 final class AnswerSlots: Sendable {
     struct Limits: Sendable {
         /// Under way at once.

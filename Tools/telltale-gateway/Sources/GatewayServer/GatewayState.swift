@@ -12,7 +12,7 @@ final class GatewayState: Sendable {
     let openAPI: NIOCore.ByteBuffer
     let sessions: Sessions
     let figures = RequestFigures()
-    let streams = StreamTable()
+    let streams: StreamTable
     let slots = AnswerSlots()
     let listings = ListingTable()
     /// The connections of the public listener.
@@ -40,6 +40,7 @@ final class GatewayState: Sendable {
         pushes: PushEndpoint?, forwarder: PushProxy?, hasExamples: Bool, connections: ListenerConnections
     ) {
         self.connections = connections
+        streams = StreamTable(limit: connections.limit)
         self.link = link
         self.origins = origins
         self.log = log
@@ -62,16 +63,27 @@ final class StreamTable: Sendable {
     }
 
     private let state = Mutex(State())
+    private let limit: Int
+
+    /// - Parameter limit: Each has a connection to the daemon, and one is reserved for each connection of a caller. One
+    ///   of HTTP/2 may have many streams.
+    init(limit: Int) { self.limit = limit }
 
     var count: Int { state.withLock { $0.bridges.count } }
 
-    /// - Returns: Whether it was accepted: `false` once the gateway shuts down.
-    func insert(_ bridge: StreamBridge) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+    /// - Throws: `busy` at the limit; `shutting_down` once the gateway shuts down. The bridge is ended then.
+    func insert(_ bridge: StreamBridge) throws(Problem) {
+        let problem: Problem? = state.withLock { state in
+            if state.isClosed { return Problem("shutting_down", "the gateway goes down; ask again in a moment") }
+            guard state.bridges.count < limit else {
+                return Problem("busy", "\(limit) streams and reads are open, as many as there may be; ask again later")
+            }
             state.bridges[ObjectIdentifier(bridge)] = bridge
-            return true
+            return nil
         }
+        guard let problem else { return }
+        bridge.discard()
+        throw problem
     }
 
     func remove(_ bridge: StreamBridge) { state.withLock { $0.bridges[ObjectIdentifier(bridge)] = nil } }

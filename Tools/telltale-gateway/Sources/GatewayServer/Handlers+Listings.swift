@@ -40,7 +40,7 @@ extension GatewayResponder {
     }
 
     /// Identifies the caller by its token, or by its address without tokens.
-    private func caller(_ caller: Caller) -> String {
+    func caller(_ caller: Caller) -> String {
         if !gateway.link.isOpen { return "token \(caller.token ?? "")" }
         let channel = caller.context.channel
         return "address \((channel.remoteAddress ?? channel.parent?.remoteAddress)?.ipAddress ?? "")"

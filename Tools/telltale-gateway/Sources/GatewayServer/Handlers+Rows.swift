@@ -1,6 +1,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOCore
 
 extension GatewayResponder {
     /// Answers a collapsible read. It has no cookie: answers vary by `Authorization` alone, so that caches share those
@@ -20,8 +21,11 @@ extension GatewayResponder {
         let shared = fields(read.from == nil ? Self.pictureLife : Self.changeLife)
         if caller.request.method == .head { return .json([], shared) }
         let body: [UInt8]
+        let slot: AnswerSlots.Slot?
         do throws(Problem) {
-            body = try await collect(read, caller).body(at: SystemClock.seconds)
+            let (collector, held) = try await collect(read, caller)
+            body = try collector.body(at: SystemClock.seconds)
+            slot = held
         } catch {
             if isShared, let lost = read.body(lost: error, at: SystemClock.seconds) { return .json(lost, shared) }
             var problem = error
@@ -31,7 +35,7 @@ extension GatewayResponder {
         let tag = EntityTag.strong(body: body)
         let fields = shared + [HTTPField(name: .eTag, value: tag)]
         if let field = caller.field(.ifNoneMatch), EntityTag.matches(field, tag) { return .empty(304, fields) }
-        return .json(body, fields)
+        return .json(buffer: NIOCore.ByteBuffer(bytes: body), fields, holding: slot)
     }
 
     /// One reader renews a picture, and the others do not wait for it.
@@ -39,16 +43,17 @@ extension GatewayResponder {
     /// What changed between two cursors remains so: a reader that is late goes on at the second one.
     private static let changeLife = "max-age=5, stale-while-revalidate=10"
 
-    private func collect(_ read: RowsRequest, _ caller: Caller) async throws(Problem) -> RowsCollector {
+    private func collect(
+        _ read: RowsRequest, _ caller: Caller
+    ) async throws(Problem) -> (RowsCollector, AnswerSlots.Slot?) {
         let table = gateway.streams
         let bridge = StreamBridge(
             read.stream, token: caller.token, format: .lines, to: caller.context.channel, gateway.link,
             onEnd: { table.remove($0) })
-        guard table.insert(bridge) else {
-            bridge.discard()
-            throw Problem("shutting_down", "the gateway goes down; ask again in a moment")
-        }
+        try table.insert(bridge)
         try await bridge.open()
-        return await bridge.collect(RowsCollector(read))
+        return try await bridge.collect(RowsCollector(read)) { () async throws(Problem) in
+            try await gateway.slots.enter(self.caller(caller), on: caller.context.channel.eventLoop)
+        }
     }
 }

@@ -15,10 +15,7 @@ extension GatewayResponder {
         let bridge = StreamBridge(
             stream, token: caller.token, format: type == lines ? .lines : .serverSentEvents, to: caller.context.channel,
             gateway.link, onEnd: { table.remove($0) })
-        guard table.insert(bridge) else {
-            bridge.discard()
-            throw Problem("shutting_down", "the gateway goes down; ask again in a moment")
-        }
+        try table.insert(bridge)
         try await bridge.open()
         headers[.cacheControl] = "no-store"
         return Response(

@@ -34,10 +34,14 @@ final class StreamBridge: @unchecked Sendable {
     /// Takes what would be written, for a read that is answered once.
     private var collector: RowsCollector?
     private var deadlineOfRead = NIODeadline.now()
+    /// Whether a long answer may be collected. Without room for it nothing is read.
+    private var hasRoom = false
     /// The address of the connection, or of the last attempt.
     private var address: DaemonSocket?
     private let opening: EventLoopPromise<Problem?>
     private let ending: EventLoopPromise<Void>
+    /// Whether the read needs room; `false` once it has ended without.
+    private let filling: EventLoopPromise<Bool>
 
     private static let readByteLimit = 65_536
     /// As long as the daemon waits for a reader that takes nothing.
@@ -56,6 +60,7 @@ final class StreamBridge: @unchecked Sendable {
         session = StreamSession(request, token: token, format: format)
         opening = reader.eventLoop.makePromise()
         ending = reader.eventLoop.makePromise()
+        filling = reader.eventLoop.makePromise()
     }
 
     // MARK: For the answer
@@ -120,7 +125,13 @@ final class StreamBridge: @unchecked Sendable {
     }
 
     /// Collects what the stream brings in place of writing it, until there is an answer.
-    func collect(_ collector: RowsCollector) async -> RowsCollector {
+    ///
+    /// - Parameter enter: Waits for the slot of a long answer. The daemon waits meanwhile.
+    /// - Returns: The answer, and its slot, which is to be held until the answer is written; `nil` for a short one.
+    /// - Throws: What `enter` throws.
+    func collect(
+        _ collector: RowsCollector, enter: () async throws(Problem) -> AnswerSlots.Slot
+    ) async throws(Problem) -> (RowsCollector, AnswerSlots.Slot?) {
         reader.eventLoop.execute { [self] in
             guard !isOver else { return }
             self.collector = collector
@@ -130,8 +141,34 @@ final class StreamBridge: @unchecked Sendable {
             readMore()
             scheduleTick()
         }
+        var slot: AnswerSlots.Slot?
+        if (try? await filling.futureResult.get()) ?? false {
+            do {
+                slot = try await enter()
+            } catch {
+                discard()
+                throw error
+            }
+            reader.eventLoop.execute { [self] in
+                hasRoom = true
+                readMore()
+                answerIfDone()
+            }
+        }
         try? await ending.futureResult.get()
-        return self.collector ?? collector
+        return (self.collector ?? collector, slot)
+    }
+
+    /// Whether a read waits until it may be long.
+    private var needsRoom: Bool { !hasRoom && collector?.isLong ?? false }
+
+    private func answerIfDone() {
+        if needsRoom {
+            readMore()
+            filling.succeed(true)
+        } else if collector?.isAnswered ?? false {
+            finish()
+        }
     }
 
     /// Answers at whole seconds, as ``RowsCollector/isAnswered(isLate:)`` says.
@@ -141,7 +178,8 @@ final class StreamBridge: @unchecked Sendable {
             [self] in
             guard !isOver, let collector else { return }
             let late = NIODeadline.now() - deadlineOfRead
-            if collector.isAnswered(isLate: late >= .zero) || late > DaemonLink.patience { return finish() }
+            let isDone = !needsRoom && collector.isAnswered(isLate: late >= .zero)
+            if isDone || late > DaemonLink.patience { return finish() }
             scheduleTick()
         }
     }
@@ -244,7 +282,8 @@ final class StreamBridge: @unchecked Sendable {
     /// Continues or stops reading: before the answer begins, and while the reader's channel is full, nothing is read.
     private func readMore() {
         guard let daemon, !isOver else { return }
-        let isWanted = !hasOpened || (isAttached && (collector != nil || reader.isWritable))
+        let hasSpace = collector == nil ? reader.isWritable : !needsRoom
+        let isWanted = !hasOpened || (isAttached && hasSpace)
         guard isWanted != isReading else { return }
         isReading = isWanted
         try? daemon.syncOptions?.setOption(.autoRead, value: isWanted)
@@ -290,8 +329,7 @@ final class StreamBridge: @unchecked Sendable {
         let events = session.takeEvents()
         if collector != nil {
             collector?.collect(events)
-            if collector?.isAnswered ?? false { finish() }
-            return
+            return answerIfDone()
         }
         for (index, count) in session.takeCounts() { StreamFigures.counters[index].increment(by: count) }
         guard !events.isEmpty else { return }
@@ -309,6 +347,7 @@ final class StreamBridge: @unchecked Sendable {
         }
         readerHandler = nil
         opening.succeed(Problem("shutting_down", "the reader has gone"))
+        filling.succeed(false)
         ending.succeed()
         onEnd(self)
     }

@@ -71,7 +71,7 @@ package final class ListenerConnections: Sendable {
     }
 
     private let state = Mutex(State())
-    private let limit: Int
+    package let limit: Int
     private let room: BodyRoom
 
     /// The number of connections examined for an idle one.

@@ -201,7 +201,7 @@ let metricDescriptions = [
     "telltale_gateway_body_bytes": "Memory of bodies of requests that have not come whole.",
     "telltale_gateway_connections_refused_total":
         "Connections that were closed because there were too many: the longest idle ones, else new ones.",
-    "telltale_gateway_long_answers": "Lists and histories that are being told.",
+    "telltale_gateway_long_answers": "Lists, histories and long reads of rows in progress.",
     "telltale_gateway_daemon_connections": "Connections to the daemon, those of streams, lists and histories included.",
     "telltale_gateway_daemon_reconnects_total": "Connections to the daemon that were made again.",
     "telltale_gateway_webhook_deliveries_total": "Deliveries of webhooks, by what became of them.",

@@ -1,5 +1,6 @@
 """Lists and histories, which are as long as the daemon's state: readers that stop, daemons that go, and too many at once."""
 
+import concurrent.futures
 import hashlib
 import http.client
 import json
@@ -202,6 +203,30 @@ def test_one_caller_has_a_share_of_the_long_answers(world, fake):
     for reader in [*readers, waiting]:
         assert reader.recv(64).startswith(b"HTTP/1.1 200")
         reader.close()
+
+
+def test_reads_of_many_rows_are_long_answers(world, fake):
+    """Each holds its rows until it is answered, so that not everybody may read 1 MiB at once."""
+    going_on = threading.Event()
+
+    def answer(connection):
+        connection.send(f"OK{connection.id} sub=1 view=full")
+        for number in range(40):
+            connection.send(f"SNAP sub=1 key=errand/{number} rev={number + 1} {ROW}")
+        assert going_on.wait(2 * PATIENCE)
+        connection.send("LIVE sub=1 cur=6f3a91c2d0e4b577:40:b0e4")
+
+    fake({"SUB": answer, "GET": one_row, "STATS": lambda connection: connection.send(f"OK{connection.id} {{}}")})
+    gateway = world.gateway()
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        reads = [pool.submit(gateway.get, "/v1/rows?sub=errand/*") for _ in range(16)]
+        wait_for_long_answers(gateway, 16)
+        refused = gateway.get("/v1/rows?sub=errand/*")
+        assert (refused.status, refused.code, refused.headers["retry-after"]) == (503, "busy", "1")
+        going_on.set()
+        assert [len(read.result().json["rows"]) for read in reads] == [40] * 16
+    wait_for_long_answers(gateway, 0)
+    assert len(gateway.get("/v1/rows?sub=errand/*").json["rows"]) == 40
 
 
 def test_a_principal_of_one_connection_has_its_list(world):

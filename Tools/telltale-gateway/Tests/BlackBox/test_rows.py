@@ -2,9 +2,11 @@
 
 import concurrent.futures
 import shutil
+import socket
 
 import pytest
 
+from fake_daemon import FakeDaemon
 from support import Line, eventually
 from test_access import Guarded
 
@@ -175,9 +177,49 @@ def test_without_the_daemon_rows_are_old_and_the_cursor_stays_good(world):
     assert notes(read(gateway, "errand/*", answer.json["cursor"])) == {"errand/back": "a"}
 
 
-def test_a_reader_that_leaves_waits_no_longer(gateway):
-    import socket
+def test_a_daemon_that_stops_within_a_picture(world, later):
+    """One that closes is asked again, and what the first picture had and the second has not is not there. Of one that says no more
+    nothing is answered as if it were all."""
+    pictures = [["a/1", "a/2"], ["a/2", "a/3"], ["a/2"], ["a/2"]]
 
+    def answer(connection):
+        picture = pictures.pop(0)
+        connection.send(f"OK{connection.id} sub=1 view=full")
+        for number, key in enumerate(picture):
+            connection.send(f'SNAP sub=1 key={key} rev={number + 1} {{"state":"on"}}')
+        if len(pictures) == 3:
+            connection.close()
+        elif len(pictures) == 2:
+            connection.send("LIVE sub=1 cur=6f3a91c2d0e4b577:4:b0e4")
+
+    world.started.append(FakeDaemon(world.folder, {"SUB": answer}))
+    gateway = world.gateway()
+    whole = read(gateway, "a/*")
+    assert (whole.status, [row["key"] for row in whole.json["rows"]]) == (200, ["a/2", "a/3"]) and "reset" not in whole.json
+    cut = [later(read, gateway, "a/*", *more) for more in [(), (whole.json["cursor"], 0)]]
+    picture, change = (answer.result() for answer in cut)
+    assert (picture.status, picture.code) == (503, "daemon_unreachable")
+    assert (change.json["lost"], change.json["rows"]) == ("daemon_unreachable", [])
+
+
+def test_sixteen_patterns_have_sixteen_cursors(gateway, later):
+    query = "&sub=".join(f"errand/sixteen-{number}" for number in range(16))
+    post(gateway, "errand/sixteen-3", "a", "start")
+    first = read(gateway, query)
+    assert first.json["cursor"].count("~") == 15 and [row["sub"] for row in first.json["rows"]] == [4]
+    answer = later(read, gateway, query, first.json["cursor"], 30)
+    eventually("the read waits", lambda: gateway.get("/v1/stats").json["subscriptions"] == 16)
+    post(gateway, "errand/sixteen-15", "b", "start")
+    change = answer.result()
+    assert (change.status, [(row["sub"], row["key"]) for row in change.json["rows"]]) == (200, [(16, "errand/sixteen-15")])
+    again = read(gateway, query, change.json["cursor"], 0)
+    assert (again.status, again.json["rows"]) == (200, []) and "reset" not in again.json
+    # Of another number of patterns it is none.
+    fewer = read(gateway, query.rsplit("&sub=", 1)[0], change.json["cursor"], 0)
+    assert {reset["why"] for reset in fewer.json["reset"]} == {"malformed"} and len(fewer.json["reset"]) == 15
+
+
+def test_a_reader_that_leaves_waits_no_longer(gateway):
     cursor = read(gateway, "errand/left").json["cursor"]
     with socket.create_connection(("127.0.0.1", gateway.port)) as reader:
         reader.sendall(f"GET /v1/rows?sub=errand/left&from={cursor} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -1,10 +1,13 @@
 """Callers that take their time with a request, and callers that are too many."""
 
 import concurrent.futures
+import contextlib
 import select
 import socket
 import subprocess
 import time
+
+import httpx
 
 from apns_peer import Peer
 from support import PATIENCE, REPOSITORY, Stream, eventually
@@ -78,6 +81,26 @@ def test_connections_have_a_limit_and_the_idle_ones_give_way(world):
     third.close()
     for stream in streams:
         stream.close()
+
+
+def test_streams_over_one_connection_of_http2_are_as_many_as_connections_may_be(world):
+    """Each has a connection to the daemon of its own."""
+    certificates = f"{world.folder}/certs"
+    subprocess.run([REPOSITORY / "Tools/package/dev-certificates", certificates], check=True, capture_output=True)
+    world.daemon()
+    gateway = world.gateway("--connections", "3", "--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem",
+                            listen="https://127.0.0.1:0")
+    url = f"https://127.0.0.1:{gateway.port}"
+    with httpx.Client(http2=True, verify=f"{certificates}/ca.pem", timeout=PATIENCE) as client, contextlib.ExitStack() as open_streams:
+        cursor = client.get(f"{url}/v1/rows?sub=errand/*").json()["cursor"]
+        for _ in range(3):
+            stream = open_streams.enter_context(client.stream("GET", f"{url}/v1/stream?sub=errand/*"))
+            assert (stream.http_version, stream.status_code) == ("HTTP/2", 200)
+        refused = client.get(f"{url}/v1/stream?sub=errand/*")
+        assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+        # A shared read moves on, so that a cache does not keep its URL.
+        assert client.get(f"{url}/v1/rows?sub=errand/*&from={cursor}").json()["lost"] == "busy"
+        assert client.get(f"{url}/v1/kinds").status_code == 200
 
 
 def test_a_caller_that_waits_for_a_word_is_answered_at_once(world):

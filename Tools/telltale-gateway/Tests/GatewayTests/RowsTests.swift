@@ -161,6 +161,14 @@ struct RowsTests {
         #expect(try Self.collector("sub=a/*&from=\(Self.cursor)&wait=0", live).isAnswered)
     }
 
+    @Test func `many small rows are a long answer too`() throws {
+        var collector = try Self.collector("sub=a/*", "")
+        for number in 0..<200 { collector.collect(Array(Self.row(1, "a/\(number)", 1).utf8)) }
+        #expect(!collector.isLong)
+        for number in 200..<250 { collector.collect(Array(Self.row(1, "a/\(number)", 1).utf8)) }
+        #expect(collector.isLong)
+    }
+
     @Test func `rows are bounded together, and not those that were replaced`() throws {
         var collector = try Self.collector("sub=a/*&from=\(Self.cursor)", Self.line("live", "\"sub\":1", id: "x:1:y"))
         let text = String(repeating: "x", count: 60_000)
@@ -169,8 +177,11 @@ struct RowsTests {
         }
         for _ in 0..<40 { collector.collect(row(1)) }
         #expect(try collector.body(at: 77).count < 100_000)
+        #expect(!collector.isLong)
+        collector.collect(row(2))
+        #expect(collector.isLong)
         for number in 0..<40 { collector.collect(row(number)) }
-        #expect(collector.isAnswered)
+        #expect(collector.isAnswered && !collector.isLong)
         #expect(try #require(throws: Problem.self) { try collector.body(at: 77) }.code == "too_large")
     }
 }
