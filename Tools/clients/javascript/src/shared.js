@@ -17,14 +17,13 @@ export function sharedReads({ fetch = globalThis.fetch.bind(globalThis) } = {}) 
         if (!url.pathname.endsWith("/v1/stream")) return fetch(address, init);
         const reads = new Reads(url, { ...init, headers: { ...init.headers, Accept: "application/json" } }, fetch);
         // The caller gets a refusal as if the stream had been refused.
-        const first = await reads.next();
-        if (!first.ok) return first;
+        const refusal = await reads.next();
+        if (refusal) return refusal;
         const text = new TextEncoder();
         const body = new ReadableStream({
             start(controller) { controller.enqueue(text.encode(reads.take())); },
             async pull(controller) {
-                const answer = await reads.next();
-                if (!answer.ok) return controller.close();
+                if (await reads.next()) return controller.close();
                 controller.enqueue(text.encode(reads.take()));
             },
         });
@@ -61,15 +60,23 @@ class Reads {
         this.#fetch = fetch;
     }
 
-    /** Reads what has changed. If the gateway has lost the daemon, returns a response of 503. */
+    /**
+     * Reads what has changed.
+     *
+     * @returns {Promise<Response|null>} null for an answer that `take` turns into events. What a gateway refuses or what is none of its
+     *     answers, as it came: no stream. 503 if the gateway has lost the daemon.
+     */
     async next() {
         // A reader that resumes draws its rows as old until the first answer, so that one does not wait.
         const more = this.#position ? `&from=${encode(this.#position)}${this.#isLive ? "" : "&wait=0"}` : "";
         const response = await this.#fetch(this.#address + more, this.#init);
-        if (!response.ok) return response;
-        this.#answer = await response.json();
+        if (!response.ok || !response.headers.get("Content-Type")?.startsWith("application/json")) return response;
+        const answer = await response.json();
+        if (typeof answer?.cursor !== "string" || !Array.isArray(answer.rows) || !Array.isArray(answer.gone)) return new Response();
+        if (answer.lost) return new Response(JSON.stringify({ code: answer.lost }), { status: 503 });
+        this.#answer = answer;
         this.#date = Date.parse(response.headers.get("Date")) + 1000 * Number(response.headers.get("Age"));
-        return this.#answer.lost ? new Response(JSON.stringify({ code: this.#answer.lost }), { status: 503 }) : response;
+        return null;
     }
 
     /** The events of the newest answer. */

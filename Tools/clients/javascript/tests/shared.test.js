@@ -99,6 +99,49 @@ test("a daemon that is away leaves the rows as old, and the client goes on at it
     assert.deepEqual(requests.slice(0, 3).map(request => request.url), ["/v1/rows?sub=a/*", `/v1/rows?sub=a/*&from=${CURSOR}`, `/v1/rows?sub=a/*&from=${CURSOR}&wait=0`]);
 });
 
+test("what is no answer of a gateway ends the follower, before and after the first picture", { timeout: 120_000 }, async t => {
+    const page = response => {
+        response.writeHead(200, { "Content-Type": "text/html" });
+        response.end("<title>Welcome to the hotel</title>");
+    };
+    for (const other of [page, answer(200, {}), answer(200, null), answer(200, { cursor: CURSOR, rows: 7, gone: [] })]) {
+        for (const before of [[], [answer(200, { cursor: CURSOR, rows: [], gone: [] })]]) {
+            const { url } = await script(t, ...before, other);
+            const { telltale } = reader(t, url);
+            await assert.rejects(until(telltale.follow("a/*"), "end"), { code: "no_gateway", isFinal: true });
+        }
+    }
+});
+
+test("an answer that is cut within is read again", { timeout: 120_000 }, async t => {
+    const whole = JSON.stringify({ cursor: CURSOR, rows: [{ sub: 1, key: "a/1", rev: 1, row: {} }], gone: [] });
+    const { url } = await script(
+        t,
+        response => {
+            response.writeHead(200, { "Content-Type": "application/json", "Content-Length": whole.length });
+            response.write(whole.slice(0, 20), () => response.destroy());
+        },
+        response => { response.writeHead(200, { "Content-Type": "application/json" }); response.end(whole.slice(0, 20)); },
+        response => { response.writeHead(200, { "Content-Type": "application/json" }); response.end(whole); },
+        () => {});
+    const { telltale } = reader(t, url);
+    assert.deepEqual(rows(await until(telltale.follow("a/*"), "live")), [["a/1", 1]]);
+});
+
+test("sixteen patterns are one read, and each goes on at its own cursor", { timeout: 120_000 }, async t => {
+    const { url } = await world(t);
+    const { telltale, asked } = reader(t, url);
+    const follows = Array.from({ length: 16 }, (_, number) => telltale.follow(`coffee-order/${number}`));
+    await Promise.all(follows.map(follow => until(follow, "live")));
+    for (const [number, type] of [[15, "start"], [0, "start"], [15, "CONFIRMED"]]) {
+        const { rev } = await telltale.post(`coffee-order/${number}`, type);
+        assert.deepEqual(rows(await until(follows[number], "row")), [[`coffee-order/${number}`, rev]]);
+    }
+    const reads = asked.filter(path => path.includes("/v1/rows"));
+    assert.ok(reads.every(path => path.split("sub=").length === 17), reads.join());
+    assert.equal(new Set(reads).size, reads.length, "no URL is asked for twice");
+});
+
 test("a refusal of shared reads ends the follower", { timeout: 120_000 }, async t => {
     const { url } = await script(t, answer(403, { code: "forbidden", title: "No" }));
     const { telltale } = reader(t, url);
