@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "../src/telltale.js";
 import { plan } from "../src/follow.js";
-import { SOON, cursor, eventually, hello, json, live, problem, row, rows, script, send, stream, until, next } from "./support.js";
+import { SOON, cursor, eventually, hello, json, live, problem, provider, row, rows, script, send, stream, until, next, world } from "./support.js";
 
 const keys = (count, kind = "a") => Array.from({ length: count }, (_, index) => `${kind}/${index},phone`);
 
@@ -138,6 +138,34 @@ test("a tap is shown as wanted at once, and as it is in the end", async t => {
     assert.deepEqual(await shown(), [true, "settled"]);
     send(events, ...toggle(4, false));
     assert.deepEqual(await shown(), [false, "settled"]);
+});
+
+test("a program outlives its daemon and its gateway, and taps a lamp", { timeout: 120_000 }, async t => {
+    const place = await world(t);
+    const telltale = client(t, place.url);
+    await telltale.post("coffee-order/1", "start");
+    const order = telltale.follow("coffee-order/*", { view: "watch" }), lamp = telltale.follow("porch-light/*");
+    await Promise.all([order, lamp].map(follow => until(follow, "live")));
+    await Promise.all([place.daemon, place.gateway].map(program => program.stop("SIGKILL")));
+    await Promise.all([order, lamp].map(follow => until(follow, "lost")));
+    assert.deepEqual([order.isCurrent, order.rows.get("coffee-order/1").row.view.title], [false, "Order placed"]);
+    await place.daemonAgain();
+    await place.again();
+    await Promise.all([order, lamp].map(follow => until(follow, "live")));
+    const { rev } = await telltale.post("coffee-order/1", "CONFIRMED");
+    assert.deepEqual(rows(await until(order, "row")), [["coffee-order/1", rev]]);
+    const device = await provider(t, place.daemonPort, "porch-light", "porch-light/front value=off");
+    const settled = async shown => {
+        for (;;) {
+            const { row: body } = (await until(lamp, "row")).at(-1);
+            if (body.shown === shown && body.phase === "settled") return;
+        }
+    };
+    await settled(false);
+    const tapped = telltale.set("porch-light/front", true);
+    device.answer("DONE", await device.next());
+    assert.equal((await tapped).result, "confirmed");
+    await settled(true);
 });
 
 test("a tap that is refused is taken back", async t => {

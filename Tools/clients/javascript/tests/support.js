@@ -79,11 +79,13 @@ export async function world(t) {
     const folder = await mkdtemp(join(tmpdir(), "telltale-js-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const socket = join(folder, "s");
-    const daemon = await start(t, PROGRAMS.telltaled, "--data", join(folder, "data"), "--kinds", join(REPOSITORY, "Protocols/Kinds/examples"), "--listen", "127.0.0.1:0", "--socket", socket);
+    const decide = (port = 0) => start(t, PROGRAMS.telltaled, "--data", join(folder, "data"), "--kinds", join(REPOSITORY, "Protocols/Kinds/examples"), "--listen", `127.0.0.1:${port}`, "--socket", socket);
+    const daemon = await decide();
+    const daemonPort = Number(daemon.ready.tcp.split(":").at(-1));
     const serve = (listen = "http://127.0.0.1:0") => start(t, PROGRAMS.gateway, "--connect", `unix:${socket}`, "--listen", listen, "--ops-listen", "127.0.0.1:0");
     const gateway = await serve();
     const url = `http://${gateway.ready.http}`;
-    return { url, gateway, again: () => serve(url), daemonPort: Number(daemon.ready.tcp.split(":").at(-1)) };
+    return { url, gateway, again: () => serve(url), daemon, daemonPort, daemonAgain: () => decide(daemonPort) };
 }
 
 /** Passes bytes on to a gateway, and cuts connections: all of them, or the first one that answers with some text. */

@@ -216,19 +216,56 @@ def shop(tmp_path):
     server.server_close()
 
 
+GUIDE = (REPOSITORY / "Protocols/Guide/web-pages.md").read_text()
+
+
+def page_of_the_guide():
+    return re.search(r"<!-- page -->\n```html\n(.*?)```", GUIDE, re.DOTALL)[1]
+
+
 def test_the_page_of_the_guide_is_live_in_another_origin(page, world, shop):
     folder, origin = shop
     world.daemon()
     gateway = world.gateway("--cors", origin)
-    guide = (REPOSITORY / "Protocols/Guide/web-pages.md").read_text()
-    html = re.search(r"<!-- page -->\n```html\n(.*?)```", guide, re.DOTALL)[1]
-    (folder / "index.html").write_text(html.replace("http://127.0.0.1:7880", gateway.url))
+    (folder / "index.html").write_text(page_of_the_guide().replace("http://127.0.0.1:7880", gateway.url))
     page.goto(origin)
     # The commands of the guide.
-    for body, path in re.findall(r"^    curl -d '(.*)' http://127.0.0.1:7880(\S+)$", guide, re.MULTILINE):
+    for body, path in re.findall(r"^    curl -d '(.*)' http://127.0.0.1:7880(\S+)$", GUIDE, re.MULTILINE):
         assert gateway.ask("POST", path, body).status == 200
     drawn(page).get_by_text("In the queue").wait_for()
     page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.view').offsetHeight >= 84")
+
+
+def test_a_page_outlives_its_daemon_and_its_gateway_and_taps_a_lamp(page, world, shop):
+    """The page of the guide with a lamp: twenty lines at most, and never loaded again."""
+    folder, origin = shop
+    daemon, gateway = world.daemon(), world.gateway("--cors", origin)
+    key, lamp = "coffee-order/1042", "porch-light/front"
+    provider = Provider(daemon.port, "porch-light", f"{lamp} value=off")
+    html = page_of_the_guide().replace("  </body>", f'    <telltale-card key="{lamp}" view="phone"></telltale-card>\n  </body>')
+    assert html.count("\n") <= 20
+    (folder / "index.html").write_text(html.replace("http://127.0.0.1:7880", gateway.url))
+    live(gateway, key, 1)
+    page.goto(origin)
+    drawn(page).get_by_text("Order placed").wait_for()
+    page.evaluate("window.isTheSamePage = true")
+    for program in [gateway, daemon]:
+        program.kill()
+    expect(page.locator("telltale-card[data-old]")).to_have_count(2)
+    expect(drawn(page).first).to_contain_text("Order placed")
+    provider.close()
+    daemon = world.daemon(port=daemon.port)
+    gateway = world.gateway("--cors", origin, listen=gateway.url)
+    provider = Provider(daemon.port, "porch-light", f"{lamp} value=off")
+    expect(page.locator("telltale-card:not([data-old])")).to_have_count(2)
+    post(gateway, key, "CONFIRMED", {})
+    drawn(page).get_by_text("In the queue").wait_for()
+    button = page.locator(f'telltale-card[key="{lamp}"] button')
+    button.and_(page.locator('[aria-pressed="false"]:not([data-dead])')).click()
+    answer(provider, "DONE", "value=on")
+    button.and_(page.locator("[data-on]:not([data-busy])")).wait_for()
+    wait_for_value(page, "window.isTheSamePage", True)
+    provider.close()
 
 
 def test_the_hook_for_react(page, gateway):
