@@ -73,6 +73,8 @@ class Reads {
         if (!response.ok || !response.headers.get("Content-Type")?.startsWith("application/json")) return response;
         const answer = await response.json();
         if (typeof answer?.cursor !== "string" || !Array.isArray(answer.rows) || !Array.isArray(answer.gone)) return new Response();
+        // A cache that does not look at the query would be asked without a pause.
+        if (this.#isLive && answer.cursor === this.#position) return new Response();
         if (answer.lost) return new Response(JSON.stringify({ code: answer.lost }), { status: 503 });
         this.#answer = answer;
         this.#date = Date.parse(response.headers.get("Date")) + 1000 * Number(response.headers.get("Age"));

@@ -113,6 +113,13 @@ test("what is no answer of a gateway ends the follower, before and after the fir
     }
 });
 
+test("a cache that gives one answer to every read is no source of rows, and is asked after pauses", { timeout: 120_000 }, async t => {
+    const { url } = await script(t, answer(200, { cursor: CURSOR, rows: [], gone: [] }));
+    const { telltale } = reader(t, url);
+    const follow = telltale.follow("a/*");
+    for (const type of ["live", "lost", "live", "lost"]) await until(follow, type);
+});
+
 test("an answer that is cut within is read again", { timeout: 120_000 }, async t => {
     const whole = JSON.stringify({ cursor: CURSOR, rows: [{ sub: 1, key: "a/1", rev: 1, row: {} }], gone: [] });
     const { url } = await script(
