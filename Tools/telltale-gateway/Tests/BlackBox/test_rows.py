@@ -3,11 +3,14 @@
 import concurrent.futures
 import shutil
 import socket
+import subprocess
 
+import httpx
 import pytest
 
+from apns_peer import Peer
 from fake_daemon import FakeDaemon
-from support import Line, eventually
+from support import PATIENCE, REPOSITORY, Line, eventually
 from test_access import Guarded
 
 PICTURE = "public, max-age=1, stale-while-revalidate=10"
@@ -225,6 +228,36 @@ def test_a_reader_that_leaves_waits_no_longer(gateway):
         reader.sendall(f"GET /v1/rows?sub=errand/left&from={cursor} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         waiting(gateway)
     waiting(gateway, 0)
+
+
+def test_reads_over_http_2_wait_beside_each_other_and_one_that_is_reset_no_longer(world, later):
+    certificates = f"{world.folder}/certs"
+    subprocess.run([REPOSITORY / "Tools/package/dev-certificates", certificates], check=True, capture_output=True)
+    line = Line(world.daemon().port)
+    gateway = world.gateway("--tls-cert", f"{certificates}/leaf.pem", "--tls-key", f"{certificates}/leaf.key.pem", listen="https://127.0.0.1:0")
+    address = f"https://127.0.0.1:{gateway.port}/v1/rows?sub=errand/*"
+
+    def wait_for_streams(count):
+        eventually(f"{count} wait", lambda: gateway.metrics()["telltale_gateway_streams"] == str(count))
+
+    with httpx.Client(http2=True, verify=f"{certificates}/ca.pem", timeout=PATIENCE) as client:
+        address += f"&from={client.get(address).json()['cursor']}"
+        reads = [later(client.get, address) for _ in range(3)]
+        wait_for_streams(3)
+        peer = Peer(gateway.port, f"{certificates}/ca.pem", alpn=["h2"])
+        stream = peer.send("GET", address.split(str(gateway.port), 1)[1])
+        wait_for_streams(4)
+        peer.h2.reset_stream(stream)
+        peer.socket.sendall(peer.h2.data_to_send())
+        # Before the others, which began earlier, are answered for want of a change.
+        wait_for_streams(3)
+        assert line.ask('EVT errand/h2 type=start {"content-state":{"note":"a"}}').startswith("OK")
+        for read in reads:
+            answer = read.result()
+            assert (answer.http_version, [row["key"] for row in answer.json()["rows"]]) == ("HTTP/2", ["errand/h2"])
+    wait_for_streams(0)
+    peer.close()
+    line.close()
 
 
 @pytest.mark.parametrize("query, target", [
