@@ -236,6 +236,33 @@ def test_the_page_of_the_guide_is_live_in_another_origin(page, world, shop):
     page.wait_for_function("() => document.querySelector('telltale-card').shadowRoot.querySelector('.view').offsetHeight >= 84")
 
 
+def test_cards_by_shared_reads(page, world, shop):
+    """The page and the program of the guide, from another origin: no stream, no redirect, and no URL twice."""
+    folder, origin = shop
+    world.daemon()
+    gateway = world.gateway("--cors", origin)
+    program = re.search(r"(?:    import .*\n)+\n    use\(connect\(.*sharedReads\(\).*\n", GUIDE)[0]
+    html, count = re.subn(r'<script type="module" src=.*</script>', lambda _: f'<script type="module">\n{program}</script>', page_of_the_guide())
+    assert count == 1
+    (folder / "index.html").write_text(html.replace("http://127.0.0.1:7880", gateway.url))
+    answers = []
+    page.on("response", lambda answer: answers.append((answer.status, answer.url)) if "/v1/" in answer.url else None)
+    live(gateway, "coffee-order/1042", 1)
+    page.goto(origin)
+    drawn(page).get_by_text("Order placed").wait_for()
+    expect(page.locator("telltale-card:not([data-old])")).to_have_count(1)
+    for type, text in [("CONFIRMED", "In the queue"), ("brew", "Brewing")]:
+        post(gateway, "coffee-order/1042", type, {})
+        drawn(page).get_by_text(text).wait_for()
+
+    def reads():
+        return [url for status, url in answers if status == 200 and "/v1/rows?sub=coffee-order/1042,phone" in url]
+
+    eventually("three reads", lambda: len(reads()) >= 3, pause=page.wait_for_timeout)
+    assert len(reads()) == len(set(reads()))
+    assert not [one for one in answers if "/v1/stream" in one[1] or one[0] != 200]
+
+
 def test_a_page_outlives_its_daemon_and_its_gateway_and_taps_a_lamp(page, world, shop):
     """The page of the guide with a lamp: twenty lines at most, and never loaded again."""
     folder, origin = shop
