@@ -120,9 +120,7 @@ extension KindReader {
         guard let body else { return nil }
         var alert = AlertTemplate(title: title, body: body, sound: text(object, "sound", at: path))
         let names = strings(object, "private", at: path, of: "parts") ?? []
-        for (index, part) in names.enumerated() where !["title", "body"].contains(part) {
-            lintUnknown(part: part, among: ["title", "body"], at: "\(Self.join(path, "private"))[\(index)]")
-        }
+        refuseUnknown(privateParts: names, among: ["title", "body"], at: path)
         alert.isPrivate = !names.isEmpty
         alert.summary = template(object, "summary", at: path)
         note(privateParts: names, of: path, at: path)

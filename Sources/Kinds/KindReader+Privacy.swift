@@ -1,4 +1,5 @@
 internal import TelltaleModel
+internal import TelltaleStatechart
 
 /// What is private in one place and shown in another.
 extension KindReader {
@@ -8,6 +9,20 @@ extension KindReader {
         for part in privateParts where part == "text" || part.hasSuffix(".text") {
             privatePlaces.append((Self.join(path, part.dropLast("text".count) + "else"), owner))
         }
+    }
+
+    /// Refuses names of private parts that the view at `path` does not have: the parts that they mean would be shown.
+    mutating func refuseUnknown(privateParts names: [String], among parts: [String], at path: String) {
+        for (index, part) in names.enumerated() where !parts.contains(part) {
+            refuse(
+                "\(Self.join(path, "private"))[\(index)]", "the view has no part \(quoted(part))",
+                advice: Self.advice(onUnknown: part, among: parts))
+        }
+    }
+
+    static func advice(onUnknown part: String, among parts: [String]) -> String {
+        Spelling.nearest(to: part, among: parts).map { "did you mean \(quoted($0))?" }
+            ?? "take it out, or add the part"
     }
 
     /// Reports values of private parts that other parts, alerts or the link show. A summary is shown.

@@ -48,7 +48,7 @@ extension KindReader {
         _ read: (inout KindReader, JSON, String) -> ViewTemplate
     ) -> ActivityView {
         // In a kind of an older release they may be parts of the author's own.
-        guard var object = json.object, !isAdmitted || Self.isOfThisRelease(object) else {
+        guard var object = json.object, !isAdmitted || Self.isOfThisRelease(object, isWhole: isWhole) else {
             return ActivityView(read(&self, json, path), isWhole: isWhole)
         }
         let texts = variantTexts(&object, at: path)
@@ -71,16 +71,21 @@ extension KindReader {
         let parts = read(&self, .object(plain), path)
         let names = strings(object, "private", at: path, of: "parts") ?? []
         let summary = template(object, "summary", at: path)
-        let present = parts.partNames
-        for (index, part) in names.enumerated() where !present.contains(part) {
-            lintUnknown(part: part, among: present, at: "\(Self.join(path, "private"))[\(index)]")
-        }
+        refuseUnknown(
+            privateParts: names, among: parts.partNames + variants.flatMap(\.view.parts.partNames), at: path)
         let view = ActivityView(
             parts, privateParts: names, summary: summary, isWhole: isWhole, variants: variants)
         if summary != nil, ActivityView.summarized(parts, view.privateParts) == nil {
-            warn(
-                Self.join(path, "summary"), "it is never shown: none of title, subtitle and text is private",
-                advice: "name the text that it stands in for in \"private\", or take it out")
+            let (place, message) = (
+                Self.join(path, "summary"), "it is never shown: none of title, subtitle and text is private"
+            )
+            let advice = "name the text that it stands in for in \"private\", or take it out"
+            // Read from a journal it would be a part of the author's own: `isOfThisRelease`.
+            if Self.isSummaryAlone(object, isWhole: isWhole), variants.isEmpty {
+                refuse(place, message, advice: advice)
+            } else {
+                warn(place, message, advice: advice)
+            }
         }
         note(privateParts: view.privateParts, of: name, at: path)
         return view
@@ -89,13 +94,19 @@ extension KindReader {
     static let privacyNames = ["private", "summary"]
 
     /// Whether `private`, `summary` and `variants` are what this release means by them.
-    private static func isOfThisRelease(_ object: JSONObject) -> Bool {
+    private static func isOfThisRelease(_ object: JSONObject, isWhole: Bool) -> Bool {
         let names = object["private"].map { $0.array?.compactMap(\.string) ?? [""] } ?? []
+        let isAlone = object["variants"] == nil && isSummaryAlone(object, isWhole: isWhole)
         return !names.contains("") && Set(names).count == (object["private"]?.array?.count ?? 0)
-            && (object["summary"] == nil || object["summary"]?.string != nil)
+            && (object["summary"] == nil || object["summary"]?.string != nil && !isAlone)
             && (object["variants"] == nil
                 || object["variants"]?.array?.allSatisfy { $0["when"]?.object != nil && $0["set"]?.object != nil }
                     == true)
+    }
+
+    /// Whether a view has a `summary` and nothing that it could stand in for.
+    private static func isSummaryAlone(_ object: JSONObject, isWhole: Bool) -> Bool {
+        object["summary"] != nil && object["private"] == nil && !isWhole
     }
 
     /// Reads a view and refuses it over the size limit, because every row repeats it.

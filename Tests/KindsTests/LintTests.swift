@@ -96,6 +96,50 @@ struct LintTests {
         #expect(Kind.read(journaled: longer)?.source == longer)
     }
 
+    @Test(
+        "A private part may be one of a variant, and a variant need not have it",
+        arguments: [
+            (
+                goodKind,
+                #"{"lockScreen":{"private":["text"],"variants":[{"when":{"state":"done"},"set":{"text":"Done"}}]}}"#
+            ),
+            (
+                goodKind,
+                #"{"lockScreen":{"private":["title"],"variants":[{"when":{"state":"done"},"set":{"title":null}}]}}"#
+            ),
+            (
+                goodWidget,
+                #"{"systemSmall":{"private":["text"],"variants":[{"when":{"mode":"vibrant"},"set":{"text":"x"}}]}}"#
+            ),
+        ])
+    func privatePartOfVariant(kind: JSON, views: String) throws {
+        #expect(Kind.read(kind.merging(["views": try json(views)]), file: "a.json").diagnostics == [])
+    }
+
+    @Test func `a summary of nothing private is a part of the view in a kind of before`() throws {
+        let old = goodKind.merging(try json(#"{"views":{"lockScreen":{"summary":"{{id}} waits"}}}"#))
+        guard case .activity(let activity)? = Kind.read(journaled: old)?.body else {
+            Issue.record("it is no kind")
+            return
+        }
+        var writer = JSONWriter()
+        activity.views.lockScreen.parts.write(to: &writer, context: context())
+        #expect(try json(String(decoding: writer.bytes, as: UTF8.self))["summary"] == "1042 waits")
+        // Of a kind that is private as a whole it stands in for a text, as of a view with private parts.
+        for patch in [#"{"privacySensitive":true}"#, #"{"views":{"lockScreen":{"private":["title"]}}}"#] {
+            guard case .activity(let activity)? = Kind.read(journaled: old.merging(try json(patch)))?.body else {
+                Issue.record("it is no kind")
+                return
+            }
+            #expect(activity.views.lockScreen.summary != nil, "\(patch)")
+        }
+    }
+
+    @Test func `a misspelt private part is no fault in a kind of before`() throws {
+        let old = goodKind.merging(try json(#"{"views":{"lockScreen":{"private":["titel"]}}}"#))
+        #expect(Kind.read(journaled: old)?.source == old)
+    }
+
     @Test("A value that is not an object is no kind", arguments: ["null", "[]", "3", "\"kind\"", "true"])
     func noObject(text: String) throws {
         let (kind, diagnostics) = Kind.read(try json(text), file: "a.json")

@@ -72,14 +72,18 @@ extension KindReader {
         }
         let variants = variantTexts(&object, at: path)
         let base = layout(object, of: family, at: path, neverPlaces: neverPlaces)
-        return WidgetView(
+        let view = WidgetView(
             base: base,
             variants: variants.enumerated().compactMap { index, json in
                 let place = "\(Self.join(path, "variants"))[\(index)]"
                 return variant(json, of: object, at: place) { reader, merged, path in
-                    reader.layout(merged, of: family, at: path, neverPlaces: neverPlaces)
+                    let layout = reader.layout(merged, of: family, at: path, neverPlaces: neverPlaces)
+                    reader.refuseUnknown(privateParts: layout.isPrivate, among: layout.partNames, at: path)
+                    return layout
                 }.map { WidgetView.Variant(when: $0.when, layout: $0.view, ownParts: $0.ownParts) }
             })
+        refuseUnknown(privateParts: base.isPrivate, among: view.layouts.flatMap(\.partNames), at: path)
+        return view
     }
 
     private mutating func layout(
@@ -168,8 +172,7 @@ extension KindReader {
     ) {
         lintTextSizes(layout.parts, at: path)
         let parts = layout.partNames
-        let groups = [("accent", layout.accent), ("private", layout.isPrivate), ("invalidates", layout.invalidates)]
-        for (name, members) in groups {
+        for (name, members) in [("accent", layout.accent), ("invalidates", layout.invalidates)] {
             for (index, part) in members.enumerated() where !parts.contains(part) {
                 lintUnknown(part: part, among: parts, at: "\(Self.join(path, name))[\(index)]")
             }
@@ -187,11 +190,8 @@ extension KindReader {
         }
     }
 
-    mutating func lintUnknown(part: String, among parts: [String], at path: String) {
-        let close = Spelling.nearest(to: part, among: parts)
-        warn(
-            path, "the view has no part \(quoted(part))",
-            advice: close.map { "did you mean \(quoted($0))?" } ?? "take it out, or add the part")
+    private mutating func lintUnknown(part: String, among parts: [String], at path: String) {
+        warn(path, "the view has no part \(quoted(part))", advice: Self.advice(onUnknown: part, among: parts))
     }
 
     private mutating func lint(
