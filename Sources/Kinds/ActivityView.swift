@@ -13,6 +13,9 @@ public final class ActivityView: Sendable {
     public let redacted: ViewTemplate
     /// What is drawn in its place: the first one whose condition holds (E1). A variant has none.
     let variants: [(when: ViewCondition, view: ActivityView)]
+    /// Whether a device that hides what is private may draw it otherwise. A control in it may be private, and so is the link of a kind
+    /// that is private as a whole.
+    private let isRedactable: Bool
 
     /// - Parameter isWhole: Whether all of its parts are private, because the kind is.
     init(
@@ -23,6 +26,7 @@ public final class ActivityView: Sendable {
         self.variants = variants
         self.privateParts = isWhole ? parts.partNames : privateParts
         self.summary = summary
+        isRedactable = isWhole || !privateParts.isEmpty || !parts.controlKeys.isEmpty
         guard !self.privateParts.isEmpty else {
             redacted = parts
             return
@@ -53,7 +57,7 @@ public final class ActivityView: Sendable {
             // Every device draws it, so no later variant is drawn.
             if subject != nil, variant.when.device.isEmpty { return set }
         }
-        return privateParts.isEmpty ? set : set.union(.redaction)
+        return isRedactable ? set.union(.redaction) : set
     }
 
     /// Whether it depends on the activity's state.

@@ -68,6 +68,8 @@ public struct ControlViewer: Hashable, Sendable {
     public var connection: Int64?
     /// The device's `locked` trait.
     public var isLocked: Bool
+    /// Whether the view around an embedded control hides what is private (E10, W76). A control by itself hides it while locked (G13).
+    public var isRedacted = false
 
     public init(placement: ControlPlacement?, connection: Int64? = nil, isLocked: Bool = false) {
         self.placement = placement

@@ -14,7 +14,7 @@ extension ControlRow {
         _ toggle: Toggle, key: Key, kind: ToggleKind, title: String, for viewer: ControlViewer, isInteractive: Bool,
         to writer: inout JSONWriter
     ) {
-        let isRedacted = kind.privacySensitive && viewer.isLocked
+        let isRedacted = kind.privacySensitive && viewer.isRedacted
         let shown = isRedacted ? nil : toggle.shown(to: viewer.connection, kind: kind)
         var parts = ControlParts(toggle: kind, shown: shown, title: title, placement: .controlCenterMedium)
         if isRedacted { parts.redact(offSymbol: kind.symbolOff) }
@@ -36,7 +36,7 @@ extension ControlRow {
         to writer: inout JSONWriter
     ) {
         var parts = ControlParts(button: kind, title: title, placement: .controlCenterMedium)
-        if kind.privacySensitive, viewer.isLocked { parts.redact(offSymbol: kind.symbol) }
+        if kind.privacySensitive, viewer.isRedacted { parts.redact(offSymbol: kind.symbol) }
         writer.beginObject()
         writer.member("key", key.text)
         writer.member("control", "button")

@@ -148,6 +148,8 @@ public struct Placement: Hashable, Sendable {
 
     public var isShown: Bool { presentation != nil }
     public var isInteractive: Bool { options.contains(.interactive) }
+    /// Whether it hides what is private, and one of its views has something that may be (E10).
+    public var isRedacted: Bool { isUnder(.redaction) }
 
     /// Whether a circumstance holds that one of its views depends on.
     func isUnder(_ circumstance: CircumstanceSet) -> Bool {

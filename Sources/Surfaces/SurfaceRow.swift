@@ -55,7 +55,7 @@ public enum SurfaceRow {
             if placement.options.contains(.banner) { drawing.writeBanner(isFullScreen: true, to: &writer) }
         }
         // E12: a link may reveal as much as the views of a kind that is private as a whole.
-        let isHidden = placement.isUnder(.redaction) && drawing.definition.isPrivacySensitive
+        let isHidden = placement.isRedacted && drawing.definition.isPrivacySensitive
         if let url = drawing.definition.url, !isHidden { writer.member("url", url.rendered(in: drawing.context)) }
         writer.endObject()
     }
@@ -148,7 +148,7 @@ private struct SurfaceRowDrawing {
 
     /// Writes `view`, and what of it is private or hidden (E8, E9).
     func writeView(_ presentation: Presentation, isInteractive: Bool, to writer: inout JSONWriter) {
-        let isRedacted = placement.isUnder(.redaction)
+        let isRedacted = placement.isRedacted
         var circumstances = Circumstances(surface: surface)
         circumstances.isDark = placement.isUnder(.darkness)
         circumstances.isLuminanceReduced = placement.isUnder(.reducedLuminance)

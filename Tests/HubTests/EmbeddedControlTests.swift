@@ -114,6 +114,35 @@ struct EmbeddedControlTests {
         #expect(try shown("locked=no") == true)
     }
 
+    @Test("E10: a private control in a card is hidden where the card hides what is private, and not by the lock alone")
+    func redaction() throws {
+        let secret = HubHarness.porchLight(#""privacySensitive":true"#)
+        let coffee = HubHarness.tippedCoffee.replacing(
+            #""symbol":"cup","buttons":["log-coffee/{{id}}"]"#, with: #""buttons":["porch-light/front"]"#)
+        let harness = try HubHarness(kinds: [coffee, secret, HubHarness.logCoffee()])
+        let (lamp, phone, car) = (harness.connect(), harness.connect(), harness.connect())
+        harness.serveLight(value: "on", from: lamp)
+        harness.send("EVT coffee-order/1 type=start", from: lamp)
+        let first = harness.send("SUB coffee-order/* view=phone", from: phone).first { $0.hasPrefix("SNAP") }
+        #expect(try controls(first)[1]["shown"] == true)
+        let steps = [
+            ("luminance=reduced", JSON.null, false), ("show=locked", true, false),
+            ("luminance=normal locked=yes", true, true),
+            ("show=unlocked", .null, true), ("locked=no", true, false),
+        ]
+        for (traits, shown, isLocked) in steps {
+            let light = try controls(harness.send("TRAIT \(traits)", from: phone).last)[1]
+            #expect(light["shown"] == shown && light["interactive"] == .bool(!isLocked), "\(traits)")
+        }
+        // A car's screen has a lock that the server does not know.
+        func shownInCar(_ lines: [String]) throws -> JSON? {
+            let row = try #require(lines.last { $0.contains(" key=coffee-order/1 ") })
+            return try HubHarness.tail(row)["view"]?["leading"]?["buttons"]?.array?.first?["shown"]
+        }
+        #expect(try shownInCar(harness.send("SUB coffee-order/* view=carplay", from: car)) == .null)
+        #expect(try shownInCar(harness.send("TRAIT show=locked", from: car)) == true)
+    }
+
     @Test func `a resume brings the rows of activities whose controls changed meanwhile, and no others`() throws {
         let (harness, lamp, phone) = try makeHarness()
         harness.send("EVT coffee-order/2 type=start", from: lamp)

@@ -150,11 +150,15 @@ struct ControlRowTests {
     {
         let toggle = try settled(true)
         let key = try #require(Key("porch-light/front"))
-        func embedded(_ isInteractive: Bool = true, isLocked: Bool, _ settings: String = "") throws -> JSON {
+        func embedded(
+            _ isInteractive: Bool = true, isLocked: Bool, isRedacted: Bool = false, _ settings: String = ""
+        ) throws -> JSON {
             var writer = JSONWriter()
+            var viewer = ControlViewer(placement: nil, isLocked: isLocked)
+            viewer.isRedacted = isRedacted
             ControlRow.writeEmbedded(
-                toggle, key: key, kind: .porchLight(settings), title: "Porch light",
-                for: ControlViewer(placement: nil, isLocked: isLocked), isInteractive: isInteractive, to: &writer)
+                toggle, key: key, kind: .porchLight(settings), title: "Porch light", for: viewer,
+                isInteractive: isInteractive, to: &writer)
             return try JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self))
         }
         let phone = try embedded(isLocked: false)
@@ -165,7 +169,12 @@ struct ControlRowTests {
                 + #""title":"Porch light"}"#)
         #expect(try embedded(false, isLocked: false)["interactive"] == false)
         #expect(try embedded(isLocked: true)["interactive"] == false)
-        #expect(try embedded(isLocked: true, "private")["shown"] == .null)
+        // It is as private as the view around it, which hides nothing where the device shows what is private.
+        for isLocked in [false, true] {
+            #expect(try embedded(isLocked: isLocked, isRedacted: true, "private")["shown"] == .null)
+            #expect(try embedded(isLocked: isLocked, "private")["shown"] == true)
+            #expect(try embedded(isLocked: isLocked, isRedacted: true)["shown"] == true)
+        }
 
         var writer = JSONWriter()
         ControlRow.writeEmbedded(

@@ -72,6 +72,8 @@ extension RowRenderer {
     ) -> RowContents {
         var contents = RowContents()
         let device = Int(form.device)
+        var viewer = form.viewer ?? ControlViewer(placement: nil)
+        viewer.isRedacted = form.scene.isRedacted
         var embedded: [Key] = []
         contents.momentCount = WidgetRow.write(
             widget, key: key, kind: kind, definition: definition, scene: form.scene, moments: form.moments,
@@ -80,8 +82,7 @@ extension RowRenderer {
                 guard let key = Key(text) else { return false }
                 embedded.append(key)
                 return writeEmbedded(
-                    key, in: entity, viewer: form.viewer ?? ControlViewer(placement: nil),
-                    isInteractive: isInteractive, store, to: &writer)
+                    key, in: entity, viewer: viewer, isInteractive: isInteractive, store, to: &writer)
             },
             isInvalid: {
                 embedded.contains { key in store.index(of: key).map { store.isUnderWay($0) } ?? false }
@@ -95,6 +96,8 @@ extension RowRenderer {
         _ viewer: ControlViewer, _ store: borrowing EntityStore, to writer: inout JSONWriter
     ) -> [Key] {
         var embedded: [Key] = []
+        var viewer = viewer
+        viewer.isRedacted = placement.isRedacted
         SurfaceRow.write(
             activity.value, kind: kind, placement: placement, surface: surface,
             control: { text, isInteractive, writer in
