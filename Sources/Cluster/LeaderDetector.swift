@@ -10,6 +10,8 @@ struct LeaderDetector {
     /// The beginning of the present period without a pause longer than a lease.
     private var since: MonotonicTime?
     private var lastRead: MonotonicTime?
+    /// The beginning of the present period of reads without a gap longer than a lease.
+    private var readingSince = MonotonicTime.distantFuture
     private let lease: Milliseconds
 
     init(lease: Milliseconds) { self.lease = lease }
@@ -20,12 +22,14 @@ struct LeaderDetector {
     }
 
     /// Notes a read of the log. A message that arrives after a gap may be from the gap: a node that was cut off was at
-    /// the end of the log before.
+    /// the end of the log before. A replica that lags may even answer first that nothing is new.
     ///
-    /// - Returns: Whether the previous read is at most a lease ago.
+    /// - Returns: Whether there was no gap for a lease: a message that arrives now was appended now.
     mutating func noteRead(at now: MonotonicTime) -> Bool {
-        defer { lastRead = now }
-        return lastRead.map { now.milliseconds(since: $0) <= lease } ?? false
+        let goesOn = lastRead.map { now.milliseconds(since: $0) <= lease } ?? false
+        if !goesOn { readingSince = now }
+        lastRead = now
+        return now.milliseconds(since: readingSince) > lease
     }
 
     mutating func forget() { (last, since) = (nil, nil) }

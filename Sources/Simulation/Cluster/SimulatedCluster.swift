@@ -380,6 +380,9 @@ final class SimulatedCluster: Environment {
         isDark = true
         trace?(now, -1, "everything is killed")
         let isLed = log.isLed
+        // The node that led is not the first to try, and another one may not append: nothing says that it may before the lease ends.
+        // No such refusal begins in the dark.
+        let mayAllAppend = nodes.allSatisfy { log.rights.refusal(of: $0.index) == nil }
         log.blackOut()
         mendSync()
         for node in nodes {
@@ -392,7 +395,7 @@ final class SimulatedCluster: Environment {
         schedule(after: log.electionEnd - now + Self.darkness) { [self] in
             isDark = false
             let isTrusted = weather.skews.allSatisfy { abs($0) < ReplicaSettings().trustedSkew.count }
-            guard isLed, isTrusted, weather.observer == nil, !nodes.contains(where: \.isOutdated),
+            guard isLed, isTrusted, mayAllAppend, weather.observer == nil, !nodes.contains(where: \.isOutdated),
                 !nodes.contains(where: \.isLeading)
             else {
                 return
