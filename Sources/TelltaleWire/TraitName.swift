@@ -36,7 +36,8 @@ public enum TraitName: String, CaseIterable, Hashable, Sendable {
         case .foreground, .tint: !value.isEmpty
         case .dashboard, .locked, .show, .wrist, .light, .luminance, .focus, .standby, .island, .appearance, .desktop,
             .distance, .touch, .screen, .place, .fitness, .sleep, .headphones, .motion:
-            values.split(separator: "|").contains { $0.utf8.elementsEqual(value.utf8) }
+            // By bytes: finding characters took a third of the time to read a line.
+            values.utf8.split(separator: UInt8(ascii: "|")).contains { $0.elementsEqual(value.utf8) }
         }
     }
 }
