@@ -380,9 +380,11 @@ final class SimulatedCluster: Environment {
         isDark = true
         trace?(now, -1, "everything is killed")
         let isLed = log.isLed
-        // The node that led is not the first to try, and another one may not append: nothing says that it may before the lease ends.
-        // No such refusal begins in the dark.
-        let mayAllAppend = nodes.allSatisfy { log.rights.refusal(of: $0.index) == nil }
+        // The node that led waits for the lease. Where the engine takes nothing of the others, it alone can lead. No such refusal begins
+        // in the dark.
+        let mayOtherAppend = nodes.contains {
+            !$0.isDuplicateNode && $0.address != log.reader.leader?.address && log.rights.refusal(of: $0.index) == nil
+        }
         log.blackOut()
         mendSync()
         for node in nodes {
@@ -395,7 +397,7 @@ final class SimulatedCluster: Environment {
         schedule(after: log.electionEnd - now + Self.darkness) { [self] in
             isDark = false
             let isTrusted = weather.skews.allSatisfy { abs($0) < ReplicaSettings().trustedSkew.count }
-            guard isLed, isTrusted, mayAllAppend, weather.observer == nil, !nodes.contains(where: \.isOutdated),
+            guard isLed, isTrusted, mayOtherAppend, weather.observer == nil, !nodes.contains(where: \.isOutdated),
                 !nodes.contains(where: \.isLeading)
             else {
                 return
