@@ -50,6 +50,8 @@ struct ScreenFeed {
     private var snapshot: [String: ShownRow] = [:]
     /// The commit from which on the screen has been connected and live; `nil` after a reconnect.
     private(set) var liveSince: Int64?
+    /// Of each key at that moment. The rows of a resume may be newer than its `LIVE`, and bring no alert.
+    private(set) var revsWhenLive: [String: Int64] = [:]
     private(set) var milestones: Set<ObservationLog.KeyRev> = []
     /// Keys whose rows named milestones that the screen missed.
     private(set) var missedKeys: Set<String> = []
@@ -210,7 +212,7 @@ struct ScreenFeed {
         }
         phase = .live
         feed(line["cur"])
-        liveSince = cursorSequence
+        (liveSince, revsWhenLive) = (cursorSequence, revs)
         return true
     }
 

@@ -91,7 +91,8 @@ struct ConvergenceCheck {
             guard let since = screen.feed.liveSince else { continue }
             func reported(_ all: [HistoryChecker.Announcement]) -> [HistoryChecker.Announcement] {
                 all.filter { announcement in
-                    announcement.place.rev > since && screen.feed.follows(announcement.place.key)
+                    announcement.place.rev > max(since, screen.feed.revsWhenLive[announcement.place.key] ?? 0)
+                        && screen.feed.follows(announcement.place.key)
                         && announcement.isFor(screen.account)
                 }
             }
