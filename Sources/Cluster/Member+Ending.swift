@@ -29,7 +29,7 @@ extension Member {
     /// The process is to end. A leader hands over, and stands down without the log's knowledge where that takes too long. A
     /// node that does not lead follows the log no more, and never leads.
     ///
-    /// - Returns: Whether there is a leadership to wait for: ``Action/standDown(farewell:reason:isEnding:)`` ends it.
+    /// - Returns: Whether there is a leadership to wait for: ``Action/standDown(reason:isEnding:)`` ends it.
     public mutating func end(at now: HubTime) -> Bool {
         guard isLeading else {
             leaveCluster()

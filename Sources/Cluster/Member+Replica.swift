@@ -94,7 +94,7 @@ extension Member {
         lastSign = now.monotonic
         leaderDetector.forget()
         flushLocalJournal()
-        actions.append(.standDown(farewell: farewell(), reason: reason, isEnding: isEnding))
+        actions.append(.standDown(reason: reason, isEnding: isEnding))
     }
 
     mutating func stop(_ reason: String) { end(with: .stop(reason)) }

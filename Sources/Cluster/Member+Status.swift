@@ -23,6 +23,8 @@ extension Member {
             status.leader = leader.map { ($0.node, $0.address) }
         }
         status.serves = isServing
+        status.leaderKey = isLeading ? replica.instance : leader?.instance
+        status.patience = replica.giveUp
         if hasServed, !isLeading, now.milliseconds(since: currentAt) > replica.lease { status.staleSince = currentAt }
         status.position = replica.reader.position
         status.historySince = replica.reader.origin.map { ($0.sequence, $0.time) }

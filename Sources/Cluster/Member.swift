@@ -35,9 +35,8 @@ public struct Member: ~Copyable {
         case lead(term: Int64, wait: Milliseconds)
         /// Report the outcome of its batch to the leader's server.
         case settle(SyncOutcome)
-        /// Send this to every connection and close it, because what their clients write has to go to the next leader; then
-        /// let the server follow, with ``Server/Server/follow(_:at:)``. A process that is ending ends now.
-        case standDown(farewell: [UInt8], reason: String, isEnding: Bool)
+        /// Let the server follow, with ``Server/Server/follow(at:)``; connections stay. A process that is ending ends now.
+        case standDown(reason: String, isEnding: Bool)
         /// Send this to every connection and close it, then serve with the server that ``Member/server(over:snapshotSequence:at:)``
         /// gives without a hub: the history of the log begins, and its epoch was not known.
         case begin(farewell: [UInt8])

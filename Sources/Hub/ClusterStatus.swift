@@ -45,8 +45,13 @@ public struct ClusterStatus: Hashable, Sendable {
     private var leaderAddress: String?
     /// On a standby: it has read the log to its end, and answers what needs no record.
     public var serves = false
-    /// On a standby: it sends writes to the leader, and answers them when it has replayed their records.
+    /// On a standby: it sends writes to the leader, and answers them when it has replayed their records. The hub notes it.
     public var forwards = false
+    /// The instance of the leader's process, by which it knows other nodes: whoever can read the replicated log knows it. It is in no
+    /// answer, and in no log for people.
+    public var leaderKey: UInt64?
+    /// How long a write waits for a leader.
+    public var patience = Milliseconds.seconds(12)
     /// When this node was last known to have all that the leader had; `nil` = within the last lease.
     public var staleSince: MonotonicTime?
     /// Messages read from the log.
@@ -82,9 +87,10 @@ extension ClusterStatus {
     /// The error with which a request is refused here; `nil` = it is answered.
     func refusal(of request: WaitingRequest) -> WireError? {
         guard role != .leader else { return nil }
+        if case .forwarded = request { return serves && forwards ? nil : notLeader }
         guard case .other(let request) = request else { return notLeader }
         switch request.command {
-        case .hello, .ping, .help, .stats, .bye, .refused: return nil
+        case .hello, .ping, .help, .stats, .bye, .node, .refused: return nil
         case .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .open:
             return serves ? nil : notLeader
         case .event, .dismiss, .seen, .tap, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:

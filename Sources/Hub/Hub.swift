@@ -23,6 +23,10 @@ public struct Hub: ~Copyable {
     var renderer: RowRenderer
     var providers = ProviderRegistry()
     var access = AccessPolicy()
+    /// Of a node that follows.
+    var link = LeaderLink()
+    /// The clients of other nodes, while this one leads.
+    var guests = GuestTable()
     var budgets: UnitBudgets
     public var statistics = Statistics()
 
@@ -58,6 +62,7 @@ public struct Hub: ~Copyable {
         while commit.takesRequest(limit: limit), let id = sessions.popArrival() {
             guard let session = sessions[id] else { continue }
             let isOver = session.isClosing || session.hasSaidBye
+            if !isOver, commit.isFollowing, parksForLeader(session, at: now) { continue }
             if session.holdsBack || !commit.mayReloadMore && session.reloadsNext, !isOver {
                 commit.hold(id)
                 continue
@@ -102,6 +107,8 @@ public struct Hub: ~Copyable {
         case .event(let event): decideEvent(event, from: session, at: now)
         case .other(let request): decide(request, from: session, at: now)
         case .reload(let scan): goOn(scan, from: session)
+        case .forwarded(let forwarded) where commit.isFollowing: forward(forwarded, from: session, at: now)
+        case .forwarded(let forwarded): decide(forwarded.request, from: session, at: now)
         }
         if access.isEnforced { commit.setAuthor(nil) }
     }
@@ -115,6 +122,7 @@ public struct Hub: ~Copyable {
         case .tile(let command): decideTile(command, request, from: session)
         case .reload(let pattern): decideReload(of: pattern, request, from: session)
         case .tap, .serve, .done, .supply, .fail, .report: decideControl(request, from: session)
+        case .node(let name, let token): decideNode(name, token: token, request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
             .open, .handover, .refused:
             if case .bye = request.command { session.hasSaidBye = true }
@@ -142,6 +150,7 @@ public struct Hub: ~Copyable {
         // After the reply that caused it: a provider that has just connected gets its reply first.
         for (key, call) in batch.calls { callProvider(call, key: key) }
         commit.keep(consume batch, undo: undo)
+        releaseReplies(at: now)
     }
 
     /// The disk has no room for the batch, and nothing of it was written. Undoes the batch and refuses its requests.

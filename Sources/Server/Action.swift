@@ -31,6 +31,10 @@ public enum Action: Sendable {
     case checkTokens([TokenCheck])
     /// Faults of machines, for a log.
     case report([String])
+    /// Send these bytes to the leader of the cluster: ``Server/linkConnected(at:)``.
+    case writeToLeader([UInt8])
+    /// The leader does not take the link. Close the connection to it, and try another one.
+    case closeLeaderLink
     /// An operator asked this node to stop leading the cluster.
     case handOver(Handover)
     /// End the process with this status. The last action of all.

@@ -169,6 +169,9 @@ public struct Server: ~Copyable {
                 hub.historyRead(.success([]), for: request)
             }
         }
+        let forLeader = hub.takeLinkOutput()
+        if !forLeader.isEmpty { actions.append(.writeToLeader(forLeader)) }
+        if hub.takeLinkRefusal() { actions.append(.closeLeaderLink) }
         for id in hub.takeEndedSessions() { actions.append(.close(id)) }
         if !hub.isCommitting, let handover = hub.takeHandover() { actions.append(.handOver(handover)) }
         if shutdown.isRunning, !hub.isCommitting,
@@ -314,6 +317,18 @@ public struct Server: ~Copyable {
         flush.isPending = true
     }
 
+    /// On a node that follows: a connection to the leader is there. What its clients write goes there from now on.
+    public mutating func linkConnected(at now: HubTime) { hub.linkConnected(at: now) }
+
+    /// Bytes of the leader arrived.
+    public mutating func linkReceived(_ bytes: Span<UInt8>, at now: HubTime) {
+        flush.worked(at: now)
+        hub.linkReceived(bytes, at: now)
+    }
+
+    /// The connection to the leader is gone.
+    public mutating func linkLost(at now: HubTime) { hub.linkLost(at: now) }
+
     // MARK: Snapshots
 
     private mutating func beginSnapshot() -> Action {
@@ -349,7 +364,8 @@ public struct Server: ~Copyable {
 
     private mutating func goOnStopping(at now: HubTime) {
         let next = shutdown.goOn(
-            at: now.monotonic, hasWork: hub.hasWork(at: now), hasConnections: hub.openSessionCount > 0,
+            at: now.monotonic, hasWork: hub.hasWork(at: now) || hub.awaitsLeader,
+            hasConnections: hub.openSessionCount > 0,
             isCommitting: hub.isCommitting)
         switch next {
         case .pauseReading:

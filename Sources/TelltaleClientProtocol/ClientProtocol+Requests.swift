@@ -30,7 +30,7 @@ extension ClientProtocol {
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
         // Repeating a handover would apply it to the next leader.
-        case .done, .supply, .fail, .report, .handover: kind = .once
+        case .done, .supply, .fail, .report, .handover, .node: kind = .once
         case .ping, .help, .get, .list, .kinds, .kind, .gallery, .history, .stats, .dismiss, .seen, .open, .reload:
             kind = .repeatable
         case .bye:

@@ -48,6 +48,9 @@ struct Arguments {
         case .report: .report(try key(line), value: try onOff(line), at: try timestamp(.at, line))
         case .reload: .reload(try pattern(line))
         case .handover: .handover(node: text(.node, line))
+        case .node:
+            .node(
+                name: try required(.node, text(.node, line)), token: try required(.token, text(.token, line)))
         case .ping: .ping
         case .help: .help(verb: words.positional.map { line.text($0) })
         case .bye: .bye

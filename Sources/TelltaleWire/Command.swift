@@ -51,6 +51,8 @@ public enum Command: Sendable {
     case reload(Pattern)
     /// Hands leadership of the cluster over to the node of this name, or to any other.
     case handover(node: String?)
+    /// Another node of the cluster links to its leader. The token is what only the nodes know.
+    case node(name: String, token: String)
     /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
 }

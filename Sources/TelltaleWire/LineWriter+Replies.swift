@@ -177,7 +177,7 @@ extension LineWriter {
     /// - Parameters:
     ///   - wait: The bounds of the random wait before reconnecting, in milliseconds; for a drain.
     ///   - leader: The address of the server that leads; if the code is ``ByeCode/notLeader`` and the leader is known.
-    ///   - next: The address of a server that is current; if the code is ``ByeCode/behind`` and one is known.
+    ///   - next: The address of a server that is current; if the code is ``ByeCode/behind`` or ``ByeCode/drain`` and one is known.
     public mutating func bye(
         _ code: ByeCode, wait: ClosedRange<Int>? = nil, leader: String? = nil, next: String? = nil
     ) {

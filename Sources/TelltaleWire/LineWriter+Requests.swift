@@ -73,6 +73,10 @@ extension LineWriter {
         case .handover(let node):
             begin(.handover)
             optional("node", node)
+        case .node(let name, let token):
+            begin(.node)
+            attribute("node", name)
+            attribute("token", token)
         case .refused: preconditionFailure("a refused command is what a server makes of a faulty line")
         }
         optional("id", id)

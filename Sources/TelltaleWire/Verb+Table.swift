@@ -211,7 +211,14 @@ extension VerbDescription {
         VerbDescription(
             .handover, "the leader of a cluster leads no more, and another node does",
             attributes: [.optional(.node, "NODE", "the node that is to lead; default: the one that has read most")],
-            details: ["Behind the OK comes BYE code=not_leader."], example: "HANDOVER node=n2"),
+            details: ["Connections stay; those that serve a kind are told BYE code=not_leader."],
+            example: "HANDOVER node=n2"),
+        VerbDescription(
+            .node, "another node of the cluster forwards what its clients write; no client says it",
+            attributes: [
+                .required(.node, "NODE", "the name of that node"),
+                .required(.token, "TOKEN", "the instance of the leader's process, in hexadecimal"),
+            ], example: "NODE node=n2 token=9f3a6c21d04e77b8"),
         VerbDescription(
             .ping, "is answered by PONG once everything before it is answered and on disk", example: "PING id=1"),
         VerbDescription(

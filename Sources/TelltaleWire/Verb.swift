@@ -24,6 +24,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case report = "REPORT"
     case reload = "RELOAD"
     case handover = "HANDOVER"
+    case node = "NODE"
     case ping = "PING"
     case help = "HELP"
     case bye = "BYE"

@@ -266,6 +266,8 @@ final class Daemon {
         case .writeSnapshot(let pruning): writeSnapshot(pruning)
         case .closeJournal: closeJournal()
         case .wake(let wake): schedule(wake)
+        case .writeToLeader(let bytes): cluster?.writeToLeader(bytes)
+        case .closeLeaderLink: cluster?.closeLeaderLink()
         case .handOver(let handover): cluster?.handOver(to: handover.successor)
         case .checkTokens(let checks): check(checks)
         case .report(let faults): for fault in faults { logger.warning("\(fault)") }

@@ -25,8 +25,8 @@ struct HandoverTests {
             leader.send("EVT tea/1 type=start", from: client)
             let lines = leader.send("HANDOVER node=\(standbys[index].name) id=9", from: client)
             #expect(lines.first == "OK id=9")
-            #expect(lines.last?.hasPrefix("BYE code=not_leader") == true && client.isClosed)
-            cluster.pass(Milliseconds(500))
+            #expect(!lines.contains { $0.hasPrefix("BYE") } && !client.isClosed)
+            cluster.pass(Milliseconds(1_500))
             #expect(cluster.leaders.map(\.name) == [standbys[index].name])
             #expect(leader.status?.role == .standby)
             // It may lead again, and then decides again.

@@ -40,7 +40,7 @@ struct ObserverTests {
         let stats = try #require(leader.send("STATS", from: client).last)
         #expect(stats.contains(#""node":"n1","role":"observer""#))
         #expect(observer.send("STATS", from: observer.connect()).last?.contains(#""role":"observer""#) == true)
-        #expect(observer.connect().take().first?.hasSuffix(" role=standby leader=\(leader.address)") == true)
+        #expect(observer.connect().take().first?.hasSuffix(" role=standby leader=\(leader.address) serves=1") == true)
     }
 
     @Test func `a leader whose disk is slow leads on beside an observer, which would not take over`() throws {

@@ -49,6 +49,7 @@ extension TestDaemon {
     func close(_ id: SessionID) {
         clients.removeValue(forKey: id)?.isClosed = true
         server?.disconnected(id)
+        followers.removeValue(forKey: id)?.loseLink()
     }
 
     func closeAll(_ farewell: [UInt8]) {
@@ -58,5 +59,6 @@ extension TestDaemon {
             server?.disconnected(id)
         }
         clients = [:]
+        for follower in followers.values { follower.loseLink() }
     }
 }

@@ -95,6 +95,15 @@ final class TestDaemon {
     var member: Member?
     var server: Server?
     var clients: [SessionID: TestClient] = [:]
+    /// To the leader, while this daemon follows.
+    var link: TestLink?
+    var isLinkCut = false
+    /// What the server was told last of the cluster.
+    private var told: (status: ClusterStatus, time: MonotonicTime)?
+    /// It reads nothing of the log.
+    var isLogHeld = false { didSet { node?.hold(isLogHeld) } }
+    /// The daemons with a link to this one.
+    var followers: [SessionID: TestDaemon] = [:]
     private(set) var reported: [String] = []
     private(set) var stopReason: String?
     /// The process is stopped: nothing of it happens.
@@ -167,6 +176,9 @@ final class TestDaemon {
         (node, journal) = (nil, nil)
         for client in clients.values { client.isClosed = true }
         clients = [:]
+        link = nil
+        for follower in followers.values { follower.loseLink() }
+        followers = [:]
     }
 
     func handOver() {
@@ -199,12 +211,26 @@ final class TestDaemon {
         guard isUp, !isPaused, stopReason == nil else { return }
         node?.deliver()
         if !isDiskSlow { performCheckpointSteps() }
-        if let status { server?.stands(status, at: cluster.time) }
+        reportStatus()
+        followLeader()
         if let deadline = member?.deadline, deadline <= cluster.now {
             member?.tick(at: cluster.time)
             performMember()
         }
         turn()
+    }
+
+    /// At each change of what matters, and each second, as the edge of `telltaled` does.
+    private func reportStatus() {
+        guard let status else { return }
+        if let told, cluster.now < told.time + Milliseconds.seconds(1) {
+            var known = told.status
+            (known.lag, known.position, known.peers) = (status.lag, status.position, status.peers)
+            (known.staleSince, known.forwards) = (status.staleSince, status.forwards)
+            if known == status { return }
+        }
+        told = (status, cluster.now)
+        server?.stands(status, at: cluster.time)
     }
 
     private func turn() {
@@ -252,6 +278,7 @@ final class TestDaemon {
         case .begin(let farewell):
             closeAll(farewell)
             server = member?.server(at: cluster.time)
+            loseLink()
         case .sendAway(let farewell): closeAll(farewell)
         case .lead(let term, _):
             reported.append("leading term=\(term)")
@@ -260,10 +287,9 @@ final class TestDaemon {
             server?.synced(outcome, at: cluster.time)
             if mayServe() { performServer() }
         case .abandon: reported.append("abandons")
-        case .standDown(let farewell, let reason, _):
+        case .standDown(let reason, _):
             reported.append("standby: \(reason)")
             if let status { server?.stands(status, at: cluster.time) }
-            closeAll(farewell)
             server?.follow(at: cluster.time)
         case .follow(let term, let node):
             reported.append("\(node) leads in term \(term)")
@@ -337,6 +363,7 @@ final class TestDaemon {
                 guard let output = server?.output(for: id, at: cluster.time, to: &bytes) else { continue }
                 if !output.sharedRange.isEmpty { bytes += (server?.sharedRows ?? [])[output.sharedRange] }
                 clients[id]?.receive(bytes)
+                followers[id]?.receiveFromLeader(bytes)
                 if output.disposition == .finish { close(id) }
             }
             server?.flushed(at: cluster.time)
@@ -350,6 +377,8 @@ final class TestDaemon {
         case .writeSnapshot: server?.snapshotWritten(isWritten: false)
         case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .closeConnections: closeAll([])
+        case .writeToLeader(let bytes): writeToLeader(bytes)
+        case .closeLeaderLink: loseLink()
         case .resumeReading, .pauseReading, .stopListening, .closeJournal, .wake, .report, .exit: break
         case .handOver(let handover):
             member?.handOver(to: handover.successor, at: cluster.time)

@@ -30,6 +30,7 @@ extension TestDaemon {
                 if let next = member?.checkpointInstalled(hub, at: cluster.time) {
                     closeAll(member?.farewell() ?? [])
                     serve(with: next)
+                    loseLink()
                 }
             }
         }

@@ -147,7 +147,7 @@ final class HubHarness {
         case .checkTokens(let checks):
             if holdsChecks { heldChecks += checks } else { check(checks) }
         case .append, .resumeReading, .pauseReading, .closeConnections, .stopListening, .writeSnapshot, .closeJournal,
-            .wake, .handOver, .exit:
+            .wake, .handOver, .writeToLeader, .closeLeaderLink, .exit:
             break
         case .report(let faults): reports += faults
         }

@@ -36,8 +36,11 @@ struct NodeStatusTests {
         let harness = try standby(serves: true)
         var status = harness.hub.status ?? ClusterStatus(node: "", role: .standby)
         #expect(harness.connect().greeting.hasSuffix(" role=standby leader=10.0.0.1:7878"))
-        status.forwards = true
+        // The link to the leader is there.
+        status.leaderKey = 7
         harness.hub.stands(status, at: harness.now)
+        harness.hub.linkConnected(at: harness.now)
+        harness.hub.linkReceived(Array("OK term=7\n".utf8).span, at: harness.now)
         #expect(harness.connect().greeting.hasSuffix(" role=standby leader=10.0.0.1:7878 serves=1"))
         status.leader = nil
         harness.hub.stands(status, at: harness.now)

@@ -131,7 +131,7 @@ struct StuckSessionTests {
     func unread(of what: String) throws {
         var configuration = HubConfiguration()
         if what != "bytes" { configuration.limits.requestsInFlight = 3 }
-        if what == "bytes" { configuration.limits.requestBytesInFlight = 4_000 }
+        if what == "bytes" { configuration.limits.requestBytesInFlight = 4_400 }
         let harness = try HubHarness(configuration: configuration)
         let reader = harness.connect()
         harness.hub.becameBlocked(reader.id, at: harness.now)

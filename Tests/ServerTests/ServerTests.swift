@@ -105,6 +105,7 @@ struct ServerTests {
                     self.checks += checks
                     names.append("check")
                 case .handOver: names.append("handover")
+                case .writeToLeader, .closeLeaderLink: names.append("link")
                 case .exit(let status): names.append("exit \(status)")
                 }
             }

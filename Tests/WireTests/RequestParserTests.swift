@@ -132,7 +132,8 @@ struct RequestParserTests {
         ("GALLERY kitchen", "bad_attr"),
         ("HISTORY a/b", "history a/b"),
         ("HISTORY", "bad_key"),
-        ("STATS", "stats"), ("HANDOVER", "handover "), ("handover node=n2 id=1", "handover n2"),
+        ("STATS", "stats"), ("NODE node=n2 token=ab", "node n2 ab"), ("HANDOVER", "handover "),
+        ("handover node=n2 id=1", "handover n2"),
         (
             "TRAIT dashboard=hidden foreground=com.example.maps",
             "traits dashboard=hidden,foreground=com.example.maps"
@@ -360,6 +361,7 @@ private func describe(_ command: Command) -> String {
     case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"
     case .reload(let pattern): return "reload \(pattern)"
     case .handover(let node): return "handover \(node ?? "")"
+    case .node(let name, let token): return "node \(name) \(token)"
     case .fail(let operation, let code, let message):
         return "fail \(operation)" + optional("code", code) + optional("message", message)
     case .report(let key, let value, let time):

@@ -25,7 +25,7 @@ enum AccessNeed: Equatable {
 
     init(_ command: Command) {
         switch command {
-        case .hello, .ping, .help: self = .nothing
+        case .hello, .ping, .help, .node: self = .nothing
         case .bye: self = .farewell
         case .traits, .unsubscribe: self = .credential
         case .event(let event): self = AccessNeed(event)

@@ -17,6 +17,8 @@ struct AccessPolicy: ~Copyable {
     private let addressOnly = AddressOnly()
     private var directory: PrincipalDirectory?
     private var connections: [SessionID: AccessState] = [:]
+    /// For whom the clients of other nodes act. Their nodes have authenticated them, and end them.
+    private var guests: [SessionID: Principal] = [:]
     private var usage = PrincipalUsage()
     /// Deadlines of connections that are ending or have no credential.
     private var deadlines = Heap<SessionDeadline<MonotonicTime>>()
@@ -114,7 +116,10 @@ struct AccessPolicy: ~Copyable {
         watch(id, at: now + Self.patience)
     }
 
+    mutating func introduce(_ guest: SessionID, as principal: Principal?) { guests[guest] = principal }
+
     mutating func closed(_ id: SessionID) {
+        if !guests.isEmpty { guests[id] = nil }
         guard let access = connections.removeValue(forKey: id), let name = access.credential?.principal.name else {
             return
         }
@@ -127,7 +132,7 @@ struct AccessPolicy: ~Copyable {
     var expiryCount: Int { expiries.count }
 
     /// The principal that a connection speaks for.
-    func principal(of id: SessionID) -> Principal? { connections[id]?.credential?.principal }
+    func principal(of id: SessionID) -> Principal? { connections[id]?.credential?.principal ?? guests[id] }
 
     // MARK: HELLO
 
@@ -282,6 +287,8 @@ struct AccessPolicy: ~Copyable {
     ///
     /// - Returns: The error with which it is refused; `nil` = it is allowed.
     mutating func refusal(of need: AccessNeed, from id: SessionID, at now: MonotonicTime) -> WireError? {
+        // Its node has counted the request.
+        if !guests.isEmpty, let principal = guests[id] { return need.refusal(for: principal) }
         guard let principal = connections[id]?.credential?.principal else {
             return need == .nothing || need == .farewell ? nil : .authenticationRequired
         }

@@ -41,6 +41,8 @@ extension Hub {
         guard access.isEnforced else { return true }
         let need: AccessNeed
         let requestID: String?
+        var request = request
+        if case .forwarded(let forwarded) = request { request = forwarded.request }
         switch request {
         case .event(let event):
             need = AccessNeed(event.command)
@@ -51,7 +53,7 @@ extension Hub {
             need = AccessNeed(request.command)
             requestID = request.id
         // It was allowed when it began; a connection that loses the right is closed.
-        case .reload: return true
+        case .reload, .forwarded: return true
         }
         guard let error = access.refusal(of: need, from: session.id, at: now.monotonic) else { return true }
         stageRefusal(error, requestID, of: session)

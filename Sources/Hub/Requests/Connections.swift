@@ -43,7 +43,9 @@ extension Hub {
 
     /// Accepts bytes. Their lines are parsed now, and decided in ``decide(at:limit:batchLimit:)``.
     public mutating func received(_ bytes: Span<UInt8>, from id: SessionID, at now: HubTime) {
-        if let session = sessions[id] { sessions.received(bytes, from: session, at: now.monotonic) }
+        guard let session = sessions[id] else { return }
+        if !guests.isEmpty, guests.isLink(id) { return receivedOnLink(bytes, from: session, at: now) }
+        sessions.received(bytes, from: session, at: now.monotonic)
     }
 
     /// The heartbeat interval for a client that has shut its side.
@@ -74,8 +76,11 @@ extension Hub {
         // The exact time is not reported; it was there when it last read or wrote.
         if let unit = session.unit { budgets.leave(unit, session.id, at: max(session.lastSent, session.lastReceived)) }
         session.unit = nil
-        sessions.closed(session)
+        let isGuest = guests.link(of: id) != nil
+        sessions.closed(session, isGuest: isGuest)
         access.closed(id)
+        link.closed(id)
+        if isGuest { guests.closed(guest: id) } else { endGuests(of: id) }
     }
 
     /// Ends all subscriptions of a session, and its service for kinds.
@@ -127,14 +132,23 @@ extension Hub {
     ///
     /// - Parameter wait: The range in milliseconds from which clients pick a random delay before they reconnect.
     public mutating func drain(wait: ClosedRange<Int>) {
+        var next = nextServers[...]
+        let pause = status == nil ? wait : Self.nextLeaderWait
         for slot in 0..<sessions.slotCount {
             guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
             var writer = LineWriter()
-            writer.bye(.drain, wait: wait)
+            if next.isEmpty { next = nextServers[...] }
+            let address = next.popFirst()
+            writer.bye(.drain, wait: address == nil ? pause : 0...0, next: address)
             session.send(writer.bytes)
             session.isClosing = true
             sessions.makeReady(session)
         }
+    }
+
+    /// The addresses of the other nodes of the cluster that are heard.
+    private var nextServers: [String] {
+        status?.peers.filter { $0.isHeard && !$0.address.isEmpty && $0.role != "stopped" }.map(\.address) ?? []
     }
 
     /// Refuses waiting changes, because nothing is decided any more; their senders would otherwise get no answer. A waiting read
@@ -160,6 +174,7 @@ extension Hub {
         renderer.refresh(after: configuration.limits.heartbeat, at: now.monotonic)
         sessions.expire(at: now.monotonic, &subscriptions)
         endTooFarAhead()
+        releaseReplies(at: now)
         subscriptions.markUsedUp(at: max(store.time, now.time), store, to: &sessions)
         endForbiddenSessions(at: now)
     }
@@ -242,7 +257,13 @@ extension Hub {
     ///
     /// A session with more output than one write takes is queued again after all others: call this ``readySessionCount`` times
     /// per turn, and none is starved.
-    public mutating func nextReady() -> SessionID? { commit.isIdle ? sessions.popReady() : nil }
+    public mutating func nextReady() -> SessionID? {
+        while commit.isIdle, let id = sessions.popReady() {
+            guard !guests.isEmpty, guests.link(of: id) != nil, let guest = sessions[id] else { return id }
+            relay(guest)
+        }
+        return nil
+    }
 
     public var hasReadySessions: Bool { commit.isIdle && sessions.hasReady }
     /// Whether a ready session has a pending reply.

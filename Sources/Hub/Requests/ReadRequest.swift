@@ -27,7 +27,7 @@ extension Hub {
             } else {
                 session.staged.moveReplies(to: &session.outbox, pieceLength: Self.replyPieceLength)
             }
-            guard !session.isClosing else { break }
+            guard !session.isClosing, !session.staged.isNextAwaited else { break }
         }
         retireProvider(session)
         if isLong { sessions.makeReady(slot: session.id.slot) } else { sessions.makeReady(session) }
@@ -72,7 +72,7 @@ extension Hub {
             if error.isFatal { session.isClosing = true }
         // Decided before the commit; none of these is staged as a read.
         case .hello, .event, .traits, .dismiss, .seen, .tap, .serve, .done, .supply, .fail, .report, .reload,
-            .tile:
+            .tile, .node:
             break
         }
         session.send(writer.bytes)

@@ -10,8 +10,8 @@ extension Hub {
     /// Another node decides from now on. Sessions and subscriptions stay.
     ///
     /// A batch in progress is undone, and its changes may yet come from the log, so nothing is said of them: the connections that
-    /// wait for an answer to one end. So do those that serve a kind, because the next leader does not know them. What the hub
-    /// was to originate is dropped.
+    /// wait for an answer to one end. So do those that serve a kind, which go to the next leader, and the links of other nodes. What
+    /// the hub was to originate is dropped.
     public mutating func follow(at now: HubTime) {
         if commit.isDeciding { _ = commit.endPart(isLast: true) }
         if commit.isIdle {
@@ -20,17 +20,20 @@ extension Hub {
         } else {
             abandonBatch(at: now)
         }
+        endLinks()
         commit.follow()
+        sessions.keepLines(true)
+        link.follow(at: now.monotonic)
         for slot in 0..<sessions.slotCount {
             guard let session = sessions[slot: Int32(slot)] else { continue }
             if case .reload? = session.inbox.first { session.refuseReload(status?.notLeader ?? .journalFailed) }
             guard !session.served.isEmpty else { continue }
             session.served = []
-            session.isClosing = true
-            sessions.makeReady(session)
+            sendOn(session, because: .notLeader)
         }
         providers = ProviderRegistry()
         access.handover = nil
+        noteForwarding(at: now)
     }
 
     /// Leaves the clocks ahead of the newest record, for the simulator, which plants this mistake.
@@ -43,9 +46,7 @@ extension Hub {
                 answer(session, at: now)
                 continue
             }
-            session.staged = StagedReplies()
-            session.isClosing = true
-            sessions.cut(session)
+            cutUnanswered(session)
         }
     }
 
@@ -60,6 +61,9 @@ extension Hub {
         precondition(commit.isIdle, "a batch is in progress")
         if store.sequence == 0 { try adopt(kinds, settings) }
         commit.lead()
+        link.becameLeader()
+        sessions.keepLines(false)
+        sessions.resumeAwaitingLeader()
         sessions.resumeAwaiting(through: .max)
         // A deadline that this node had fired, and whose record was refused, is armed nowhere else.
         store.armAll()
@@ -68,6 +72,8 @@ extension Hub {
 
     // MARK: A node that lags
 
+    /// The pause, in milliseconds, after which a client looks for the next leader.
+    static let nextLeaderWait = 0...500
     /// How long a client may wait that has seen more than this node.
     private static let aheadPatience = Milliseconds.seconds(5)
     /// How long rows may be old before a node that knows a current one sends its clients there, and the time over which it does.
@@ -80,6 +86,8 @@ extension Hub {
     public mutating func stands(_ status: ClusterStatus, at now: HubTime) {
         let isChanged = (access.status?.staleSince == nil) != (status.staleSince == nil)
         access.status = status
+        noteForwarding(at: now)
+        if commit.isFollowing { link.tick(at: now.monotonic, patience: status.patience + status.patience) }
         let age =
             status.staleSince.map { now.monotonic.milliseconds(since: $0) - Self.stalePatience } ?? Milliseconds(-1)
         let isLeaving = age >= .zero && status.leader != nil
@@ -87,7 +95,7 @@ extension Hub {
         for slot in 0..<sessions.slotCount {
             guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
             let share = Milliseconds(Int64(slot) * 1_000 % Self.staleSpread.count)
-            if isLeaving, share <= age { sendOn(session) }
+            if isLeaving, share <= age { sendOn(session, because: .behind) }
             session.hasMarkPending = true
             sessions.makeReady(session)
         }
@@ -105,12 +113,19 @@ extension Hub {
 
     /// Ends the sessions that have waited too long for this node to read on.
     mutating func endTooFarAhead() {
-        for id in sessions.takeTooFarAhead() { if let session = sessions[id], !session.isClosing { sendOn(session) } }
+        for id in sessions.takeTooFarAhead() {
+            if let session = sessions[id], !session.isClosing { sendOn(session, because: .behind) }
+        }
     }
 
-    private mutating func sendOn(_ session: Session) {
+    private mutating func sendOn(_ session: Session, because code: ByeCode) {
         var writer = LineWriter()
-        writer.bye(.behind, next: status?.leader?.address)
+        let address = status?.leader?.address
+        if code == .notLeader {
+            writer.bye(code, wait: Self.nextLeaderWait, leader: address)
+        } else {
+            writer.bye(code, next: address)
+        }
         session.send(writer.bytes)
         session.isClosing = true
         sessions.makeReady(session)

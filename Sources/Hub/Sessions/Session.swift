@@ -191,6 +191,12 @@ final class Session {
         inbox.append(.other(request))
     }
 
+    /// Keeps the line of the newest request as it came, if the leader decides it.
+    func keepLine(_ line: Span<UInt8>) {
+        guard let request = inbox.last, request.isForwarded else { return }
+        inbox[inbox.count - 1] = .forwarded(ForwardedRequest(request: request, line: line.bytes(0..<line.count)))
+    }
+
     /// Returns a `RELOAD` to the front, before everything else of this session.
     func putBack(_ scan: ReloadScan) {
         prefetchHints.prepend(PrefetchHint())
@@ -210,7 +216,19 @@ final class Session {
         switch inbox.first {
         case .reload?: true
         case .other(let request)?: if case .reload(let pattern) = request.command { !pattern.isKey } else { false }
-        case .event?, nil: false
+        case .event?, .forwarded?, nil: false
+        }
+    }
+
+    /// Its next request is for the leader.
+    var nextIsForwarded: Bool { if case .forwarded? = inbox.first { true } else { false } }
+
+    /// Its next request may change who the client is.
+    var changesIdentityNext: Bool {
+        guard case .other(let request)? = inbox.first else { return false }
+        switch request.command {
+        case .hello, .traits: return true
+        case _: return false
         }
     }
 
@@ -249,12 +267,7 @@ final class Session {
     /// Earlier requests have yet to be read, and its next one would change its identity; or there were more reads than a turn
     /// allows.
     var holdsBack: Bool {
-        if isPostponed { return true }
-        guard case .other(let request)? = inbox.first else { return false }
-        switch request.command {
-        case .hello, .traits: return staged.hasReads
-        case _: return false
-        }
+        isPostponed || staged.hasReads && changesIdentityNext
     }
 
     /// A `LIST` is being sent.

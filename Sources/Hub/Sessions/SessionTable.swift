@@ -22,6 +22,8 @@ struct SessionTable: ~Copyable {
     private(set) var openCount = 0
     /// The part of connection numbers that is this server's own in its cluster; 0 = it is in none.
     private var process: UInt32 = 0
+    /// Whether requests for the leader are kept as they came.
+    private var keepsLines = false
     private(set) var acceptedCount: Int64 = 0
     private(set) var refusedCount = 0
     private(set) var requestCount = 0
@@ -36,14 +38,8 @@ struct SessionTable: ~Copyable {
     private var areAwaitingShare: Set<SessionID> = []
     /// By slot: whether the session's newest line was long. If so, the next one counts against the share.
     private var sendsLongLines: [Bool] = []
-    /// For sessions whose next request waits for something external: how many of their requests have left ``arrivals``.
-    private var parkedCounts: [SessionID: Int] = [:]
-    /// The parked sessions that wait for a commit of another node of the cluster, and when each has waited too long.
-    private var awaitedCommits: [SessionID: (sequence: Int64, end: MonotonicTime)] = [:]
-    /// The least of those commits, or one before it: no batch looks at sessions that wait for later ones.
-    private var nextAwaited = Int64.max
-    /// Sessions for which that took too long.
-    private var tooFarAhead: [SessionID] = []
+    /// Sessions whose next request waits for something external.
+    private var parked = ParkedSessions()
     /// How many more keys may be examined in this turn.
     private var readingShare = 0
     /// The newest record when this process began. It distinguishes its connections from those of earlier processes.
@@ -75,6 +71,9 @@ struct SessionTable: ~Copyable {
         for case let session? in sessions { body(session) }
     }
 
+    /// On a node that follows, requests for the leader are kept as they came.
+    mutating func keepLines(_ keepsLines: Bool) { self.keepsLines = keepsLines }
+
     // MARK: Connections
 
     /// Numbers the connections from now on as those of a process.
@@ -84,9 +83,20 @@ struct SessionTable: ~Copyable {
     mutating func opened(at now: MonotonicTime) -> Session {
         acceptedCount += 1
         openCount += 1
-        let slot = freeSlots.popLast() ?? Int32(sessions.count)
-        let session = Session(
-            id: SessionID(slot: slot, process: process, counter: acceptedCount), limits: limits, now: now)
+        let id = SessionID(slot: nextSlot, process: process, counter: acceptedCount)
+        return opened(Session(id: id, limits: limits, now: now), at: now)
+    }
+
+    /// Opens a session for a client of another node, with the number of its connection there. No performer knows it.
+    mutating func opened(guest number: Int64, at now: MonotonicTime) -> Session {
+        opened(Session(id: SessionID(slot: nextSlot, number: number), limits: limits, now: now), at: now)
+    }
+
+    private var nextSlot: Int32 { freeSlots.last ?? Int32(sessions.count) }
+
+    private mutating func opened(_ session: Session, at now: MonotonicTime) -> Session {
+        let slot = session.id.slot
+        _ = freeSlots.popLast()
         if Int(slot) == sessions.count {
             sessions.append(session)
             sendsLongLines.append(false)
@@ -104,13 +114,12 @@ struct SessionTable: ~Copyable {
     mutating func countRefused() { refusedCount += 1 }
 
     /// Removes a connection that is gone, for whatever reason.
-    mutating func closed(_ session: Session) {
+    mutating func closed(_ session: Session, isGuest: Bool = false) {
         sessions[Int(session.id.slot)] = nil
-        parkedCounts[session.id] = nil
-        awaitedCommits[session.id] = nil
+        parked.closed(session.id)
         ready.remove(slot: session.id.slot)
         freeSlots.append(session.id.slot)
-        openCount -= 1
+        if !isGuest { openCount -= 1 }
     }
 
     /// Parses received lines, as many as may wait for replies; the remaining bytes are kept unparsed.
@@ -133,6 +142,7 @@ struct SessionTable: ~Copyable {
                 let (id, command, ignored) = parser.parts(of: line)
                 session.append(consume command, id: id, ignored: ignored)
                 session.countLine(line.count)
+                if keepsLines { session.keepLine(line) }
                 noteLine(line.count, of: session)
                 return session.inbox.count < limit && session.waitingByteCount < byteLimit && mayReadLine(of: session)
             }
@@ -240,41 +250,38 @@ struct SessionTable: ~Copyable {
     /// Returns the senders of requests that a batch held to the front.
     mutating func putBack(_ held: [SessionID]) { arrivals.prepend(contentsOf: held) }
 
-    /// Parks a request that waits for something external, together with the later requests of its session. They leave the queue;
-    /// otherwise the loop would visit them again and again.
-    mutating func park(_ session: Session) { parkedCounts[session.id, default: 0] += 1 }
+    /// Parks a request that waits for something external, together with the later requests of its session.
+    mutating func park(_ session: Session) { parked.park(session.id) }
 
     /// Resumes a session: what it waited for has arrived.
     mutating func unpark(_ session: Session) {
-        for _ in 0..<(parkedCounts.removeValue(forKey: session.id) ?? 0) { arrivals.append(session.id) }
+        for _ in 0..<parked.unpark(session.id) { arrivals.append(session.id) }
+    }
+
+    private mutating func unpark(_ ids: [SessionID]) {
+        for id in ids { if let session = self[id] { unpark(session) } }
     }
 
     /// Parks a session until this node has read the commit `sequence`, see ``resumeAwaiting(through:)``.
     ///
     /// - Parameter patience: The longest wait, from the first parked request on. After it ``takeTooFarAhead()`` returns the session.
     mutating func park(_ session: Session, until sequence: Int64, at now: MonotonicTime, patience: Milliseconds) {
-        park(session)
-        let end = awaitedCommits[session.id]?.end ?? now + patience
-        awaitedCommits[session.id] = (sequence, end)
-        nextAwaited = min(nextAwaited, sequence)
-        watch(session, at: end)
+        watch(session, at: parked.park(session.id, until: sequence, or: now + patience))
     }
 
     /// Resumes the sessions that waited for a commit up to `sequence`.
-    mutating func resumeAwaiting(through sequence: Int64) {
-        guard nextAwaited <= sequence else { return }
-        let reached = awaitedCommits.filter { $0.value.sequence <= sequence }.keys
-        for id in reached.sorted(by: { $0.number < $1.number }) {
-            awaitedCommits[id] = nil
-            if let session = self[id] { unpark(session) }
-        }
-        nextAwaited = awaitedCommits.values.map(\.sequence).min() ?? .max
+    mutating func resumeAwaiting(through sequence: Int64) { unpark(parked.reached(sequence)) }
+
+    /// Parks a session until there is a link to the leader with room for its request, or until `end`.
+    mutating func parkForLeader(_ session: Session, until end: MonotonicTime) {
+        parked.park(session.id, untilLeaderOr: end)
+        watch(session, at: end)
     }
 
-    mutating func takeTooFarAhead() -> [SessionID] {
-        defer { tooFarAhead = [] }
-        return tooFarAhead
-    }
+    /// Resumes the sessions that waited for the link to the leader.
+    mutating func resumeAwaitingLeader() { unpark(parked.leaderReached()) }
+
+    mutating func takeTooFarAhead() -> [SessionID] { parked.takeTooFarAhead() }
 
     var hasWork: Bool { !arrivals.isEmpty || !postponed.isEmpty || !awaitingShare.isEmpty }
 
@@ -400,10 +407,7 @@ struct SessionTable: ~Copyable {
         if session.hasLifePending, now >= session.lastReceived + session.heartbeat + session.heartbeat {
             return dismiss(session, at: now)
         }
-        if let awaited = awaitedCommits[session.id], now >= awaited.end {
-            awaitedCommits[session.id] = nil
-            tooFarAhead.append(session.id)
-        }
+        if parked.expire(session.id, at: now) { unpark(session) }
         // Now, and not when it is written, so that the rows still held back are those to watch.
         if subscriptions.release(session.subscriptions, at: now) { makeReady(session) }
         if now >= session.trimmed + session.heartbeat {
@@ -426,7 +430,7 @@ struct SessionTable: ~Copyable {
         if session.lastSent + session.heartbeat > now { next = session.lastSent + session.heartbeat }
         if session.hasLifePending { next = min(next, session.lastReceived + session.heartbeat + session.heartbeat) }
         if let blockedSince = session.blockedSince { next = min(next, blockedSince + limits.stuckReader) }
-        if let awaited = awaitedCommits[session.id] { next = min(next, awaited.end) }
+        if let end = parked.deadline(of: session.id) { next = min(next, end) }
         return max(next, now + Milliseconds(1))
     }
 

@@ -8,6 +8,8 @@ struct StagedReplies: Sendable {
         case bytes([UInt8])
         /// Depends on the commit: if that fails, a refusal is sent instead. The next `length` bytes of ``lines``.
         case committed(length: Int, requestID: String?)
+        /// The leader's, which has not come yet.
+        case awaited
         /// Runs after the commit, on the durable state.
         indirect case read(Request)
     }
@@ -26,7 +28,21 @@ struct StagedReplies: Sendable {
     var count: Int { replies.count }
     var hasReads: Bool { readCount > 0 }
 
+    /// Whether a reply of the leader is awaited.
+    var hasAwaited: Bool { replies.contains { if case .awaited = $0 { true } else { false } } }
+    /// Whether the next reply is the leader's, so that nothing can be sent before.
+    var isNextAwaited: Bool { if case .awaited? = replies.first { true } else { false } }
+
     mutating func append(_ bytes: [UInt8]) { replies.append(.bytes(bytes)) }
+    mutating func appendAwaited() { replies.append(.awaited) }
+
+    /// The leader's reply to the oldest request that awaits one.
+    ///
+    /// - Parameter line: Without a line ending.
+    mutating func settle(_ line: [UInt8]) {
+        let place = replies.firstIndex { if case .awaited = $0 { true } else { false } }
+        if let place { replies[place] = .bytes(line + [UInt8(ascii: "\n")]) }
+    }
 
     mutating func append(read request: Request) {
         replies.append(.read(request))
@@ -63,7 +79,7 @@ struct StagedReplies: Sendable {
         }
         replies: for reply in replies {
             switch reply {
-            case .read: break replies
+            case .read, .awaited: break replies
             case .bytes(let bytes):
                 endPiece()
                 if !bytes.isEmpty { outbox.append(.bytes(bytes)) }

@@ -8,6 +8,8 @@ enum WaitingRequest: Sendable {
     indirect case other(Request)
     /// A `RELOAD` of many keys, partly decided by earlier batches.
     indirect case reload(ReloadScan)
+    /// On a node that follows: a request that the leader decides.
+    indirect case forwarded(ForwardedRequest)
 
     /// `id=`, which its reply repeats.
     var id: String? {
@@ -15,6 +17,7 @@ enum WaitingRequest: Sendable {
         case .event(let event): event.requestID
         case .other(let request): request.id
         case .reload(let scan): scan.request.id
+        case .forwarded(let forwarded): forwarded.request.id
         }
     }
 
@@ -24,8 +27,31 @@ enum WaitingRequest: Sendable {
         case .event(let event): event.command.key
         case .other(let request): request.command.changedKey
         case .reload: nil
+        case .forwarded(let forwarded): forwarded.request.key
         }
     }
+
+    /// Whether a node that follows lets the leader decide it.
+    var isForwarded: Bool {
+        switch self {
+        case .event, .forwarded: return true
+        case .reload: return false
+        case .other(let request):
+            switch request.command {
+            case .dismiss, .seen, .tap, .tile, .reload: return true
+            case .hello, .ping, .bye, .help, .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
+                .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .report, .handover, .node, .refused:
+                return false
+            }
+        }
+    }
+}
+
+/// A request for the leader, parsed and as it came.
+struct ForwardedRequest: Sendable {
+    let request: WaitingRequest
+    /// Without a line ending.
+    let line: [UInt8]
 }
 
 extension Command {
@@ -38,7 +64,7 @@ extension Command {
         case .dismiss(let key), .seen(let key, _), .report(let key, _, _), .reload(.key(let key)):
             key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .refused:
+            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .node, .refused:
             nil
         }
     }

@@ -53,6 +53,10 @@ public enum ClusterBug: String, PlantedBug {
     case resetBehind = "a standby resets a client whose cursor is ahead of it"
     case staleServedSilently = "a standby that is cut off does not say that its rows are old"
     case idleTakenForStale = "a standby whose log has nothing new says that its rows are old"
+    case ownWriteUnseen = "a node answers a write before it has applied the commit"
+    case forwardedTwice = "a write whose fate is not known is sent to the next leader"
+    case unknownFateRefused = "a write whose fate is not known is refused"
+    case guestsUnnamed = "the leader is not told who the client of another node is"
     case observerVolunteers = "an observer tries to lead"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }

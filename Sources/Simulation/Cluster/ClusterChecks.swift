@@ -367,6 +367,23 @@ final class ClusterChecks {
         }
     }
 
+    /// P6, P8: an event without an id counts once if it was acknowledged, never if it was refused, and once at most otherwise.
+    private func checkMarks(of poster: MarkPoster) {
+        let records = cluster.log.records.filter { $0.entity.contains("/mark-") }
+        for post in poster.posts {
+            let mark = Array(post.mark.utf8)
+            let count = records.count { $0.entity == post.key && $0.body.firstRange(of: mark) != nil }
+            let allowed =
+                switch post.fate {
+                case .sent: 0...1
+                case .acknowledged: 1...1
+                case .refused: 0...0
+                }
+            guard !allowed.contains(count) else { continue }
+            cluster.violated("P6", "the log has \(post.mark) \(count) times, and its sender knows it as \(post.fate)")
+        }
+    }
+
     private func finishClients(_ leader: ClusterNode) throws {
         func answers(_ lines: [String]) throws -> [ClientLine] {
             var reader = ClientLines()
@@ -382,6 +399,7 @@ final class ClusterChecks {
             let name = "\(screen.name) (\(screen.pattern), \(screen.view))"
             if let fault = Verdicts.convergence(of: screen.table, to: fresh, client: name) { cluster.violated(fault) }
         }
+        for case let poster as MarkPoster in cluster.clients { checkMarks(of: poster) }
         for case let poster as any Poster in cluster.clients {
             let posts = poster.acknowledged
             checkRevs(of: posts, source: poster.source)

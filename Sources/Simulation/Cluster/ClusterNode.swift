@@ -24,6 +24,12 @@ final class ClusterNode {
     /// The batch under way.
     var batch: [JournalRecord] = []
     var links: [SessionID: SimulatedLink] = [:]
+    /// To the leader, while this node follows.
+    var pipe: LeaderPipe?
+    /// When it may be tried again.
+    var nextPipe: Int64 = 0
+    /// Those of other nodes, while this one leads.
+    var followers: [SessionID: LeaderPipe] = [:]
     private(set) var isUp = false
     /// `nil` = it runs, or never has.
     private(set) var endedAt: Int64?
@@ -37,6 +43,8 @@ final class ClusterNode {
     /// Why it has stopped: the log is not the one that it knows.
     private var stopReason: String?
     private var hybrid: HybridClock?
+    /// What the server was told last of the cluster.
+    private var told: (status: ClusterStatus, server: Int, time: Int64)?
     private var wakeVersion = 0
     /// When the member wants time to be reported, and counts what was scheduled for it.
     private var memberWake = (deadline: MonotonicTime.distantFuture, version: 0)
@@ -187,6 +195,7 @@ final class ClusterNode {
         endLead()
         (isUp, endedAt) = (false, cluster.now)
         closeAll(telling: [])
+        endPipes()
         server = nil
         member = nil
         if isDuplicateNode { wipe() }
@@ -237,6 +246,7 @@ final class ClusterNode {
         stopReason = reason
         endLead()
         closeAll(telling: [])
+        endPipes()
         cluster.checks.stopped(self, reason)
     }
 
@@ -362,6 +372,7 @@ final class ClusterNode {
 
     /// The process has another server from now on.
     func serve(with next: consuming Server) {
+        losePipe()
         server = consume next
         serverNumber += 1
     }
@@ -449,6 +460,7 @@ final class ClusterNode {
         if !isLeading { tampering.standbyTurn(of: self) }
         guard mayServe(), member?.mayDecide == true else { return }
         reportStatus()
+        followLeader()
         server?.turn(at: hubTime)
         performServer()
         takeActions()
@@ -491,7 +503,11 @@ final class ClusterNode {
         case .flush: flush()
         case .resumeReading(let id): if let link = links[id] { resume(link) }
         case .pauseReading, .stopListening, .report: break
-        case .close(let id): if let link = links[id] { close(link) }
+        case .close(let id):
+            if let link = links[id] { close(link) }
+            if let pipe = followers[id] { close(pipe) }
+        case .writeToLeader(let bytes): writeToLeader(bytes)
+        case .closeLeaderLink: losePipe()
         case .closeConnections: closeAll(telling: [])
         case .readHistory(let request):
             let journal = InMemoryJournal(localJournal.contents)
@@ -515,6 +531,10 @@ final class ClusterNode {
     private func flush() {
         if !isLeading, let sequence = server?.sequence { cluster.checks.shows(through: sequence, by: self) }
         while let id = server?.nextReady(at: hubTime) {
+            if let pipe = followers[id] {
+                flush(to: pipe, id)
+                continue
+            }
             guard let link = links[id] else { continue }
             var bytes: [UInt8] = []
             guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }
@@ -526,11 +546,18 @@ final class ClusterNode {
         server?.flushed(at: hubTime)
     }
 
+    private func flush(to pipe: LeaderPipe, _ id: SessionID) {
+        var bytes: [UInt8] = []
+        guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { return }
+        if !bytes.isEmpty { write(bytes, to: pipe) }
+        if output.disposition == .finish { close(pipe) }
+    }
+
     // MARK: Connections
 
     /// - Returns: `false` where the client goes on to another node, because this one does not listen, or does not do what the
     ///   client is there for and says so.
-    func accept(_ link: SimulatedLink, staysAtStandby: Bool) -> Bool {
+    func accept(_ link: SimulatedLink, of client: any SimulatedClient) -> Bool {
         guard isUp, !isPaused, !isStopped else { return false }
         reportStatus()
         guard let id = server?.connected(at: hubTime) else { return false }
@@ -542,7 +569,9 @@ final class ClusterNode {
         }
         // Its greeting says so.
         greet(id)
-        if staysAtStandby, member?.isServing == true { return true }
+        // Reads are answered here; writes where they are forwarded. A provider goes to the leader.
+        let stays = client is Screen || !(client is LampProvider) && server?.hub.status?.forwards == true
+        if stays, member?.isServing == true { return true }
         if link.session != nil { server?.disconnected(id) }
         link.session = nil
         links[id] = nil
@@ -564,6 +593,14 @@ final class ClusterNode {
             status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil
         }
         tampering.stands(&status, of: self)
+        // At each change of what matters, and each second, as the edge of `telltaled` does.
+        if let told, told.server == serverNumber, cluster.now < told.time + 1_000 {
+            var known = told.status
+            (known.lag, known.position, known.peers) = (status.lag, status.position, status.peers)
+            (known.staleSince, known.forwards) = (status.staleSince, status.forwards)
+            if known == status { return }
+        }
+        told = (status, serverNumber, cluster.now)
         server?.stands(status, at: hubTime)
     }
 
@@ -641,7 +678,7 @@ final class ClusterNode {
         case .replay(let records): replay(records)
         case .lead(let term, _): lead(term: term)
         case .settle(let outcome): settle(outcome)
-        case .standDown(let farewell, let reason, let isEnding): standDown(reason, farewell, isEnding: isEnding)
+        case .standDown(let reason, let isEnding): standDown(reason, isEnding: isEnding)
         case .abandon: cluster.trace?(cluster.now, index, "ends without the log")
         case .follow: break
         case .begin(let farewell):
@@ -737,7 +774,7 @@ final class ClusterNode {
         performWhereServing()
     }
 
-    private func standDown(_ reason: String, _ farewell: [UInt8], isEnding: Bool) {
+    private func standDown(_ reason: String, isEnding: Bool) {
         cluster.trace?(cluster.now, index, "stands down: \(reason)")
         if cluster.bug == .settledThoughAbsent, !batch.isEmpty {
             server?.synced(.durable(duration: .zero, wait: .zero), at: hubTime)
@@ -747,7 +784,6 @@ final class ClusterNode {
         endLead()
         tampering.stoodDown()
         reportStatus()
-        closeAll(telling: farewell)
         server?.follow(at: hubTime)
         undone()
         if isEnding { endInOrder() }

@@ -114,6 +114,50 @@ final class ClusterTampering {
         }
     }
 
+    // MARK: The link to the leader
+
+    /// The requests of each connection that the leader has yet to answer.
+    private var forwarded: [String: Int] = [:]
+
+    func toLeader(_ bytes: [UInt8]) -> [UInt8] {
+        var given: [UInt8] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
+            if words[0] == "FWD" { forwarded[words[1], default: 0] += 1 }
+            let isForgotten = bug == .guestsUnnamed && words[0] == "GUEST"
+            given += isForgotten ? Array("GUEST \(words[1]) {}".utf8) : Array(line)
+            given.append(UInt8(ascii: "\n"))
+        }
+        return given
+    }
+
+    func fromLeader(_ bytes: [UInt8]) -> [UInt8] {
+        var given: [UInt8] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            var words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 3).map(String.init)
+            if words[0] == "RE" {
+                forwarded[words[1], default: 1] -= 1
+                if bug == .ownWriteUnseen { words[2] = "0" }
+            }
+            given += Array((words.joined(separator: " ") + "\n").utf8)
+        }
+        return given
+    }
+
+    /// A node is to lose its link: what it makes of the requests without an answer.
+    func losesPipe(of node: ClusterNode) {
+        for (number, count) in forwarded.sorted(by: { $0.key < $1.key }) where count > 0 {
+            switch bug {
+            case .forwardedTwice: node.server?.linkReceived(Array("AGAIN \(number)\n".utf8).span, at: node.hubTime)
+            case .unknownFateRefused:
+                let line = "RE \(number) 0 ERR code=not_leader retry=now\n"
+                for _ in 0..<count { node.server?.linkReceived(Array(line.utf8).span, at: node.hubTime) }
+            default: break
+            }
+        }
+        forwarded = [:]
+    }
+
     // MARK: Reads
 
     /// - Returns: Whether the node was given other messages in their place.

@@ -65,6 +65,7 @@ final class SimulatedCluster: Environment {
         }
         var all = Population(of: self)
         all.addCrowd(providers: 1, &random)
+        all.add(2, &random, MarkPoster.init)
         clients = all.clients
         addresses = clients.map { _ in 0 }
     }
@@ -249,18 +250,22 @@ final class SimulatedCluster: Environment {
 
     private func wireDelay() -> Int64 { wires.pick(0...Int64(max(1, climate.slowestWire))) }
 
+    /// Between two nodes.
+    func pipeDelay() -> Int64 { 1 + wireDelay() / 4 }
+
     func connect(_ client: any SimulatedClient) -> SimulatedLink {
         let link = SimulatedLink(client: client.index, capacity: 1 << 24, generation: 0)
         // The greeting of another node names the leader; who hears of none tries the next address. A screen may be served by any node.
-        let isScreen = client is Screen
-        if random.chance(isScreen ? 300 : 700), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
+        if random.chance(client is LampProvider ? 700 : 300),
+            let leader = nodes.first(where: { $0.isLeading && !$0.isPaused })
+        {
             addresses[client.index] = leader.index
         } else {
             addresses[client.index] = (addresses[client.index] + 1) % Self.nodeCount
         }
         let node = nodes[addresses[client.index]]
         link.number = node.index
-        if !node.accept(link, staysAtStandby: isScreen) {
+        if !node.accept(link, of: client) {
             schedule(after: 20 + wireDelay()) { [self] in lostAtClient(link) }
             refused(by: node)
         }
@@ -326,7 +331,10 @@ final class SimulatedCluster: Environment {
         guard let refusal else { return clients[link.client].received(bytes, on: link) }
         // A client library goes to the leader, and sends again there what was not answered.
         let end = bytes[..<refusal.lowerBound].lastIndex(of: UInt8(ascii: "\n")) ?? -1
-        if end > 0 { clients[link.client].received(Array(bytes[...end]), on: link) }
+        let takesRefusals = clients[link.client] is MarkPoster
+        if takesRefusals || end > 0 {
+            clients[link.client].received(takesRefusals ? bytes : Array(bytes[...end]), on: link)
+        }
         reset(link)
         clients[link.client].lost(link)
     }

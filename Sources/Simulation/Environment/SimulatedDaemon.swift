@@ -175,7 +175,7 @@ final class SimulatedDaemon {
         case .wake(let wake): schedule(wake)
         case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
         case .report: break
-        case .handOver: break  // It is by itself.
+        case .handOver, .writeToLeader, .closeLeaderLink: break  // It is by itself.
         case .exit(let status): exited(status)
         }
     }

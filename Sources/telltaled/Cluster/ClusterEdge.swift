@@ -16,7 +16,7 @@ final class ClusterEdge {
     let logger: Logger
     private var timer: TimerHandle?
     private var statusTimer: TimerHandle?
-    private var watch: LeaderWatch?
+    private var leader: LeaderConnection?
     private var isPerforming = false
     private var reportedSync: LogStoreSync?
     /// What the server was reported last: whether it answers reads.
@@ -34,10 +34,16 @@ final class ClusterEdge {
         timer = try TimerHandle(on: daemon.loop) { [unowned self] _ in tick() }
         statusTimer = try TimerHandle(on: daemon.loop) { [unowned self] _ in reportStatus() }
         statusTimer?.scheduleRepeating(everyMilliseconds: 1_000)
-        watch = try LeaderWatch(on: daemon.loop) { [unowned self] in
-            self.member.leaderRefusesConnections(at: daemon.clock.now)
-            perform()
-        }
+        leader = try LeaderConnection(
+            on: daemon.loop,
+            LeaderConnection.Handlers(
+                onConnected: { [unowned self] in self.daemon.server.linkConnected(at: self.daemon.clock.now) },
+                onData: { [unowned self] bytes in self.daemon.server.linkReceived(bytes, at: self.daemon.clock.now) },
+                onLost: { [unowned self] in self.daemon.server.linkLost(at: self.daemon.clock.now) },
+                onRefused: { [unowned self] in
+                    self.member.leaderRefusesConnections(at: self.daemon.clock.now)
+                    perform()
+                }))
     }
 
     /// Starts following the log.
@@ -110,7 +116,7 @@ final class ClusterEdge {
 
     func leaveLog() {
         checkpointThread?.cancel()
-        (timer, statusTimer, watch) = (nil, nil, nil)
+        (timer, statusTimer, leader) = (nil, nil, nil)
         log.close()
     }
 
@@ -143,7 +149,7 @@ final class ClusterEdge {
         case .replay(let records): replay(records)
         case .lead(let term, let wait): lead(term, after: wait)
         case .settle(let outcome): daemon.settleAppend(outcome)
-        case .standDown(let farewell, let reason, let isEnding): standDown(farewell, reason, isEnding: isEnding)
+        case .standDown(let reason, let isEnding): standDown(reason, isEnding: isEnding)
         case .abandon:
             logger.warning("the log has not taken the word that this node leads no more; it ends without")
         case .follow(let term, let node):
@@ -198,13 +204,17 @@ final class ClusterEdge {
         }
     }
 
-    private func standDown(_ farewell: [UInt8], _ reason: String, isEnding: Bool) {
+    private func standDown(_ reason: String, isEnding: Bool) {
         logger.notice("this node leads no more", metadata: ["because": "\(reason)"])
         reportStatus()
-        daemon.sendAway(farewell)
         daemon.server.follow(at: daemon.clock.now)
         if isEnding { daemon.endServing() }
     }
+
+    // MARK: The link to the leader
+
+    func writeToLeader(_ bytes: [UInt8]) { leader?.write(bytes) }
+    func closeLeaderLink() { leader?.reconnect() }
 
     // MARK: Reports
 
@@ -212,7 +222,7 @@ final class ClusterEdge {
         let clusterStatus = status
         isToldServing = clusterStatus.serves
         daemon.reportStatus(clusterStatus)
-        watch?.watch(member.isLeading ? nil : member.leader?.address)
+        leader?.follow(member.isLeading ? nil : member.leader?.address)
     }
 
     private func withLogStore(_ clusterStatus: ClusterStatus) -> ClusterStatus {

@@ -37,6 +37,7 @@ extension Daemon {
         sendAway(farewell)
         server = next
         serverNumber += 1
+        cluster?.closeLeaderLink()
         if let directory { server.principalsLoaded(directory) }
         if let certificate { server.certificateLoaded(expiry: certificate.expiry) }
     }
