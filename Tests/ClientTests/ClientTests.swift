@@ -115,13 +115,14 @@ struct ClientTests {
 
     @Test func `a client goes from a dead address to a standby, and from there to the leader`() async throws {
         let visits = try await onLoop { loop in
-            let dead = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
             let leader = try FakeServer(on: loop) { _, _ in }
             let standby = try FakeServer(
                 on: loop, greeting: Script.greeting + " node=n2 role=standby leader=\(leader.endpoint)"
             ) {
                 _, _ in
             }
+            // Last, so that no other server here is given its port.
+            let dead = try Listener(at: .tcp(host: "127.0.0.1", port: 0), on: loop) { _ in }.endpoint
             let list = try EndpointList([dead, standby.endpoint]).unwrapped
             let visits = Box<[String]>([])
             var configuration = Self.configuration()
