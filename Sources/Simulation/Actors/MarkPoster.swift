@@ -5,7 +5,7 @@ import TelltaleWire
 /// Such an event may never count twice. What is acknowledged counts, what is refused does not, and a client that was answered sees
 /// what it wrote (P6, P8).
 final class MarkPoster: ConnectedClient {
-    enum Fate { case sent, acknowledged, refused }
+    enum Fate { case sent, acknowledged, refused, full }
 
     struct Post {
         let mark: String
@@ -59,9 +59,8 @@ final class MarkPoster: ConnectedClient {
             return world.violated("protocol", "\(name) is answered \(line), and waits for the reply to another request")
         }
         unanswered.removeFirst()
-        // The log store may have the batch all the same that it had no room for.
-        guard line["code"] != "storage_full" else { return }
-        posts[number].fate = line.verb == "OK" ? .acknowledged : .refused
+        let refusal = line["code"] == "storage_full" ? Fate.full : .refused
+        posts[number].fate = line.verb == "OK" ? .acknowledged : refusal
         posts[number].rev = line.integer("rev") ?? 0
     }
 
