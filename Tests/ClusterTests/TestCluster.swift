@@ -98,7 +98,7 @@ final class TestDaemon {
     /// To the leader, while this daemon follows.
     var link: TestLink?
     var isLinkCut = false
-    /// What the server was told last of the cluster.
+    /// The status that the server received last, and when.
     private var told: (status: ClusterStatus, time: MonotonicTime)?
     /// It reads nothing of the log.
     var isLogHeld = false { didSet { node?.hold(isLogHeld) } }

@@ -46,7 +46,7 @@ struct LinkLine {
         rest = offset..<line.count
     }
 
-    /// The word at `offset`, which moves behind the blank after it.
+    /// Reads the word at `offset`, and advances `offset` past the blank after it.
     private static func word(of line: Span<UInt8>, at offset: inout Int) -> String {
         var word: [UInt8] = []
         while offset < line.count, line[offset] != UInt8(ascii: " "), word.count < wordLimit {

@@ -1,6 +1,6 @@
 import TelltaleWire
 
-/// Posts events without an id, each once and with a mark of its own, and asks for the activity right after each.
+/// Posts each event once, with a unique mark and without an id, and reads the activity right after it.
 ///
 /// Such an event may never count twice. What is acknowledged counts, what is refused does not, and a client that was answered sees
 /// what it wrote (P6, P8).

@@ -56,7 +56,7 @@ public enum ClusterBug: String, PlantedBug {
     case ownWriteUnseen = "a node answers a write before it has applied the commit"
     case forwardedTwice = "a write whose fate is not known is sent to the next leader"
     case unknownFateRefused = "a write whose fate is not known is refused"
-    case guestsUnnamed = "the leader is not told who the client of another node is"
+    case guestsUnnamed = "the leader does not learn who the client of another node is"
     case observerVolunteers = "an observer tries to lead"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }

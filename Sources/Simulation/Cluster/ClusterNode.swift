@@ -43,7 +43,7 @@ final class ClusterNode {
     /// Why it has stopped: the log is not the one that it knows.
     private var stopReason: String?
     private var hybrid: HybridClock?
-    /// What the server was told last of the cluster.
+    /// The status that the server received last, and when.
     private var told: (status: ClusterStatus, server: Int, time: Int64)?
     private var wakeVersion = 0
     /// When the member wants time to be reported, and counts what was scheduled for it.
