@@ -24,6 +24,7 @@ extension Member {
         }
         status.serves = isServing
         status.leaderKey = isLeading ? replica.instance : leader?.instance
+        status.lease = replica.lease
         status.patience = replica.giveUp
         if hasServed, !isLeading, now.milliseconds(since: currentAt) > replica.lease { status.staleSince = currentAt }
         status.position = replica.reader.position

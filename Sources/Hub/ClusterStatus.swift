@@ -50,6 +50,8 @@ public struct ClusterStatus: Hashable, Sendable {
     /// The instance of the leader's process, by which it knows other nodes: whoever can read the replicated log knows it. It is in no
     /// answer, and in no log for people.
     public var leaderKey: UInt64?
+    /// For how long a leader leads on what it has heard of the log.
+    public var lease = Milliseconds.seconds(3)
     /// How long a write waits for a leader.
     public var patience = Milliseconds.seconds(12)
     /// When this node was last known to have all that the leader had; `nil` = within the last lease.

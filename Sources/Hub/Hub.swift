@@ -148,7 +148,8 @@ public struct Hub: ~Copyable {
         store.releaseForgotten()
         for id in batch.sessions { if let session = sessions[id] { answer(session, at: now) } }
         // After the reply that caused it: a provider that has just connected gets its reply first.
-        for (key, call) in batch.calls { callProvider(call, key: key) }
+        for call in batch.calls where provider(call.1.provider) != nil { providers.append(call) }
+        callProviders()
         commit.keep(consume batch, undo: undo)
         releaseReplies(at: now)
     }

@@ -48,7 +48,7 @@ public struct ClientConfiguration: Sendable {
 
 /// The nodes of a cluster that a client stays at. It leaves the others for the leader.
 public enum NodeChoice: Hashable, Sendable {
-    /// The leader, and each node that serves reads and forwards writes. A client that serves kinds stays at the leader alone.
+    /// The leader, and each node that serves reads and forwards writes.
     case serving
     case leader
     /// Every node, for a tool that inspects each.

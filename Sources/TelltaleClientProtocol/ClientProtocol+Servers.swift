@@ -6,12 +6,6 @@ extension ClientProtocol {
     /// How long an attempt to connect may take.
     var dialSpan: Milliseconds { servers.dialSpan(limit: configuration.greetingTimeout) }
 
-    /// Whether this client has requests that only a leader answers.
-    private var needsLeader: Bool {
-        configuration.nodes == .leader || !servedKinds.isEmpty
-            || unsent.contains { if case .service = $0.kind { true } else { false } }
-    }
-
     /// Leaves a server that does not serve this client.
     ///
     /// - Returns: Whether to stay.
@@ -19,7 +13,7 @@ extension ClientProtocol {
         let name = greeting.node ?? "this server"
         guard configuration.nodes != .any else { return true }
         guard greeting.isLeading else {
-            if greeting.serves, !needsLeader { return true }
+            if greeting.serves, configuration.nodes == .serving { return true }
             let leader = greeting.leader.map { ", and names \($0)" } ?? ", and names no leader"
             leave(for: Redirection(address: greeting.leader), "\(name) does not lead\(leader)")
             return false

@@ -164,8 +164,4 @@ struct ForwardingTests {
         #expect(
             leader.send("FWD 1 EVT tea/9 type=start", from: client).first?.hasPrefix("ERR code=unknown_verb") == true)
     }
-
-    @Test func `a provider goes to the leader`() {
-        #expect(node.send("SERVE lamp", from: connect(node)).first?.hasPrefix("ERR code=not_leader") == true)
-    }
 }

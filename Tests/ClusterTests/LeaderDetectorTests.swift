@@ -18,7 +18,7 @@ struct LeaderDetectorTests {
         cluster.pass(.seconds(3))
         #expect(greeting().hasSuffix(" role=standby serves=1"))
         let client = standby.connect()
-        #expect(standby.send("SERVE lamp", from: client).last?.contains("knows no node that does") == true)
+        #expect(standby.send("HANDOVER", from: client).last?.contains("knows no node that does") == true)
         for daemon in cluster.daemons { daemon.node?.isCutOff = false }
         cluster.pass(.seconds(3))
         #expect(greeting().hasSuffix(" role=standby leader=\(try #require(cluster.leaders.first).address) serves=1"))

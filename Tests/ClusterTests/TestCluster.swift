@@ -28,6 +28,11 @@ final class TestCluster {
                   "expanded":{"center":{"title":"{{state.title}}"}}}}
         """
 
+    static let controls = [
+        #"{"kind":"lamp","type":"toggle","version":1,"app":"a","title":"Lamp","timeout":"60s"}"#,
+        #"{"kind":"bell","type":"button","version":1,"app":"a","title":"Bell","timeout":"60s"}"#,
+    ]
+
     /// - Parameter count: Of daemons, which begin one after the other.
     /// - Parameter observer: The number of one that never leads; `nil` = each may.
     init(_ count: Int, checkpoints: CheckpointSettings = CheckpointSettings(), observer: Int? = nil) throws {
@@ -148,10 +153,12 @@ final class TestDaemon {
         let replica = Replica(
             node: name, address: address, release: "1", reader: reader, newEpoch: 0xE0C1,
             instance: cluster.makeInstance(), settings: settings, at: cluster.now)
-        let kind = try #require(Kind.read(try JSONParser.parse(kind), file: "tea.json").0)
+        let kinds = try ([kind] + TestCluster.controls).map {
+            try #require(Kind.read(try JSONParser.parse($0), file: "kind.json").0)
+        }
         var hub = HubConfiguration()
         hub.decisions = self.settings
-        var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: [kind])
+        var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: kinds)
         configuration.checkpoints = cluster.checkpoints
         configuration.checkpointStepLimit = checkpointStepLimit
         var member = Member(replica, configuration: configuration, at: cluster.now)
@@ -176,7 +183,7 @@ final class TestDaemon {
         (node, journal) = (nil, nil)
         for client in clients.values { client.isClosed = true }
         clients = [:]
-        link = nil
+        loseLink()
         for follower in followers.values { follower.loseLink() }
         followers = [:]
     }

@@ -1,3 +1,4 @@
+import TelltaleModel
 import Testing
 
 @testable import Hub
@@ -64,5 +65,66 @@ struct ProviderRegistryTests {
         var met: [Int] = []
         while let position = rest.keys.next(end: 3) { met.append(position) }
         holds(met == [2, 0, 1, 2] && rest.keys.isOver(end: 3) && !registry.hasUnaligned)
+    }
+
+    // MARK: Absent providers
+
+    private static func client(_ process: UInt32, _ counter: Int64) -> SessionID {
+        SessionID(slot: Int32(counter), process: process, counter: counter)
+    }
+    private let remote = client(7, 1)
+    private func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: seconds * 1_000) }
+
+    @Test func `an absent connection keeps its place until its time is over`() {
+        var registry = ProviderRegistry()
+        _ = registry.serve("lamp", remote)
+        _ = registry.serve("lamp", second)
+        registry.lost(remote)
+        holds(registry.acting(for: "lamp") == remote.number && registry.session(of: remote.number) == nil)
+        holds(registry.isUndecided("lamp"))
+        _ = registry.takeUnaligned()
+        registry.expire(at: time(10), after: .seconds(6))
+        registry.expire(at: time(16), after: .seconds(6))
+        holds(registry.isUndecided("lamp") && !registry.hasUnaligned)
+        registry.expire(at: time(17), after: .seconds(6))
+        holds(registry.acting(for: "lamp") == 2 && !registry.isUndecided("lamp") && registry.hasUnaligned)
+    }
+
+    @Test func `an absent connection that is named again acts on`() {
+        var registry = ProviderRegistry()
+        _ = registry.serve("lamp", remote)
+        _ = registry.serve("lamp", second)
+        registry.lost(remote)
+        _ = registry.serve("lamp", remote)
+        registry.named(allOf: 7)
+        registry.expire(at: time(100), after: .seconds(6))
+        registry.expire(at: time(200), after: .seconds(6))
+        holds(registry.acting(for: "lamp") == remote.number && registry.session(of: remote.number) == remote)
+    }
+
+    @Test func `those that a node does not name have left, and no others`() {
+        var registry = ProviderRegistry()
+        let other = Self.client(8, 1)
+        registry.keep("lamp", remote.number)
+        registry.keep("bell", other.number)
+        registry.named(allOf: 7)
+        holds(registry.acting(for: "lamp") == nil && registry.acting(for: "bell") == other.number)
+    }
+
+    @Test func `a connection that is kept is present once it serves again`() {
+        var registry = ProviderRegistry()
+        registry.keep("lamp", remote.number)
+        holds(registry.isUndecided("lamp"))
+        // Its controls may name another one.
+        holds(registry.serve("lamp", remote) && !registry.isUndecided("lamp"))
+    }
+
+    @Test func `an older link that ends does not make a connection absent that a newer one has named`() {
+        var registry = ProviderRegistry()
+        let again = SessionID(slot: 9, number: remote.number)
+        _ = registry.serve("lamp", remote)
+        _ = registry.serve("lamp", again)
+        registry.lost(remote)
+        holds(registry.session(of: remote.number) == again && !registry.isUndecided("lamp"))
     }
 }

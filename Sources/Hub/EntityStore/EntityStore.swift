@@ -1038,6 +1038,17 @@ struct EntityStore: ~Copyable {
         }
     }
 
+    /// The acting connection that a control or a widget has recorded.
+    func provider(of key: Key) -> ConnectionNumber? { index(of: key).flatMap { self[$0].state.provider } }
+
+    /// The operation of a control or a widget that is under way.
+    func operation(of key: Key) -> OperationID? { index(of: key).flatMap { self[$0].state.operation } }
+
+    /// Whether what was asked of a provider is still awaited from it.
+    func isUnderWay(_ call: ProviderCall, of key: Key) -> Bool {
+        provider(of: key) == call.provider && operation(of: key) == call.operation
+    }
+
     /// Whether a control has recorded another acting connection than `acting`.
     func isUnaligned(_ key: Key, with acting: ConnectionNumber?) -> Bool {
         guard let entity = index(of: key), isServed(entity) else { return false }

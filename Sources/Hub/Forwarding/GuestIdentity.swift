@@ -7,6 +7,8 @@ struct GuestIdentity: Hashable, Sendable {
     var isLocked = false
     /// For whom the client acts; `nil` on a server without tokens. The node has authenticated it.
     var principal: Principal?
+    /// The kinds that the client serves.
+    var served: [String] = []
 
     init(client: String? = nil, account: String? = nil, isLocked: Bool = false, principal: Principal? = nil) {
         (self.client, self.account, self.isLocked, self.principal) = (client, account, isLocked, principal)
@@ -16,6 +18,7 @@ struct GuestIdentity: Hashable, Sendable {
         client = json["client"]?.string
         account = json["account"]?.string
         isLocked = json["locked"] == .bool(true)
+        served = Self.texts(json["serves"])
         guard let principal = json["principal"]?.object else { return }
         guard let name = principal["name"]?.string else { return nil }
         self.principal = Principal(name: name, scopes: Set(Self.texts(principal["scopes"]).compactMap { Scope($0) }))
@@ -29,6 +32,7 @@ struct GuestIdentity: Hashable, Sendable {
         if let client { json["client"] = .string(client) }
         if let account { json["account"] = .string(account) }
         if isLocked { json["locked"] = .bool(true) }
+        if !served.isEmpty { json["serves"] = .array(served.map { .string($0) }) }
         guard let principal else { return json }
         var member = JSONObject()
         member["name"] = .string(principal.name)

@@ -9,6 +9,7 @@ internal import TelltaleWire
 /// - A request whose reply has not come when the link ends has an unknown fate, unless the leader said that it had not decided it.
 ///   That one is sent again on the next link, or refused where none comes; where this node leads next it ends unanswered.
 /// - A reply leaves once this node has applied the commit that the leader names with it.
+/// - A new link names the clients that serve kinds before anything else.
 struct LeaderLink: ~Copyable {
     private enum Phase {
         case down
@@ -38,6 +39,8 @@ struct LeaderLink: ~Copyable {
     private struct Request {
         let id: String?
         let line: [UInt8]
+        /// The kind that the connection would serve.
+        let servedKind: String?
         var isSent = false
     }
 
@@ -60,6 +63,7 @@ struct LeaderLink: ~Copyable {
     private var byteCount = 0
     /// What the leader was asked with, how often since a link was up, and when last.
     private var key: UInt64 = 0
+    private var process: UInt32 = 0
     private var attempts = 0
     private var askedAt = MonotonicTime.distantPast
     private var heardAt = MonotonicTime.distantPast
@@ -79,6 +83,10 @@ struct LeaderLink: ~Copyable {
     var isUp: Bool { phase == .up }
     /// Whether another request may be sent.
     var hasRoom: Bool { isUp && requestCount < Self.requestLimit && byteCount < Self.byteLimit }
+    /// Whether a client of this node may be asked to act.
+    var hasClients: Bool { !guests.isEmpty }
+    /// The client of this node that has written something on the connection with this number.
+    func session(numbered number: Int64) -> SessionID? { guests[number]?.session }
     /// Whether some request has no reply yet that has left.
     var hasUnanswered: Bool { requestCount > 0 || !replies.isEmpty }
     /// Whether a link is there, or was within the last `patience`: the next one is awaited.
@@ -92,8 +100,11 @@ struct LeaderLink: ~Copyable {
 
     /// A connection to the leader is there.
     ///
-    /// - Parameter key: The instance of the leader's process, which the nodes read in the log.
-    mutating func connected(as node: String, key: UInt64, at now: MonotonicTime) {
+    /// - Parameters:
+    ///   - process: The part of connection numbers that is this node's own.
+    ///   - key: The instance of the leader's process, which the nodes read in the log.
+    mutating func connected(as node: String, process: UInt32, key: UInt64, at now: MonotonicTime) {
+        self.process = process
         attempts = key == self.key ? attempts + 1 : 1
         self.key = key
         guard attempts <= Self.attemptLimit || now >= askedAt + Self.attemptPause else {
@@ -157,8 +168,11 @@ struct LeaderLink: ~Copyable {
         case .reply:
             guard let request = guest.requests.popFirst() else { return }
             uncount(request)
-            replies.append(
-                Reply(session: guest.session, sequence: answer.sequence, line: line.bytes(answer.rest)))
+            let reply = line.bytes(answer.rest)
+            if let kind = request.servedKind, reply.starts(with: "OK".utf8), !guest.identity.served.contains(kind) {
+                guest.identity.served.append(kind)
+            }
+            replies.append(Reply(session: guest.session, sequence: answer.sequence, line: reply))
         case .again:
             for place in guest.requests.indices {
                 uncount(guest.requests[place])
@@ -167,24 +181,37 @@ struct LeaderLink: ~Copyable {
         case .gone:
             guest.isIntroduced = false
             giveUp(answer.number)
-        case .guest, .forward: break
+        case .guest, .all, .forward: break
         }
     }
 
     private mutating func begin() {
         phase = .up
-        for number in guests.keys.sorted() { sendAll(of: number) }
+        let numbers = guests.keys.sorted()
+        for number in numbers { if let guest = guests[number], !guest.identity.served.isEmpty { introduce(guest) } }
+        LinkLine.write(.all, Int64(process), to: &output)
+        for number in numbers { sendAll(of: number) }
     }
 
     /// This node is to lead: no link follows on which a request could be sent again.
-    mutating func becameLeader() {
+    ///
+    /// - Returns: The clients that serve kinds, and these, in the order of their numbers.
+    mutating func becameLeader() -> [(session: SessionID, kinds: [String])] {
+        let providers = guests.keys.sorted().compactMap { guests[$0] }.filter { !$0.identity.served.isEmpty }
+            .map { ($0.session, $0.identity.served) }
         for guest in guests.values { for place in guest.requests.indices { markSent(place, of: guest) } }
         lost(at: .distantPast)
         (guests, hasLed) = ([:], true)
+        return providers
     }
 
     /// Another node is to lead. One that has led awaits the link to it as if one had been there.
     mutating func follow(at now: MonotonicTime) { downSince = hasLed ? now : .distantPast }
+
+    /// A client of this node has served kinds while this node led, and goes on to do so.
+    mutating func adopt(_ session: SessionID, _ identity: GuestIdentity, at now: MonotonicTime) {
+        guests[session.number] = Guest(session, identity, at: now)
+    }
 
     /// The requests of a connection that were sent have an unknown fate.
     private mutating func giveUp(_ number: Int64) {
@@ -210,9 +237,12 @@ struct LeaderLink: ~Copyable {
     ) {
         let guest = guests[session.number] ?? Guest(session, identity, at: now)
         guests[session.number] = guest
+        var identity = identity
+        identity.served = guest.identity.served
         if guest.identity != identity { (guest.identity, guest.isIntroduced) = (identity, false) }
         guest.lastUse = now
-        guest.requests.append(Request(id: request.request.id, line: request.line))
+        guest.requests.append(
+            Request(id: request.request.id, line: request.line, servedKind: request.servedKind))
         sendAll(of: session.number)
     }
 
@@ -220,18 +250,20 @@ struct LeaderLink: ~Copyable {
         guard isUp, let guest = guests[number], let first = guest.requests.firstIndex(where: { !$0.isSent }) else {
             return
         }
-        if !guest.isIntroduced {
-            guest.isIntroduced = true
-            var writer = JSONWriter()
-            writer.value(.object(guest.identity.json))
-            let json = writer.take()
-            LinkLine.write(.guest, number, rest: json.span, to: &output)
-        }
+        if !guest.isIntroduced { introduce(guest) }
         for place in first..<guest.requests.count {
             markSent(place, of: guest)
             let line = guest.requests[place].line
             LinkLine.write(.forward, number, rest: line.span, to: &output)
         }
+    }
+
+    private mutating func introduce(_ guest: Guest) {
+        guest.isIntroduced = true
+        var writer = JSONWriter()
+        writer.value(.object(guest.identity.json))
+        let json = writer.take()
+        LinkLine.write(.guest, guest.session.number, rest: json.span, to: &output)
     }
 
     private mutating func markSent(_ place: Int, of guest: Guest) {
@@ -261,10 +293,11 @@ struct LeaderLink: ~Copyable {
         if isUp, guest.isIntroduced { LinkLine.write(.gone, session.number, to: &output) }
     }
 
-    /// Lets the leader forget connections that have written nothing for a while.
+    /// Lets the leader forget connections that have written nothing for a while, and serve nothing.
     private mutating func forgetIdle(at now: MonotonicTime) {
         let idle = guests.filter {
-            $0.value.requests.isEmpty && now.milliseconds(since: $0.value.lastUse) > Self.memory
+            $0.value.requests.isEmpty && $0.value.identity.served.isEmpty
+                && now.milliseconds(since: $0.value.lastUse) > Self.memory
         }
         for number in idle.keys.sorted() { if let guest = idle[number] { closed(guest.session) } }
     }

@@ -3,16 +3,18 @@ internal import TelltaleModel
 /// A line between a node of a cluster and its leader, after the leader has accepted `NODE`.
 ///
 ///     GUEST NUMBER {"client":…}   to the leader: what the client of connection NUMBER said of itself
+///     ALL PROCESS                 to the leader: every client of this process that serves a kind has been named
 ///     FWD NUMBER LINE             to the leader: a request of that client, as it came
 ///     GONE NUMBER                 to the leader: the connection has ended
 ///     RE NUMBER SEQ LINE          to the node: the reply to its oldest unanswered request, at the commit SEQ
 ///     AGAIN NUMBER                to the node: its unanswered requests were not decided
 ///     GONE NUMBER                 to the node: the fate of its unanswered requests is not known
 ///
-/// NUMBER is ``SessionID/number`` of the node's connection.
+/// NUMBER is ``SessionID/number`` of the node's connection, and PROCESS the part of it that all connections of the process share.
 struct LinkLine {
     enum Verb: String {
         case guest = "GUEST"
+        case all = "ALL"
         case forward = "FWD"
         case gone = "GONE"
         case reply = "RE"
@@ -20,6 +22,7 @@ struct LinkLine {
     }
 
     let verb: Verb
+    /// Of a connection; with ``Verb/all``, of a process.
     let number: Int64
     /// Of a reply; otherwise 0.
     let sequence: Int64

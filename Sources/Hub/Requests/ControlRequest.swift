@@ -179,8 +179,9 @@ extension Hub {
 
     /// Records the acting connection of a control, if it changed.
     mutating func align(_ key: Key) {
-        let acting = providers.acting(for: String(key.kind))
-        guard store.isUnaligned(key, with: acting) else { return }
+        let kind = String(key.kind)
+        let acting = providers.acting(for: kind)
+        guard !providers.isUndecided(kind), store.isUnaligned(key, with: acting) else { return }
         _ = try? record(.providerChanged(key, to: acting))
     }
 
@@ -241,9 +242,21 @@ extension Hub {
         writer.ok(id: request.id, verdict: result.verdict, rev: result.rev, state: nil, ignored: request.ignored)
     }
 
-    /// Sends a request to a provider.
-    mutating func callProvider(_ call: ProviderCall, key: Key) {
-        guard let id = providers.session(of: call.provider), let session = sessions[id] else { return }
+    /// Asks the providers that are clients of this node; every node does so for its own. A node that follows waits until it is
+    /// current: while it is cut off, another provider may be asked.
+    mutating func callProviders() {
+        guard !commit.isFollowing || status?.staleSince == nil else { return }
+        for (key, call) in providers.takeCalls() where store.isUnderWay(call, of: key) { callProvider(call, key: key) }
+    }
+
+    /// The client of this node that acts on the connection with this number.
+    func provider(_ connection: ConnectionNumber) -> Session? {
+        if commit.isFollowing { return link.session(numbered: connection).flatMap { sessions[$0] } }
+        return providers.session(of: connection).flatMap { guests.link(of: $0) == nil ? sessions[$0] : nil }
+    }
+
+    private mutating func callProvider(_ call: ProviderCall, key: Key) {
+        guard let session = provider(call.provider), !session.isClosing else { return }
         var writer = LineWriter()
         switch call {
         case .perform(let performance):
@@ -255,7 +268,8 @@ extension Hub {
                 operation: ask.operation.description, key: key, reason: ask.reason.rawValue, deadline: ask.deadline,
                 term: status?.term)
         }
-        session.send(writer.bytes)
+        // Its `SERVE` may have no reply yet, on a node that follows.
+        if session.staged.hasAwaited { session.staged.append(writer.bytes) } else { session.send(writer.bytes) }
         sessions.makeReady(session)
     }
 
@@ -263,6 +277,7 @@ extension Hub {
     mutating func retireProvider(_ session: Session) {
         guard session.inputEnded, session.inbox.isEmpty, session.unread.isEmpty else { return }
         leaveKinds(session)
+        if commit.isFollowing, !session.staged.hasAwaited { link.closed(session.id) }
     }
 
     // MARK: Controls that belong to activities

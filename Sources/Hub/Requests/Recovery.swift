@@ -72,7 +72,7 @@ extension Hub {
     private var publishes: Bool {
         subscriptions.count > 0 || renderer.rowCount > 0 || renderer.hasControlReferences
             || !subscriptions.presence.isEmpty
-            || budgets.hasTaps
+            || budgets.hasTaps || link.hasClients
     }
 
     /// Ends a recovery: all earlier connections are gone, so no provider is left and nothing is pending.

@@ -1,5 +1,6 @@
 public import Kinds
-internal import TelltaleModel
+package import Machines
+package import TelltaleModel
 internal import TelltaleWire
 
 // The two modes of a node of a cluster: it decides, or it follows what another node decides.
@@ -10,8 +11,8 @@ extension Hub {
     /// Another node decides from now on. Sessions and subscriptions stay.
     ///
     /// A batch in progress is undone, and its changes may yet come from the log, so nothing is said of them: the connections that
-    /// wait for an answer to one end. So do those that serve a kind, which go to the next leader, and the links of other nodes. What
-    /// the hub was to originate is dropped.
+    /// wait for an answer to one end. So do the links of other nodes. What the hub was to originate is dropped. Connections that
+    /// serve kinds are named to the next leader, and go on to do so.
     public mutating func follow(at now: HubTime) {
         if commit.isDeciding { _ = commit.endPart(isLast: true) }
         if commit.isIdle {
@@ -28,12 +29,19 @@ extension Hub {
             guard let session = sessions[slot: Int32(slot)] else { continue }
             if case .reload? = session.inbox.first { session.refuseReload(status?.notLeader ?? .journalFailed) }
             guard !session.served.isEmpty else { continue }
+            var identity = identity(of: session)
+            identity.served = session.served
             session.served = []
-            sendOn(session, because: .notLeader)
+            link.adopt(session.id, identity, at: now.monotonic)
         }
         providers = ProviderRegistry()
         access.handover = nil
         noteForwarding(at: now)
+    }
+
+    /// Each control and widget that a connection acts for, for the simulator.
+    package var assignments: [(key: Key, provider: ConnectionNumber?, operation: OperationID?)] {
+        store.controlsWithProvider.map { ($0, store.provider(of: $0), store.operation(of: $0)) }
     }
 
     /// Leaves the clocks ahead of the newest record, for the simulator, which plants this mistake.
@@ -52,8 +60,8 @@ extension Hub {
 
     /// This node decides from now on, after the newest record: the replay has ended.
     ///
-    /// Kinds and settings in force stay those of the history. Connections to the leader before are taken for gone, so operations
-    /// that are under way end or are asked for again, as their kinds say.
+    /// Kinds and settings in force stay those of the history. In a cluster operations go on, and providers keep their places until
+    /// their nodes have named them: ``ProviderRegistry``. A server by itself takes all earlier connections for gone.
     ///
     /// - Parameter kinds: The kinds, like `settings`, of a history that has no record yet.
     /// - Throws: ``KindRefusal`` or ``SettingsRefusal``; it follows then.
@@ -61,13 +69,26 @@ extension Hub {
         precondition(commit.isIdle, "a batch is in progress")
         if store.sequence == 0 { try adopt(kinds, settings) }
         commit.lead()
-        link.becameLeader()
+        let own = link.becameLeader()
         sessions.keepLines(false)
         sessions.resumeAwaitingLeader()
         sessions.resumeAwaiting(through: .max)
         // A deadline that this node had fired, and whose record was refused, is armed nowhere else.
         store.armAll()
-        for key in store.controlsWithProvider { commit.propose(.restarted(key)) }
+        inheritProviders(own)
+    }
+
+    /// - Parameter own: The clients of this node that serve kinds.
+    private mutating func inheritProviders(_ own: [(session: SessionID, kinds: [String])]) {
+        let keys = store.controlsWithProvider
+        guard status != nil else { return keys.forEach { commit.propose(.restarted($0)) } }
+        for key in keys { if let provider = store.provider(of: key) { providers.keep(String(key.kind), provider) } }
+        for (id, kinds) in own {
+            guard let session = sessions[id], !session.isClosing else { continue }
+            session.served = kinds
+            for kind in kinds { _ = providers.serve(kind, id) }
+        }
+        providers.unalignAll()
     }
 
     // MARK: A node that lags
@@ -87,7 +108,13 @@ extension Hub {
         let isChanged = (access.status?.staleSince == nil) != (status.staleSince == nil)
         access.status = status
         noteForwarding(at: now)
-        if commit.isFollowing { link.tick(at: now.monotonic, patience: status.patience + status.patience) }
+        if commit.isFollowing {
+            link.tick(at: now.monotonic, patience: status.patience + status.patience)
+            if commit.isIdle { callProviders() }
+        } else {
+            // For one lease a leader before may still speak, and for one a node acts on what it has heard.
+            providers.expire(at: now.monotonic, after: status.lease + status.lease)
+        }
         let age =
             status.staleSince.map { now.monotonic.milliseconds(since: $0) - Self.stalePatience } ?? Milliseconds(-1)
         let isLeaving = age >= .zero && status.leader != nil

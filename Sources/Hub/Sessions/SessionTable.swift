@@ -21,7 +21,7 @@ struct SessionTable: ~Copyable {
     private var freeSlots: [Int32] = []
     private(set) var openCount = 0
     /// The part of connection numbers that is this server's own in its cluster; 0 = it is in none.
-    private var process: UInt32 = 0
+    private(set) var process: UInt32 = 0
     /// Whether requests for the leader are kept as they came.
     private var keepsLines = false
     private(set) var acceptedCount: Int64 = 0

@@ -38,9 +38,9 @@ enum WaitingRequest: Sendable {
         case .reload: return false
         case .other(let request):
             switch request.command {
-            case .dismiss, .seen, .tap, .tile, .reload: return true
+            case .dismiss, .seen, .tap, .tile, .reload, .serve, .done, .supply, .fail, .report: return true
             case .hello, .ping, .bye, .help, .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-                .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .report, .handover, .node, .refused:
+                .history, .stats, .traits, .open, .handover, .node, .refused:
                 return false
             }
         }
@@ -52,6 +52,12 @@ struct ForwardedRequest: Sendable {
     let request: WaitingRequest
     /// Without a line ending.
     let line: [UInt8]
+
+    /// The kind that the connection would serve.
+    var servedKind: String? {
+        guard case .other(let request) = request, case .serve(let kind) = request.command else { return nil }
+        return kind
+    }
 }
 
 extension Command {

@@ -63,6 +63,14 @@ public enum ProviderCall: Hashable, Sendable {
     /// A widget requests a timeline.
     case timeline(TimelineRefresh)
 
+    /// The operation that it is to perform.
+    public var operation: OperationID {
+        switch self {
+        case .perform(let performance): performance.operation
+        case .timeline(let ask): ask.operation
+        }
+    }
+
     /// The connection that the line is sent to.
     public var provider: ConnectionNumber {
         switch self {

@@ -57,6 +57,9 @@ public enum ClusterBug: String, PlantedBug {
     case forwardedTwice = "a write whose fate is not known is sent to the next leader"
     case unknownFateRefused = "a write whose fate is not known is refused"
     case guestsUnnamed = "the leader does not learn who the client of another node is"
+    case providerOutlivesNode = "the leader takes the providers of a node that is gone for present"
+    case providersUnnamed = "a node does not name its providers to the next leader"
+    case doBehindTime = "a node asks its provider long after the operation is over"
     case observerVolunteers = "an observer tries to lead"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
@@ -163,7 +166,7 @@ struct ClusterClimate {
         crowd = FaultProfile(calmWithSeed: seed)
         crowd.producers = 2
         crowd.screens = 4
-        crowd.providers = 1
+        crowd.providers = 2
         crowd.fingers = 1
         // In the short one local journals forget records, and nodes event ids.
         crowd.retention = random.chance(200) ? 20 : 3_000

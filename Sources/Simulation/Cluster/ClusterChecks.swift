@@ -1,5 +1,6 @@
 import Hub
 import Journal
+import Machines
 import Replication
 import Server
 import TelltaleModel
@@ -63,8 +64,72 @@ final class ClusterChecks {
                 try reference?.replay(record)
                 hashes[record.sequence] = reference?.stateHash
             }
+            if records.contains(where: { isControl($0.entity) }) { noteAssignments() }
         } catch {
             cluster.violated("P10", "the log has a record that gives another result when it is replayed: \(error)")
+        }
+    }
+
+    // MARK: Providers
+
+    /// What the log says of each operation, and since when: the connection that performs it, or that it is over.
+    private var operations: [String: (provider: Int64?, since: Int64)] = [:]
+    /// The connection that acts for each control.
+    private var acting: [Key: Int64] = [:]
+
+    private func isControl(_ key: String) -> Bool {
+        cluster.setting.cast.controlKinds.contains { key.hasPrefix($0 + "/") }
+    }
+
+    private func noteAssignments() {
+        var (open, next): ([String: Int64], [Key: Int64]) = ([:], [:])
+        for (key, provider, operation) in reference?.assignments ?? [] where isControl(key.text) {
+            next[key] = provider
+            if let provider, let operation { open[operation.description] = provider }
+        }
+        for (key, provider) in acting.sorted(by: { $0.key.text < $1.key.text }) where next[key] != provider {
+            left(provider, key)
+        }
+        acting = next
+        for (operation, known) in operations where known.provider != nil && open[operation] == nil {
+            operations[operation] = (nil, cluster.now)
+        }
+        for (operation, provider) in open where operations[operation]?.provider != provider {
+            operations[operation] = (provider, cluster.now)
+        }
+    }
+
+    /// P6: a provider that is connected to a node at the leader keeps its place.
+    private func left(_ connection: Int64, _ key: Key) {
+        let span = 2 * ReplicaSettings().lease.count + 5_000
+        for node in cluster.nodes where node.isAtLeader(since: cluster.now - span) {
+            guard let link = node.links.values.first(where: { $0.session?.number == connection }),
+                link.isOpenAtClient
+            else { continue }
+            cluster.violated("P6", "a provider at \(node.name) does not act for \(key) any more, and has not left")
+        }
+    }
+
+    /// P6: nobody is asked for what is over, or for what another one was asked for long ago.
+    func asked(_ bytes: [UInt8], _ connection: Int64, by node: ClusterNode) {
+        for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: "DO ".utf8) {
+            let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+            guard let name = words.first(where: { $0.hasPrefix("op=") })?.dropFirst(3),
+                let operation = operations[String(name)], operation.provider != connection,
+                cluster.now - operation.since > ReplicaSettings().lease.count + 2_000
+            else { continue }
+            let fate = operation.provider == nil ? "is over" : "is another one's"
+            cluster.violated(
+                "P6", "\(node.name) asks for \(name), which \(fate) for \(cluster.now - operation.since) ms")
+        }
+    }
+
+    /// P4: who acts at the end is there, and where somebody serves somebody acts.
+    private func finishProviders(_ leader: ClusterNode) {
+        let serving = cluster.clients.filter { $0 is LampProvider }.compactMap { $0.link?.session?.number }
+        for (key, provider, _) in leader.server?.hub.assignments ?? [] where isControl(key.text) {
+            if let provider, serving.contains(provider) { continue }
+            cluster.violated("P4", "\(key) has the provider \(provider ?? 0) at the end, and \(serving) serve")
         }
     }
 
@@ -350,6 +415,7 @@ final class ClusterChecks {
                 "\(node.name) has \(node.localJournal.chain.sequence) of \(leader.localJournal.chain.sequence) records")
         }
         do {
+            finishProviders(leader)
             try finishClients(leader)
         } catch {
             cluster.violated("P9", "the copy of \(leader.name) does not recover: \(error)")

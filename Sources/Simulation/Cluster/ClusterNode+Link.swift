@@ -48,7 +48,7 @@ extension ClusterNode {
     private func forget(_ pipe: LeaderPipe) {
         guard let session = pipe.session.take() else { return }
         followers[session] = nil
-        server?.disconnected(session)
+        if cluster.bug != .providerOutlivesNode { server?.disconnected(session) }
         perform()
     }
 

@@ -35,6 +35,7 @@ final class ClusterNode {
     private(set) var endedAt: Int64?
     /// Whether it leads, as far as it knows, and when it last did.
     private var lead = (goesOn: false, end: Int64.min / 2)
+    private var ledSince: Int64 = 0
     private(set) var isPaused = false
     /// When the process began, or was resumed.
     private var wokeAt = Int64.min / 2
@@ -79,6 +80,13 @@ final class ClusterNode {
 
     private var isObserver: Bool { slot == cluster.weather.observer }
     var position: Int64? { member?.replica.reader.position }
+    /// Whether it has led since then, or was linked to the leader.
+    func isAtLeader(since time: Int64) -> Bool {
+        guard isUp, !isStopped, hasBeenAwake(since: time) else { return false }
+        if isLeading { return ledSince < time }
+        guard let pipe, pipe.isOpen else { return false }
+        return pipe.begunAt < time && pipe.leader.isAtLeader(since: time)
+    }
     var isLeading: Bool { isUp && member?.isLeading == true && server != nil }
     /// For how long it has not led; `nil` = it leads, or its term is the newest of the log.
     var silence: Int64? {
@@ -397,7 +405,7 @@ final class ClusterNode {
 
     private func lead(term: Int64) {
         takeovers += 1
-        lead.goesOn = true
+        (lead.goesOn, ledSince) = (true, cluster.now)
         if isObserver { cluster.violated("P4", "\(name) leads, and is an observer") }
         cluster.trace?(cluster.now, index, "leads in term \(term)")
         cluster.checks.mayAcknowledge(self)
@@ -569,8 +577,8 @@ final class ClusterNode {
         }
         // Its greeting says so.
         greet(id)
-        // Reads are answered here; writes where they are forwarded. A provider goes to the leader.
-        let stays = client is Screen || !(client is LampProvider) && server?.hub.status?.forwards == true
+        // Reads are answered here; writes where they are forwarded.
+        let stays = client is Screen || server?.hub.status?.forwards == true
         if stays, member?.isServing == true { return true }
         if link.session != nil { server?.disconnected(id) }
         link.session = nil

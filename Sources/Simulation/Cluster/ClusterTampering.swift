@@ -124,8 +124,12 @@ final class ClusterTampering {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
             if words[0] == "FWD" { forwarded[words[1], default: 0] += 1 }
-            let isForgotten = bug == .guestsUnnamed && words[0] == "GUEST"
-            given += isForgotten ? Array("GUEST \(words[1]) {}".utf8) : Array(line)
+            switch bug {
+            case .guestsUnnamed where words[0] == "GUEST": given += Array("GUEST \(words[1]) {}".utf8)
+            case .providersUnnamed where words[0] == "GUEST":
+                given += Array(line).replacing(Array(#""serves":"#.utf8), with: Array(#""served":"#.utf8))
+            default: given += Array(line)
+            }
             given.append(UInt8(ascii: "\n"))
         }
         return given
@@ -372,7 +376,7 @@ final class ClusterTampering {
     // MARK: Writes
 
     /// All connections have ended, and sessions are counted anew.
-    func connectionsEnded() { waiting = [:] }
+    func connectionsEnded() { (waiting, delayedLines) = ([:], [:]) }
 
     /// Whether a node that may not show anything goes on with its turn.
     func showsAnyway(isLeading: Bool) -> Bool {
@@ -382,8 +386,26 @@ final class ClusterTampering {
         }
     }
 
+    /// What asks a provider waits until the operation is over.
+    private func delayed(_ bytes: [UInt8], to session: SessionID, at now: Int64) -> [UInt8] {
+        var given: [UInt8] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let line = line + [UInt8(ascii: "\n")]
+            if line.starts(with: "DO ".utf8) { delayedLines[session, default: []].append((now, Array(line))) } else { given += line }
+        }
+        while let (time, line) = delayedLines[session]?.first, now - time > Self.delay {
+            given += line
+            delayedLines[session]?.removeFirst()
+        }
+        return given
+    }
+
+    private var delayedLines: [SessionID: [(time: Int64, line: [UInt8])]] = [:]
+    private static let delay: Int64 = 15_000
+
     /// In limbo the requests to providers leave, and all else waits.
     func written(_ bytes: [UInt8], to session: SessionID, of node: ClusterNode) -> [UInt8] {
+        if bug == .doBehindTime { return delayed(bytes, to: session, at: node.cluster.now) }
         guard bug == .doAfterDeposal else { return bytes }
         guard node.member?.replica.isInLimbo == true else {
             return (waiting.removeValue(forKey: session) ?? []) + bytes

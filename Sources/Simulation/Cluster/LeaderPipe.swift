@@ -11,7 +11,11 @@ final class LeaderPipe {
     /// The newest arrivals at each end, so that bytes arrive in the order in which they were sent.
     private var lastArrivals: (atLeader: Int64, atFollower: Int64) = (0, 0)
 
-    init(of follower: ClusterNode, to leader: ClusterNode) { (self.follower, self.leader) = (follower, leader) }
+    let begunAt: Int64
+
+    init(of follower: ClusterNode, to leader: ClusterNode) {
+        (self.follower, self.leader, begunAt) = (follower, leader, leader.cluster.now)
+    }
 
     /// Happens at the leader after what was sent there before.
     func toLeader(after delay: Int64, _ body: @escaping () -> Void) {

@@ -64,7 +64,7 @@ final class SimulatedCluster: Environment {
             nodes.append(ClusterNode(cluster: self, index: index, kinds: try Self.kinds(of: index)))
         }
         var all = Population(of: self)
-        all.addCrowd(providers: 1, &random)
+        all.addCrowd(providers: climate.crowd.providers, &random)
         all.add(2, &random, MarkPoster.init)
         clients = all.clients
         addresses = clients.map { _ in 0 }
@@ -255,10 +255,8 @@ final class SimulatedCluster: Environment {
 
     func connect(_ client: any SimulatedClient) -> SimulatedLink {
         let link = SimulatedLink(client: client.index, capacity: 1 << 24, generation: 0)
-        // The greeting of another node names the leader; who hears of none tries the next address. A screen may be served by any node.
-        if random.chance(client is LampProvider ? 700 : 300),
-            let leader = nodes.first(where: { $0.isLeading && !$0.isPaused })
-        {
+        // The greeting of another node names the leader; who hears of none tries the next address.
+        if random.chance(300), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
             addresses[client.index] = leader.index
         } else {
             addresses[client.index] = (addresses[client.index] + 1) % Self.nodeCount
@@ -309,6 +307,7 @@ final class SimulatedCluster: Environment {
     /// A node writes.
     func send(_ bytes: [UInt8], to link: SimulatedLink, by node: ClusterNode) {
         checks.written(bytes, by: node)
+        if let session = link.session { checks.asked(bytes, session.number, by: node) }
         link.noteMarks(in: bytes)
         link.buffered += bytes.count
         let arrival = link.arrivalAtClient(now + wireDelay())

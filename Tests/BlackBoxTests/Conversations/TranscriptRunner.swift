@@ -34,15 +34,21 @@ final class TranscriptRunner {
         principals = folder
         let isCluster = transcript.options.contains("--cluster")
         time = isCluster ? nil : try HeldTime()
-        firstDaemon = try DaemonProcess(try Self.options(of: transcript, in: folder), limits: time?.limits)
+        let port = isCluster ? try freePort() : 0
+        firstDaemon = try DaemonProcess(
+            try Self.options(of: transcript, in: folder, port), port: port, limits: time?.limits)
         daemon = firstDaemon
         if isCluster { try daemon.waitUntilLogged("this node leads") }
         try time?.connect()
     }
 
-    /// The options, with a file of principals that its owner alone can read: git keeps no such modes.
-    private static func options(of transcript: Transcript, in folder: TemporaryFolder) throws -> [String] {
+    /// The options, with a file of principals that its owner alone can read: git keeps no such modes. A node of a cluster
+    /// advertises the port that it has.
+    private static func options(
+        of transcript: Transcript, in folder: TemporaryFolder, _ port: UInt16
+    ) throws -> [String] {
         var options = transcript.options
+        if let place = options.firstIndex(of: "--advertise") { options[place + 1] = "127.0.0.1:\(port)" }
         if let place = options.firstIndex(of: "file:log") { options[place] = "file:\(folder.path("log"))" }
         guard let place = options.firstIndex(of: "--auth") else { return options }
         let copy = folder.url.appending(path: options[place + 1])
@@ -134,10 +140,11 @@ final class TranscriptRunner {
 
     /// Starts another node, and waits until the first one has heard that it keeps up.
     private func add(node name: String) throws {
-        var options = try Self.options(of: transcript, in: principals)
+        let port = try freePort()
+        var options = try Self.options(of: transcript, in: principals, port)
         guard let place = options.firstIndex(of: "--node") else { throw Difference(description: "no --node") }
         options[place + 1] = name
-        others.append(try DaemonProcess(options))
+        others.append(try DaemonProcess(options, port: port))
         let peer = try Peer(port: daemon.port)
         let deadline = Date.now.addingTimeInterval(patience)
         while Date.now < deadline {

@@ -136,7 +136,7 @@ def test_a_client_stays_at_a_node_that_forwards_whoever_leads() -> None:
 
 
 @behaviour("provider-lost")
-def test_a_provider_that_is_refused_goes_to_the_leader_and_from_then_on_directly() -> None:
+def test_a_provider_that_is_refused_goes_to_the_leader_and_serves_at_any_node_that_takes_it() -> None:
     follower = STANDBY + " leader=c:1 serves=1"
     machine = Machine(LIST, follower)
     number = machine.request(_calls.serve("porch-light").request)
@@ -147,10 +147,7 @@ def test_a_provider_that_is_refused_goes_to_the_leader_and_from_then_on_directly
     machine.say(0, f"OK id={number}")
     machine.lose(5)
     now = machine.come_back()
-    machine.connecting(now)
-    machine.connected(now)
-    machine.say(now, follower)
-    assert machine.wants_close and machine.take_output(now) == b""
+    assert any(line.startswith(b"SERVE porch-light") for line in machine.greet(now, follower))
 
 
 @behaviour("leader")

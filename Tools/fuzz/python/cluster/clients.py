@@ -18,11 +18,13 @@ Do = collections.namedtuple("Do", "at term op")
 
 
 class Client:
-    """Goes to the leader, and comes again when its connection ends or says nothing, until it is told to stop."""
+    """Connects again when its connection ends or says nothing, until it is told to stop."""
 
-    def __init__(self, name, addresses, rng):
+    def __init__(self, name, addresses, rng, is_anywhere=False):
         self.name, self.rng = name, rng
-        self.door = Door(addresses, rng, name)
+        self.door = Door(addresses, rng, name, is_anywhere)
+        self.position = 0  # The newest commit that it has seen.
+        self.after = None  # The same, as EPOCH:SEQ.
         self.stop = threading.Event()  # Begins nothing new.
         self.abort = threading.Event()  # Connects no more.
         self.failure = None
@@ -36,7 +38,7 @@ class Client:
     def run(self):
         try:
             while not self.is_done():
-                self.lines = self.door.connect(self.abort)
+                self.lines = self.door.connect(self.abort, self.after)
                 if self.lines is None:
                     return
                 self.connections += 1
@@ -53,6 +55,10 @@ class Client:
 
     def is_done(self):
         return self.stop.is_set()
+
+    def saw(self, position):
+        self.position = max(self.position, position)
+        self.after = f"{self.lines.greeting['epoch']}:{self.position}"
 
     def check(self):
         if self.failure:
@@ -88,8 +94,8 @@ class Client:
 class Producer(Client):
     """One sender. Its ledger survives every daemon."""
 
-    def __init__(self, name, addresses, rng, pause=0.01, window=None):
-        super().__init__(name, addresses, rng)
+    def __init__(self, name, addresses, rng, pause=0.01, window=None, is_anywhere=False):
+        super().__init__(name, addresses, rng, is_anywhere)
         self.pause, self.window = pause, window
         self.next = 1
         self.pending = collections.OrderedDict()
@@ -146,6 +152,7 @@ class Producer(Client):
         self.last = ack.at
         self.began.setdefault(ack.term, ack.at)
         self.acknowledged[post.eid] = ack
+        self.saw(ack.rev)
         self.newest[post.key] = max(self.newest.get(post.key, (0, 0)), (ack.rev, post.number))
         del self.pending[post.eid]
 
@@ -153,8 +160,8 @@ class Producer(Client):
 class Screen(Client):
     """One subscriber, which resumes from its cursor."""
 
-    def __init__(self, name, addresses, rng, pattern="tally/*"):
-        super().__init__(name, addresses, rng)
+    def __init__(self, name, addresses, rng, pattern="tally/*", is_anywhere=False):
+        super().__init__(name, addresses, rng, is_anywhere)
         self.pattern = pattern
         self.cursor = None
         self.newest = {}  # key -> rev
@@ -187,6 +194,7 @@ class Screen(Client):
         if self.seen.setdefault((key, rev), number) != number and key.startswith("tally/"):
             raise Failure(f"{self.name}: {key} at {rev} was {self.seen[key, rev]}, and is {number}")
         self.newest[key] = rev
+        self.saw(rev)
 
     def advance(self, cursor):
         if self.cursor:
@@ -194,28 +202,29 @@ class Screen(Client):
             if before[0] != after[0] or int(after[1]) < int(before[1]):
                 raise Failure(f"{self.name}: its cursor was {self.cursor}, and goes to {cursor}")
         self.cursor = cursor
+        self.saw(int(cursor.split(":")[1]))
 
 
 class Provider(Client):
     """Switches the lamp: each operation that it is asked for is done at once."""
 
-    def __init__(self, name, addresses, rng):
-        super().__init__(name, addresses, rng)
+    def __init__(self, name, addresses, rng, is_anywhere=False):
+        super().__init__(name, addresses, rng, is_anywhere)
         self.asked = []  # Do, in the order of receipt
 
     def serve(self, lines):
         lines.send("SERVE lamp\n")
         for line in self.rows(lines):
             if line["verb"] == "DO":
-                self.asked.append(Do(time.monotonic(), lines.term, line["op"]))
+                self.asked.append(Do(time.monotonic(), int(line["term"]), line["op"]))
                 lines.send(f"DONE op={line['op']} value={line['value']}\n")
 
 
 class Finger(Client):
     """Taps the lamp, each tap with an id of its own, until it is told the operation."""
 
-    def __init__(self, name, addresses, rng):
-        super().__init__(name, addresses, rng)
+    def __init__(self, name, addresses, rng, is_anywhere=False):
+        super().__init__(name, addresses, rng, is_anywhere)
         self.count = 0
         self.wanted = None
         self.operations = {}  # eid -> op

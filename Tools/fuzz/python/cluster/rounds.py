@@ -61,7 +61,7 @@ class Crowd:
         addresses = list(cluster.addresses.values())
 
         def new(make, name, *more):
-            return make(name, addresses, random.Random(rng.random()), *more)
+            return make(name, addresses, random.Random(rng.random()), *more, is_anywhere=True)
 
         self.producers = [new(Producer, f"p{index}") for index in range(producers)]
         self.screens = [new(Screen, f"s{index}") for index in range(screens)]

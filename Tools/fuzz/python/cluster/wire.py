@@ -1,4 +1,4 @@
-"""Connections of clients to a cluster: by a list of addresses, to the node that leads."""
+"""Connections of clients to a cluster: by a list of addresses, to the node that leads, or to any that serves."""
 
 import socket
 
@@ -23,7 +23,7 @@ def greeting(address, seconds):
 class NodeLines(Lines):
     """One connection to one node."""
 
-    def __init__(self, address, seconds=PATIENCE, name="torture"):
+    def __init__(self, address, seconds=PATIENCE, name="torture", after=None):
         self.socket = socket.create_connection(address, timeout=min(seconds, DIAL))
         self.socket.settimeout(seconds)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -32,7 +32,8 @@ class NodeLines(Lines):
         try:
             self.greeting = attributes(self.read())
             if name:
-                self.send(f"HELLO client={name}{f' token={TOKENS[0]}' if TOKENS else ''}\n")
+                words = [f" token={TOKENS[0]}" if TOKENS else "", f" after={after}" if after else ""]
+                self.send(f"HELLO client={name}{''.join(words)}\n")
                 answer = attributes(self.read())
                 if answer["verb"] != "OK":
                     raise ConnectionRefusedError(f"HELLO gave {answer}")
@@ -46,21 +47,21 @@ class NodeLines(Lines):
 
 
 class Door:
-    """Knows the addresses of all nodes, and connects to the leader."""
+    """Knows the addresses of all nodes, and connects to the leader, or to any node that serves."""
 
-    def __init__(self, addresses, rng, name):
-        self.addresses, self.rng, self.name = list(addresses), rng, name
+    def __init__(self, addresses, rng, name, is_anywhere=False):
+        self.addresses, self.rng, self.name, self.is_anywhere = list(addresses), rng, name, is_anywhere
         self.next = rng.randrange(len(self.addresses))
 
-    def connect(self, stop):
-        """A connection to the leader; `None` when `stop` is set."""
+    def connect(self, stop, after=None):
+        """A connection; `None` when `stop` is set. `after` is what the client has seen, as EPOCH:SEQ."""
         told = None
         while not stop.is_set():
             address = told or self.addresses[self.next]
             hint, told = told, None
             try:
-                lines = NodeLines(address, name=self.name)
-                if lines.greeting.get("role") == "leader":
+                lines = NodeLines(address, name=self.name, after=after)
+                if lines.greeting.get("role") == "leader" or (self.is_anywhere and lines.greeting.get("serves") == "1"):
                     return lines
                 lines.close()
                 if "leader" in lines.greeting and hint is None:

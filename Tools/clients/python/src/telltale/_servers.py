@@ -126,11 +126,11 @@ class ServerList:
         self._move_on()
         return Step.PAUSE
 
-    def elsewhere(self, greeting: Greeting, needs_leader: bool, now: float) -> Optional[Tuple[Redirection, str]]:
+    def elsewhere(self, greeting: Greeting, now: float) -> Optional[Tuple[Redirection, str]]:
         """Where the greeting says that this client is not served here: where it is, and a text for people."""
         name = greeting.node or "this server"
         if greeting.role not in (None, "leader"):
-            if greeting.serves and not needs_leader:
+            if greeting.serves:
                 return None
             leader = f"names {greeting.leader}" if greeting.leader else "names no leader"
             return Redirection(greeting.leader), f"{name} does not lead, and {leader}"

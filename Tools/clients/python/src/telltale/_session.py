@@ -97,11 +97,6 @@ class Session:
             size += len(line)
         return b"".join(pieces)
 
-    @property
-    def needs_leader(self) -> bool:
-        """There are requests that only a leader answers."""
-        return bool(self._served) or any(request.serves is not None for request in self.queue.unsent)
-
     # Of the connection.
 
     def begin(self) -> None:

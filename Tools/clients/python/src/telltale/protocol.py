@@ -283,7 +283,7 @@ class ClientProtocol:
         self.greeting = greeting(line)
         if self.greeting.epoch != self._session.epoch:
             self._session.epoch, self._newest = self.greeting.epoch, 0
-        elsewhere = self._servers.elsewhere(self.greeting, self._session.needs_leader, now)
+        elsewhere = self._servers.elsewhere(self.greeting, now)
         if elsewhere is not None:
             self._redirection, reason = elsewhere
             return self._give_up(reason)
