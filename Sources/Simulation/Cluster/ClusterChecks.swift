@@ -74,21 +74,24 @@ final class ClusterChecks {
 
     /// What the log says of each operation, and since when: the connection that performs it, or that it is over.
     private var operations: [String: (provider: Int64?, since: Int64)] = [:]
-    /// The connection that acts for each control.
-    private var acting: [Key: Int64] = [:]
+    /// The connection that acts for each control, and since when.
+    private var acting: [Key: (provider: Int64, since: Int64)] = [:]
 
     private func isControl(_ key: String) -> Bool {
         cluster.setting.cast.controlKinds.contains { key.hasPrefix($0 + "/") }
     }
 
     private func noteAssignments() {
-        var (open, next): ([String: Int64], [Key: Int64]) = ([:], [:])
+        var (open, next): ([String: Int64], [Key: (provider: Int64, since: Int64)]) = ([:], [:])
         for (key, provider, operation) in reference?.assignments ?? [] where isControl(key.text) {
-            next[key] = provider
+            if let provider {
+                next[key] = acting[key].flatMap { $0.provider == provider ? $0 : nil } ?? (provider, cluster.now)
+            }
             if let provider, let operation { open[operation.description] = provider }
         }
-        for (key, provider) in acting.sorted(by: { $0.key.text < $1.key.text }) where next[key] != provider {
-            left(provider, key)
+        for (key, known) in acting.sorted(by: { $0.key.text < $1.key.text }) where next[key]?.provider != known.provider {
+            // A new control begins with the connection that reported it.
+            if known.since < cluster.now { left(known.provider, key) }
         }
         acting = next
         for (operation, known) in operations where known.provider != nil && open[operation] == nil {
