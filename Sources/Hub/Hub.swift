@@ -273,8 +273,9 @@ public struct Hub: ~Copyable {
         var writing = RowWriting(
             now: now.monotonic, commit: commit.durableSequence, limits: configuration.limits)
         var isDone = writeReplies(of: session, limit: writing.limit, to: &writer)
-        // A reply that waits for a history shows an older state of a key, so no newer row may precede it.
-        if isDone, session.outbox.count <= 1 {
+        // A reply that waits for a history shows an older state of a key, so no newer row may precede it. One that the leader has yet
+        // to send comes before the row that shows its commit.
+        if isDone, session.outbox.count <= 1, !(link.isUp && session.staged.isNextAwaited) {
             writeMark(to: session, at: now, to: &writer)
             isDone = renderer.writeRows(of: session, &writing, &subscriptions, store, to: &writer)
             if let release = writing.nextRelease { sessions.watch(session, at: release) }
