@@ -318,9 +318,9 @@ struct ClusterProcessTests {
             (["--cluster", "shop", "--node", "n1"], "--cluster: needs --advertise HOST:PORT"),
             (["--cluster", "a b"], "--cluster: takes a name of 1 to 32 letters"),
             (["--cluster", "shop", "--advertise", "0.0.0.0:7878"], "--advertise: takes HOST:PORT"),
-            (["--cluster", "shop", "--lease", "3"], "--lease: takes a span such as 3s"),
-            (["--cluster", "shop", "--lease=-9223372036854775808s"], "--lease: takes a span such as 3s"),
-            (["--cluster", "shop", "--give-up", "9223372036854775807s"], "--give-up: takes a span such as 3s"),
+            (["--cluster", "shop", "--lease", "3"], "--lease: takes a span such as 1500ms"),
+            (["--cluster", "shop", "--lease=-9223372036854775808s"], "--lease: takes a span such as 1500ms"),
+            (["--cluster", "shop", "--give-up", "9223372036854775807s"], "--give-up: takes a span such as 1500ms"),
             (
                 ["--cluster", "shop", "--lease", "1m", "--give-up", "1m30s"],
                 "--give-up: is to be at least twice --lease, which is 60000 ms, not 90000 ms"
