@@ -273,11 +273,13 @@ public struct Hub: ~Copyable {
         var writing = RowWriting(
             now: now.monotonic, commit: commit.durableSequence, limits: configuration.limits)
         var isDone = writeReplies(of: session, limit: writing.limit, to: &writer)
-        // A reply that waits for a history shows an older state of a key, so no newer row may precede it. One that the leader has yet
-        // to send comes before the row that shows its commit.
-        if isDone, session.outbox.count <= 1, !(link.isUp && session.staged.isNextAwaited) {
+        // A reply that waits for a history shows an older state of a key, so no newer row may precede it.
+        if isDone, session.outbox.count <= 1 {
             writeMark(to: session, at: now, to: &writer)
-            isDone = renderer.writeRows(of: session, &writing, &subscriptions, store, to: &writer)
+            // The leader's reply to a write comes before the row that shows its commit.
+            if !(link.isUp && session.staged.isNextAwaited) {
+                isDone = renderer.writeRows(of: session, &writing, &subscriptions, store, to: &writer)
+            }
             if let release = writing.nextRelease { sessions.watch(session, at: release) }
         }
         if !writer.isEmpty {

@@ -80,10 +80,10 @@ final class ClusterNode {
 
     private var isObserver: Bool { slot == cluster.weather.observer }
     var position: Int64? { member?.replica.reader.position }
-    /// Whether it has led since then, or was linked to the leader.
+    /// Whether it has led since then, and leads, or was linked to the leader.
     func isAtLeader(since time: Int64) -> Bool {
         guard isUp, !isStopped, hasBeenAwake(since: time) else { return false }
-        if isLeading { return ledSince < time }
+        if isLeading { return hasTerm && ledSince < time }
         guard let pipe, pipe.isOpen else { return false }
         return pipe.begunAt < time && pipe.leader.isAtLeader(since: time)
     }
