@@ -18,7 +18,7 @@ extension ClusterNode {
         guard leader.isUp, !leader.isStopped else { return }
         let pipe = LeaderPipe(of: self, to: leader)
         self.pipe = pipe
-        pipe.toLeader(after: cluster.pipeDelay()) { leader.accept(pipe) }
+        pipe.send(to: pipe.leader, after: cluster.pipeDelay()) { leader.accept(pipe) }
     }
 
     private func accept(_ pipe: LeaderPipe) {
@@ -26,7 +26,7 @@ extension ClusterNode {
         pipe.session = server?.connected(at: hubTime)
         guard let session = pipe.session else { return }
         followers[session] = pipe
-        pipe.toFollower(after: cluster.pipeDelay()) {
+        pipe.send(to: pipe.follower, after: cluster.pipeDelay()) {
             guard pipe.isOpen else { return }
             pipe.follower.server?.linkConnected(at: pipe.follower.hubTime)
             pipe.follower.perform()
@@ -42,7 +42,7 @@ extension ClusterNode {
         tampering.losesPipe(of: self)
         server?.linkLost(at: hubTime)
         guard wasOpen else { return }
-        pipe.toLeader(after: cluster.pipeDelay()) { pipe.leader.forget(pipe) }
+        pipe.send(to: pipe.leader, after: cluster.pipeDelay()) { pipe.leader.forget(pipe) }
     }
 
     private func forget(_ pipe: LeaderPipe) {
@@ -57,7 +57,7 @@ extension ClusterNode {
         guard let session = pipe.session.take() else { return }
         followers[session] = nil
         server?.disconnected(session)
-        pipe.toFollower(after: cluster.pipeDelay()) { pipe.follower.lost(pipe) }
+        pipe.send(to: pipe.follower, after: cluster.pipeDelay()) { pipe.follower.lost(pipe) }
     }
 
     private func lost(_ lost: LeaderPipe) {
@@ -77,7 +77,7 @@ extension ClusterNode {
     func writeToLeader(_ bytes: [UInt8]) {
         guard let pipe, pipe.isOpen else { return }
         let bytes = tampering.toLeader(bytes)
-        pipe.toLeader(after: cluster.pipeDelay()) {
+        pipe.send(to: pipe.leader, after: cluster.pipeDelay()) {
             guard pipe.isOpen, let session = pipe.session else { return }
             _ = pipe.leader.server?.received(bytes.span, from: session, at: pipe.leader.hubTime)
             pipe.leader.perform()
@@ -86,7 +86,7 @@ extension ClusterNode {
 
     /// As the leader, this node writes to another one.
     func write(_ bytes: [UInt8], to pipe: LeaderPipe) {
-        pipe.toFollower(after: cluster.pipeDelay()) {
+        pipe.send(to: pipe.follower, after: cluster.pipeDelay()) {
             guard pipe.isOpen, pipe === pipe.follower.pipe else { return }
             let bytes = pipe.follower.tampering.fromLeader(bytes)
             pipe.follower.server?.linkReceived(bytes.span, at: pipe.follower.hubTime)
