@@ -78,6 +78,7 @@ let package = Package(
             name: "TelltaleKinds",
             targets: ["Kinds", "KindPreview", "Surfaces", "Machines", "TelltaleStatechart", "TelltaleModel"]),
         .library(name: "TelltalePush", targets: ["ApplePush"]),
+        .library(name: "TelltaleMetrics", targets: ["TelltaleMetrics"]),
         .library(name: "TelltaleSQLite", targets: ["CSQLite"]),
         .library(name: "TelltaleCrypto", targets: ["TelltaleCrypto"]),
         // The programs are no products: SwiftPM fetches for an app whatever a declared product of this package needs, and builds the
@@ -107,6 +108,8 @@ let package = Package(
         module("KindPreview", ["TelltaleModel", "Kinds", "Machines", "Surfaces"]),
         module("TelltaleWire", ["TelltaleModel"]),
         module("ApplePush", ["TelltaleModel", "TelltaleWire", "Kinds"]),
+        // Figures for Prometheus, of the daemon and of the gateway.
+        module("TelltaleMetrics", ["TelltaleModel"]),
         // The client's side of the protocol: bytes and times in, bytes and events out.
         module("TelltaleClientProtocol", ["TelltaleModel", "TelltaleWire", collections]),
         module("FanOut", ["TelltaleModel", collections, heap], swiftSettings: hotSettings),
@@ -157,7 +160,7 @@ let package = Package(
                 "TelltaleModel", "Kinds", "Machines", "Surfaces", "TelltaleWire", "Hub", "Server", "Journal",
                 "Replication", "ReplicationNATS", "ReplicationFile", "Cluster", "AtomicFile",
                 "JournalSQLite",
-                "TelltaleEventLoop", "Authenticator",
+                "TelltaleEventLoop", "Authenticator", "TelltaleMetrics",
                 "CJemalloc", argumentParser, logging,
             ],
             swiftSettings: hotSettings,
@@ -234,6 +237,7 @@ let package = Package(
             swiftSettings: settings),
         tests("Model", ["TelltaleModel"]),
         tests("SimdJSON", ["TelltaleModel", "SimdJSON"]),
+        tests("Metrics", ["TelltaleModel", "TelltaleMetrics"]),
         tests("Statechart", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Kinds", ["TelltaleModel", "TelltaleStatechart", "Kinds"]),
         tests("Machines", ["TelltaleModel", "TelltaleStatechart", "Kinds", "Machines"]),

@@ -37,6 +37,19 @@ extension Server {
         hub.historyRead(records, for: request)
     }
 
+    /// The object in the answer to `STATS`.
+    public mutating func figures(at now: HubTime) -> [UInt8] { hub.figures(at: now) }
+
+    /// This server's role and view of its cluster; `nil` = it is in none.
+    public var clusterStatus: ClusterStatus? { hub.status }
+
+    /// Why clients are not served now, for people; `nil` = they are.
+    public var reasonNotToServe: String? {
+        if isStopping { return "it is stopping" }
+        guard let status = hub.status, status.role != .leader, !status.serves else { return nil }
+        return "it has yet to read the log to its end"
+    }
+
     /// Whether a batch waits for its fate: there is no ``snapshot()`` then.
     public var isCommitting: Bool { hub.isCommitting }
 

@@ -18,6 +18,8 @@ struct Configuration: Sendable {
     var kinds = ""
     /// Empty = the Unix socket only.
     var listeners: [Endpoint] = [.tcp(host: "127.0.0.1", port: 7878)]
+    /// Where operators read figures by HTTP; `nil` = nowhere.
+    var operatorListener: Endpoint?
     /// The listeners of encrypted connections.
     var tlsListeners: [Endpoint] = []
     /// PEM files of the chain and its key.

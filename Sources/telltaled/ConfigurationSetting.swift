@@ -54,6 +54,17 @@ extension ConfigurationSetting {
             $0.auth = $1[0]; return nil
         },
         ConfigurationSetting(name: "listen", isRepeatable: true, applyAll: { $0.setListeners($1) }),
+        ConfigurationSetting(name: "ops-listen") { configuration, values in
+            guard let endpoint = Endpoint(values[0]), case .tcp = endpoint else {
+                return "takes HOST:PORT such as 127.0.0.1:7884, not \"\(values[0])\""
+            }
+            guard endpoint.isLocal || configuration.auth != nil else {
+                return
+                    "may be an address of this machine alone (127.0.0.1, ::1, localhost) without --auth FILE, not \"\(values[0])\""
+            }
+            configuration.operatorListener = endpoint
+            return nil
+        },
         ConfigurationSetting(name: "socket") { configuration, values in
             guard (1...Endpoint.pathLengthLimit).contains(values[0].utf8.count) else {
                 return

@@ -12,6 +12,7 @@ extension Daemon {
         var options = configuration.listenerOptions
         options.farewell = { [unowned self] in refuseConnection() }
         for endpoint in configuration.endpoints { listeners.append(try listen(at: endpoint, options)) }
+        try listenForOperators()
         guard let first = certificate?.context else { return }
         options.tls = { [unowned self] in certificate?.context ?? first }
         for endpoint in configuration.tlsListeners { tlsListeners.append(try listen(at: endpoint, options)) }
@@ -38,6 +39,7 @@ extension Daemon {
     func stopListening() {
         listeners = []
         tlsListeners = []
+        operatorListener = nil
     }
 
     func reloadPrincipals(isAsked: Bool) {

@@ -31,6 +31,7 @@ final class Daemon {
     let mailbox: Mailbox<Message>
     var listeners: [Listener] = []
     var tlsListeners: [Listener] = []
+    var operatorListener: OperatorListener?
     var connections = ConnectionTable()
     var blocked: Set<SessionID> = []
     /// `nil` until a signed token is to be checked.

@@ -48,6 +48,11 @@ struct RunningOptions: ParsableArguments {
             "How many times as fast as real time the kinds' clock runs, for demos and replays. (default: 1)",
             valueName: "N"))
     var clockSpeed: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where operators read /metrics, /healthz and /readyz; beyond this machine /metrics needs a token with the scope stats. (default: none)",
+            valueName: "HOST:PORT"))
+    var opsListen: String?
     @Option(help: ArgumentHelp("A configuration file.", valueName: "FILE"))
     var config: String?
     @Flag(help: "Read the configuration and the files that it names, say what is wrong, and end.")

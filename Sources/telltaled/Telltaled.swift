@@ -255,7 +255,7 @@ struct Telltaled: ParsableCommand {
             }
             daemon.reportRules()
             daemon.reportOlderRules()
-            announce(daemon.endpoints, daemon.tlsEndpoints, epoch: epoch, entities: entities, recovered: recovered)
+            announce(daemon, epoch: epoch, entities: entities, recovered: recovered)
             manager.ready()
             _ = loop.run()
             return status
@@ -295,14 +295,15 @@ struct Telltaled: ParsableCommand {
 
     /// Prints the one line on standard output, which says that the daemon serves.
     static func announce(
-        _ endpoints: [Endpoint], _ tlsEndpoints: [Endpoint], epoch: UInt64, entities: Int, recovered: Duration,
-        role: String? = nil
+        _ daemon: Daemon, epoch: UInt64, entities: Int, recovered: Duration, role: String? = nil
     ) {
         var line = "ready"
-        let tcp = endpoints.compactMap { if case .tcp = $0 { $0.description } else { nil } }
+        let tcp = daemon.endpoints.compactMap { if case .tcp = $0 { $0.description } else { nil } }
         if !tcp.isEmpty { line += " tcp=" + tcp.joined(separator: ",") }
-        if !tlsEndpoints.isEmpty { line += " tls=" + tlsEndpoints.map(\.description).joined(separator: ",") }
-        for case .unix(let path) in endpoints { line += " unix=\(path)" }
+        let encrypted = daemon.tlsEndpoints.map(\.description)
+        if !encrypted.isEmpty { line += " tls=" + encrypted.joined(separator: ",") }
+        for case .unix(let path) in daemon.endpoints { line += " unix=\(path)" }
+        if let listener = daemon.operatorListener { line += " ops=\(listener.endpoint)" }
         let digits = String(epoch, radix: 16)
         line += " epoch=" + String(repeating: "0", count: 16 - digits.count) + digits
         let (seconds, attoseconds) = recovered.components

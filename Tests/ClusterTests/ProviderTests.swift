@@ -78,7 +78,8 @@ struct ProviderTests {
         for line in asked {
             let operation = try operation(in: [line])
             let reply = node.send("DONE \(operation)", from: provider)
-            #expect(reply.first == "OK verdict=applied rev=" + (reply.first?.split(separator: "=").last ?? ""), "\(reply)")
+            #expect(
+                reply.first == "OK verdict=applied rev=" + (reply.first?.split(separator: "=").last ?? ""), "\(reply)")
         }
         #expect(lamp(at: other).contains(#""result":"confirmed""#))
     }

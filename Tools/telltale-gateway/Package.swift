@@ -18,6 +18,7 @@ let settings: [SwiftSetting] = [
 let client: Target.Dependency = .product(name: "TelltaleClient", package: "telltale")
 let kinds: Target.Dependency = .product(name: "TelltaleKinds", package: "telltale")
 let push: Target.Dependency = .product(name: "TelltalePush", package: "telltale")
+let exposition: Target.Dependency = .product(name: "TelltaleMetrics", package: "telltale")
 let sqlite: Target.Dependency = .product(name: "TelltaleSQLite", package: "telltale")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
@@ -76,7 +77,7 @@ let package = Package(
             swiftSettings: settings),
         // Everything that needs no socket: options, routes, problems, events, webhooks, figures.
         .target(
-            name: "Gateway", dependencies: [client, kinds, push, crypto, logging, metrics, httpTypes],
+            name: "Gateway", dependencies: [client, kinds, push, crypto, exposition, logging, metrics, httpTypes],
             swiftSettings: settings),
         // The page for browsers, inside the program.
         .target(name: "CGzip", linkerSettings: [.linkedLibrary("z")]),
@@ -96,8 +97,8 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Board", "Gateway", "ListenerLimits", "TelltaleNIOClient", client, crypto, logging, metrics, lifecycle,
-                nioCore, nioPosix,
+                "Board", "Gateway", "ListenerLimits", "TelltaleNIOClient", client, crypto, exposition, logging, metrics,
+                lifecycle, nioCore, nioPosix,
                 nioExtras, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioHTTPTypesHTTP2, nioSSL, nioTLS, push,
                 httpTypes,
                 hummingbird, hummingbirdCore, hummingbirdHTTP2, signals,
@@ -130,7 +131,8 @@ let package = Package(
             name: "bare-relay", dependencies: [hummingbird, logging, nioCore], swiftSettings: settings,
             linkerSettings: withFoundationInside),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Board", "Gateway", client, push, crypto, logging, metrics],
+            name: "GatewayTests",
+            dependencies: ["Board", "Gateway", client, push, crypto, exposition, logging, metrics],
             swiftSettings: settings),
         .testTarget(
             name: "GatewayServerTests",

@@ -167,6 +167,11 @@ public struct PrincipalDirectory: Sendable {
         return Credential(principals[principal], token)
     }
 
+    /// Whether a token, which is no signed one, has the scope `stats`.
+    public func mayReadFigures(_ token: String, at wall: Timestamp) -> Bool {
+        (try? credential(of: token, at: wall))?.principal.has(.stats) ?? false
+    }
+
     /// The credential of a connection under this directory; `nil` = it was revoked.
     func renewed(_ credential: Credential) -> Credential? {
         switch credential.proof {

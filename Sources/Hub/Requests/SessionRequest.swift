@@ -128,6 +128,14 @@ extension Hub {
     }
 
     mutating func writeStatistics(_ request: Request, at now: HubTime, to writer: inout LineWriter) {
+        writer.beginOK(id: request.id)
+        writer.ignored(request.ignored)
+        writer.tail(figures(at: now))
+        writer.end()
+    }
+
+    /// The object in the answer to `STATS`.
+    public mutating func figures(at now: HubTime) -> [UInt8] {
         var body = JSONWriter()
         body.beginObject()
         body.member("connections", sessions.openCount)
@@ -198,9 +206,6 @@ extension Hub {
         body.endObject()
         status?.write(to: &body, at: now.monotonic)
         body.endObject()
-        writer.beginOK(id: request.id)
-        writer.ignored(request.ignored)
-        writer.tail(body.bytes)
-        writer.end()
+        return body.bytes
     }
 }

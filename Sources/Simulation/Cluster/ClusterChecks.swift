@@ -89,7 +89,8 @@ final class ClusterChecks {
             }
             if let provider, let operation { open[operation.description] = provider }
         }
-        for (key, known) in acting.sorted(by: { $0.key.text < $1.key.text }) where next[key]?.provider != known.provider {
+        for (key, known) in acting.sorted(by: { $0.key.text < $1.key.text }) where next[key]?.provider != known.provider
+        {
             // A new control begins with the connection that reported it.
             if known.since < cluster.now { left(known.provider, key) }
         }

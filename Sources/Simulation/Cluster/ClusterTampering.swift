@@ -391,7 +391,11 @@ final class ClusterTampering {
         var given: [UInt8] = []
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let line = line + [UInt8(ascii: "\n")]
-            if line.starts(with: "DO ".utf8) { delayedLines[session, default: []].append((now, Array(line))) } else { given += line }
+            if line.starts(with: "DO ".utf8) {
+                delayedLines[session, default: []].append((now, Array(line)))
+            } else {
+                given += line
+            }
         }
         while let (time, line) = delayedLines[session]?.first, now - time > Self.delay {
             given += line

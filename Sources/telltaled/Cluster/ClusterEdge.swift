@@ -12,6 +12,8 @@ import TelltaleModel
 final class ClusterEdge {
     unowned let daemon: Daemon
     var member: Member
+    /// It leads, and cannot prove it at the moment.
+    var isInLimbo: Bool { member.replica.isInLimbo }
     let log: any ReplicatedLog
     let logger: Logger
     private var timer: TimerHandle?

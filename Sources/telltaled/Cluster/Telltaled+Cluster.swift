@@ -60,8 +60,8 @@ extension Telltaled {
                 try daemon.listen()
                 try daemon.start()
                 announce(
-                    daemon.endpoints, daemon.tlsEndpoints, epoch: reader.epoch ?? 0, entities: entities,
-                    recovered: recovered, role: settings.isObserver ? "observer" : "standby")
+                    daemon, epoch: reader.epoch ?? 0, entities: entities, recovered: recovered,
+                    role: settings.isObserver ? "observer" : "standby")
                 manager.ready()
                 edge.start()
             } catch {

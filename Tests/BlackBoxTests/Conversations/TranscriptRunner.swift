@@ -47,7 +47,8 @@ final class TranscriptRunner {
     }
 
     private static let ofCluster = [
-        "--cluster", "shop", "--node", "n1", "--advertise", "", "--engine", "file:log", "--lease", "1500ms", "--heartbeat",
+        "--cluster", "shop", "--node", "n1", "--advertise", "", "--engine", "file:log", "--lease", "1500ms",
+        "--heartbeat",
         "20s",
     ]
 

@@ -1,5 +1,6 @@
 public import CoreMetrics
 internal import Synchronization
+public import TelltaleMetrics
 
 /// Counters, gauges and histograms of this process, kept for Prometheus.
 ///

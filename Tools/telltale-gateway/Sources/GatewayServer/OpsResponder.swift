@@ -4,6 +4,7 @@ internal import ListenerLimits
 internal import Metrics
 internal import NIOCore
 internal import TelltaleClient
+internal import TelltaleMetrics
 internal import TelltaleModel
 internal import TelltaleNIOClient
 internal import TelltaleWire

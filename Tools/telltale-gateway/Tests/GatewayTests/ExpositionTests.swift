@@ -1,6 +1,7 @@
 import CoreMetrics
 import Gateway
 import Logging
+import TelltaleMetrics
 import TelltaleModel
 import Testing
 
