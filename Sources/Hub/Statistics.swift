@@ -30,10 +30,6 @@ public struct Statistics: Sendable {
         var sessionByteCount = 0
         /// Activities left out of views of accounts, counted once for each view.
         var leftOutCount = 0
-
-        init(time: MonotonicTime) {
-            self.time = time
-        }
     }
 
     var footprint: Footprint?

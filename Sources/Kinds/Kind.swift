@@ -132,10 +132,6 @@ public struct StateTraits: Sendable {
     public var stale: Milliseconds?
     public var dismiss: Milliseconds?
     public var tags: [String] = []
-
-    public init(title: Template) {
-        self.title = title
-    }
 }
 
 public struct AlertTemplate: Sendable {
@@ -145,12 +141,6 @@ public struct AlertTemplate: Sendable {
     /// Whether a locked device is sent ``summary`` in its place.
     public var isPrivate = false
     public var summary: Template?
-
-    public init(title: Template, body: Template, sound: String?) {
-        self.title = title
-        self.body = body
-        self.sound = sound
-    }
 }
 
 /// The presentations of an activity. A presentation that the kind file does not declare is a default one with the
@@ -163,17 +153,6 @@ public struct ActivityViews: Sendable {
     /// The regions `leading`, `trailing`, `center` and `bottom`.
     public var expanded: ActivityView
     public var small: ActivityView?
-
-    init(
-        compact: ActivityView, minimal: ActivityView, lockScreen: ActivityView, expanded: ActivityView,
-        small: ActivityView?
-    ) {
-        self.compact = compact
-        self.minimal = minimal
-        self.lockScreen = lockScreen
-        self.expanded = expanded
-        self.small = small
-    }
 
     /// All of them, each with its variants.
     var all: [ActivityView] {

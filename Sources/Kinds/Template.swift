@@ -92,11 +92,6 @@ public struct TemplateSyntaxError: Error, Hashable, Sendable {
     /// Offset in bytes from the start of the text.
     public var offset: Int
     public var reason: String
-
-    public init(offset: Int, reason: String) {
-        self.offset = offset
-        self.reason = reason
-    }
 }
 
 /// The values that templates can read.

@@ -49,11 +49,6 @@ public struct GuardSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
     public var offset: Int
     public var expected: String
 
-    public init(offset: Int, expected: String) {
-        self.offset = offset
-        self.expected = expected
-    }
-
     public var description: String { "at byte \(offset): expected \(expected)" }
 }
 

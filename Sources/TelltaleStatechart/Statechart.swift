@@ -108,10 +108,6 @@ public struct StepResult: Hashable, Sendable {
     /// Whether the machine is in a top-level final state, or all regions of a parallel machine are in final ones.
     public var isDone = false
     public var guardErrors: GuardErrors?
-
-    public init(verdict: Verdict) {
-        self.verdict = verdict
-    }
 }
 
 /// Guards that could not be evaluated and counted as false. A class, because hardly any step has one and a reference

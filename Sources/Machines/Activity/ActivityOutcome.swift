@@ -8,11 +8,6 @@ public struct ActivityOutcome: Hashable, Sendable {
         /// The state's dotted path.
         public var state: String
         public var time: Timestamp
-
-        public init(state: String, time: Timestamp) {
-            self.state = state
-            self.time = time
-        }
     }
 
     public var verdict: Verdict

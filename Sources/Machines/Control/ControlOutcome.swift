@@ -46,15 +46,6 @@ public struct ControlPerformance: Hashable, Sendable {
     public var deadline: Timestamp
     /// The connection that the line is sent to.
     public var provider: ConnectionNumber
-
-    public init(
-        operation: OperationID, tap: Tap, deadline: Timestamp, provider: ConnectionNumber
-    ) {
-        self.operation = operation
-        self.tap = tap
-        self.deadline = deadline
-        self.provider = provider
-    }
 }
 
 /// One `DO` line of a provider.

@@ -21,10 +21,6 @@ public struct StoryScene: Sendable {
     public var displays: [Glimpse.Display] = []
     /// Unix milliseconds of the daemon's clock at which the screens showed that.
     public var daemonTime: Int64 = 0
-
-    init(time: Int64, caption: String, action: String) {
-        (self.time, self.caption, self.action) = (time, caption, action)
-    }
 }
 
 extension Glimpse {

@@ -75,10 +75,6 @@ private struct PushSettingsReader {
     var settings = PushSettings()
     var faults: [String] = []
 
-    init(folder: String) {
-        self.folder = folder
-    }
-
     mutating func read(_ path: String, _ bytes: [UInt8]) {
         let object: JSONObject
         do throws(Problem) {
