@@ -101,16 +101,7 @@ final class DerivedPreview: DrawnPreview {
     /// Decides all there is; everything decided is durable.
     private func turn() {
         repeat {
-            server.turn(at: time)
-            while let action = server.nextAction(at: time) {
-                switch action {
-                case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: time)
-                case .flush:
-                    collect()
-                    server.flushed(at: time)
-                default: break
-                }
-            }
+            server.turnWithoutDisk(at: time) { collect(own: $1, shared: $2, for: $0) }
         } while !server.isIdle(at: time)
     }
 
@@ -137,15 +128,10 @@ final class DerivedPreview: DrawnPreview {
 
     private var waiting: [SessionID: [ServerLine]] = [:]
 
-    private func collect() {
-        while let id = server.nextReady(at: time) {
-            var bytes: [UInt8] = []
-            let output = server.output(for: id, at: time, to: &bytes)
-            bytes += server.sharedRows[output.sharedRange]
-            for line in bytes.split(separator: UInt8(ascii: "\n")) {
-                guard let line = try? ServerLine(Array(line).span, parser: parser) else { continue }
-                waiting[id, default: []].append(line)
-            }
+    private func collect(own: [UInt8], shared: ArraySlice<UInt8>, for id: SessionID) {
+        for line in (own + shared).split(separator: UInt8(ascii: "\n")) {
+            guard let line = try? ServerLine(Array(line).span, parser: parser) else { continue }
+            waiting[id, default: []].append(line)
         }
     }
 

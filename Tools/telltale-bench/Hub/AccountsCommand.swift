@@ -105,7 +105,7 @@ private struct AccountsLoad: ~Copyable {
 
     init(activities: Int) throws {
         server = try HubLoad.server(of: [TelltaleScreens.kind])
-        let now = HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: time.milliseconds))
+        let now = HubLoad.clocks(time)
         publisher = server.connected(at: now)
         let reader = server.connected(at: now)
         turn()
@@ -118,9 +118,7 @@ private struct AccountsLoad: ~Copyable {
         for _ in 0..<activities / 512 + 8 { turn() }
     }
 
-    private var now: HubTime {
-        HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: time.milliseconds))
-    }
+    private var now: HubTime { HubLoad.clocks(time) }
 
     private mutating func send(_ line: String, from session: SessionID) {
         _ = server.received(Array((line + "\n").utf8).span, from: session, at: now)
@@ -169,20 +167,7 @@ private struct AccountsLoad: ~Copyable {
         time = time + Milliseconds(1)
         let now = now
         var reported: [UInt8] = []
-        server.turn(at: now)
-        while let action = server.nextAction(at: now) {
-            switch action {
-            case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
-            case .flush:
-                while let id = server.nextReady(at: now) {
-                    var bytes: [UInt8] = []
-                    _ = server.output(for: id, at: now, to: &bytes)
-                    if id == kept { reported += bytes }
-                }
-                server.flushed(at: now)
-            case _: break
-            }
-        }
+        server.turnWithoutDisk(at: now) { id, bytes, _ in if id == kept { reported += bytes } }
         return reported
     }
 }

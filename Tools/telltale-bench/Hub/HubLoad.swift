@@ -71,7 +71,7 @@ struct HubLoad: ~Copyable {
 
     private var now: HubTime { Self.clocks(time) }
 
-    private static func clocks(_ time: Timestamp) -> HubTime {
+    static func clocks(_ time: Timestamp) -> HubTime {
         HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: time.milliseconds))
     }
 

@@ -27,7 +27,7 @@ struct WidgetDay: ~Copyable {
 
     init(orders: Int, looks: Int) throws {
         server = try HubLoad.server(of: Self.kinds)
-        let now = Self.clocks(Self.start)
+        let now = HubLoad.clocks(Self.start)
         shop = server.connected(at: now)
         everyChange = Watch(session: server.connected(at: now))
         watch = Watch(session: server.connected(at: now))
@@ -89,35 +89,17 @@ struct WidgetDay: ~Copyable {
     }
 
     private mutating func say(_ line: String, _ session: SessionID) {
-        _ = server.received(Array((line + "\n").utf8).span, from: session, at: Self.clocks(time))
+        _ = server.received(Array((line + "\n").utf8).span, from: session, at: HubLoad.clocks(time))
         turn()
     }
 
-    private static func clocks(_ time: Timestamp) -> HubTime {
-        HubTime(time: time, wall: time, monotonic: MonotonicTime(milliseconds: time.milliseconds))
-    }
-
     private mutating func turn() {
-        let now = Self.clocks(time)
+        let now = HubLoad.clocks(time)
+        var sent: [(session: SessionID, bytes: [UInt8])] = []
         repeat {
-            server.turn(at: now)
-            while let action = server.nextAction(at: now) {
-                switch action {
-                case .append(_, isLast: true): server.synced(.durable(duration: .zero, wait: .zero), at: now)
-                case .flush: flush(at: now)
-                case _: break
-                }
-            }
+            server.turnWithoutDisk(at: now) { sent.append(($0, $1 + $2)) }
         } while !server.isIdle(at: now)
-    }
-
-    private mutating func flush(at now: HubTime) {
-        while let id = server.nextReady(at: now) {
-            var bytes: [UInt8] = []
-            let shared = server.output(for: id, at: now, to: &bytes).sharedRange
-            count(bytes + server.sharedRows[shared], to: id)
-        }
-        server.flushed(at: now)
+        for (session, bytes) in sent { count(bytes, to: session) }
     }
 
     private mutating func count(_ bytes: [UInt8], to session: SessionID) {
