@@ -60,7 +60,7 @@ public struct PrincipalEditor {
             let text = "tt_\(id)_" + Self.secret()
             var token = JSONObject()
             token["id"] = .string(id)
-            token["sha256"] = .string(Digest.hexadecimal(Digest.sha256(text)))
+            token["sha256"] = .string(Hexadecimal.text(Digest.sha256(text)))
             if let expires = grant.expires { token["expires"] = .string(UTCDate.text(expires)) }
             if let index = principals.firstIndex(where: { $0["name"]?.string == grant.name }) {
                 try Self.append(.object(token), to: &principals[index], grant)

@@ -1,6 +1,6 @@
 /// Base64 of RFC 4648, in its one canonical form.
-package enum Base64 {
-    package enum Alphabet {
+public enum Base64 {
+    public enum Alphabet {
         /// §4, with padding.
         case standard
         /// §5, without padding, as JSON Web Tokens have it (RFC 7515 §2).
@@ -12,7 +12,7 @@ package enum Base64 {
 
     /// The bytes of `text`; `nil` for padding that is wrong, another alphabet, a length that no bytes have, and unused bits
     /// that are not 0. Two texts therefore never stand for the same bytes.
-    package static func bytes(_ text: some BidirectionalCollection<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
+    public static func bytes(_ text: some BidirectionalCollection<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
         var digits = text[...]
         if alphabet == .standard {
             guard text.count.isMultiple(of: 4) else { return nil }
@@ -36,7 +36,7 @@ package enum Base64 {
         return bits == 0 ? bytes : nil
     }
 
-    package static func text(_ bytes: [UInt8], _ alphabet: Alphabet) -> String {
+    public static func text(_ bytes: [UInt8], _ alphabet: Alphabet) -> String {
         let digits = digits + Array((alphabet == .url ? "-_" : "+/").utf8)
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)

@@ -20,8 +20,7 @@ extension String {
         var text = ""
         for scalar in unicodeScalars {
             if scalar.isHarmful {
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                text += "\\u" + Hexadecimal.text(of: UInt64(scalar.value), digits: 4)
             } else {
                 text.unicodeScalars.append(scalar)
             }

@@ -7,6 +7,13 @@ public enum Hexadecimal {
         return String(decoding: buffer.array, as: UTF8.self)
     }
 
+    /// The lowest `digits` digits of a number.
+    public static func text(of number: UInt64, digits: Int = 16) -> String {
+        var buffer = ByteBuffer()
+        buffer.append(hexadecimal: number, digits: digits)
+        return String(decoding: buffer.array, as: UTF8.self)
+    }
+
     /// - Returns: `nil` for an odd number of digits, or anything but hexadecimal digits of either case.
     public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []

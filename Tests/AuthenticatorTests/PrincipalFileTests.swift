@@ -16,7 +16,7 @@ struct PrincipalFileTests {
                 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
             ),
         ])
-    func digests(text: String, digest: String) { #expect(Digest.hexadecimal(Digest.sha256(text)) == digest) }
+    func digests(text: String, digest: String) { #expect(Hexadecimal.text(Digest.sha256(text)) == digest) }
 
     @Test(
         "A date says the same again",
@@ -97,7 +97,7 @@ struct PrincipalFileTests {
         #expect(TokenText.id(of: token) != nil)
         #expect(try mode(of: path) == 0o600)
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        #expect(!text.contains(token) && text.contains(Digest.hexadecimal(Digest.sha256(token))))
+        #expect(!text.contains(token) && text.contains(Hexadecimal.text(Digest.sha256(token))))
         #expect(text.contains("2027-11-24T00:00:00Z"))
 
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)

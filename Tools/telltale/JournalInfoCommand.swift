@@ -83,10 +83,7 @@ struct JournalInfoCommand: ParsableCommand {
         summary.mark.flatMap { try? LogReader(mark: $0) }
     }
 
-    static func hex(_ epoch: UInt64) -> String {
-        let digits = String(epoch, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    static func hex(_ epoch: UInt64) -> String { Hexadecimal.text(of: epoch) }
 
     private func date(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000).ISO8601Format()

@@ -14,11 +14,6 @@ public struct WidgetParameter: Hashable, Sendable {
     /// The default for a value that a configuration omits.
     public let standard: JSON?
 
-    init(name: String, title: String, type: ValueType, options: [String], standard: JSON?) {
-        (self.name, self.title, self.type) = (name, title, type)
-        (self.options, self.standard) = (options, standard)
-    }
-
     /// The id of the only widget of a kind without parameters.
     public static let mainID = "main"
 
@@ -93,8 +88,7 @@ public struct WidgetParameter: Hashable, Sendable {
             if Key.isSegment(text.utf8), !isHashed(text) { return text }
         }
         // The members of an object are written in the order of their names.
-        let digits = String(StableHash.of(configuration.description), radix: 16)
-        return "h-" + String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
+        return "h-" + Hexadecimal.text(of: StableHash.of(configuration.description))
     }
 
     static func isHashed(_ id: String) -> Bool {

@@ -24,8 +24,7 @@ extension Board {
         var hash = StableHash()
         hash.combine(stack)
         hash.combine(widget.text)
-        let digits = String(hash.finalize(), radix: 16)
-        return "~" + String(repeating: "0", count: 16 - digits.count) + digits
+        return "~" + Hexadecimal.text(of: hash.finalize())
     }
 
     /// The tiles that this board's stacks may suggest, in the order of the stacks' ids, and within a stack in that of the

@@ -1,4 +1,5 @@
 import Foundation
+import TelltaleModel
 
 /// Principals for a measurement: one of the healthy, and an issuer whose tokens none of the crowd can sign.
 enum BenchTokens {
@@ -11,7 +12,7 @@ enum BenchTokens {
         part(
             #"{"iss":"https://bench.example.com","aud":"telltale","sub":"eve","iat":1,"exp":2,"scope":"read:*","account":"eve"}"#
         ),
-        base64url(Data(repeating: 0x11, count: 64)),
+        Base64.text([UInt8](repeating: 0x11, count: 64), .url),
     ].joined(separator: ".")
 
     private static let file = """
@@ -33,12 +34,7 @@ enum BenchTokens {
         return ["--auth", path]
     }
 
-    private static func part(_ text: String) -> String { base64url(Data(text.utf8)) }
-
-    private static func base64url(_ data: Data) -> String {
-        data.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
-    }
+    private static func part(_ text: String) -> String { Base64.text(Array(text.utf8), .url) }
 }
 
 /// Kinds that nothing is of, beside those of a measurement.

@@ -32,7 +32,7 @@ final class BarMemory {
     init?(_ words: [String], isOnce: Bool) {
         guard let folder = Output.variable("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
         let ambient = ["TELLTALE_CONNECT", "TELLTALE_CONTEXT"].map { Output.variable($0) ?? "" }
-        let name = Digest.hexadecimal(Digest.sha256((words + ambient).joined(separator: "\n"))).prefix(16)
+        let name = Hexadecimal.text(Digest.sha256((words + ambient).joined(separator: "\n"))).prefix(16)
         file = AtomicFile("\(folder)/telltale/bar-\(isOnce ? "once-" : "")\(name)")
         self.isOnce = isOnce
     }

@@ -28,8 +28,7 @@ extension String {
             if unit < 0x80 {
                 text.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
             } else {
-                let digits = String(unit, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                text += "\\u" + Hexadecimal.text(of: UInt64(unit), digits: 4)
             }
         }
         return text

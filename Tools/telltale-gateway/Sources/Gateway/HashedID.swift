@@ -1,4 +1,5 @@
 internal import TelltaleCrypto
+internal import TelltaleModel
 
 /// Event ids derived from what was received, so that a repeat has the same id.
 enum HashedID {
@@ -10,10 +11,6 @@ enum HashedID {
             if index > 0 { hash.update([0]) }
             hash.update(part)
         }
-        return "sha256:"
-            + hash.digest().map { byte in
-                let hex = String(byte, radix: 16)
-                return hex.utf8.count < 2 ? "0" + hex : hex
-            }.joined()
+        return "sha256:" + Hexadecimal.text(hash.digest())
     }
 }

@@ -60,8 +60,7 @@ public enum EntityTag {
         // FNV-1a: the tag only distinguishes successive bodies, and protects nothing.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        let hex = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - hex.utf8.count) + hex
+        return Hexadecimal.text(of: hash)
     }
 
     /// The `rev` of an `If-Match`.

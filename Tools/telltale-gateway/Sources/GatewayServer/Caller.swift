@@ -98,18 +98,13 @@ enum UUIDv7 {
     ) -> String {
         let high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
         let low = random.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let digits = hex(high) + hex(low)
+        let digits = Hexadecimal.text(of: high) + Hexadecimal.text(of: low)
         var text = ""
         for (index, digit) in digits.enumerated() {
             if [8, 12, 16, 20].contains(index) { text += "-" }
             text.append(digit)
         }
         return text
-    }
-
-    static func hex(_ value: UInt64) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - text.utf8.count) + text
     }
 }
 

@@ -49,7 +49,7 @@ struct GatewayResponder: HTTPResponder {
         if let field, (1...64).contains(field.utf8.count), field.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
             return field
         }
-        return UUIDv7.hex(.random(in: .min ... .max))
+        return Hexadecimal.text(of: .random(in: .min ... .max))
     }
 
     private func answer(

@@ -26,7 +26,7 @@ struct Sessions: Sendable {
     func cookie(_ token: String) -> String {
         let nonce = SealedBytes.random(SealedBytes.nonceByteCount)
         let sealed = SealedBytes.seal(Array(token.utf8), key: key, nonce: nonce)
-        return "\(name)=\(Self.encode(Data(nonce + sealed)))\(attributes)"
+        return "\(name)=\(Base64.text(nonce + sealed, .url))\(attributes)"
     }
 
     var clearing: String { "\(name)=; Max-Age=0\(attributes)" }
@@ -35,7 +35,8 @@ struct Sessions: Sendable {
     func token(_ field: String?) -> String? {
         for pair in (field ?? "").split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, String(parts[0]).trimmed == name, let data = Self.decode(parts[1]),
+            guard parts.count == 2, String(parts[0]).trimmed == name,
+                let data = Base64.bytes(String(parts[1]).trimmed.utf8, .url),
                 data.count >= SealedBytes.nonceByteCount,
                 let opened = SealedBytes.open(
                     Array(data.dropFirst(SealedBytes.nonceByteCount)), key: key,
@@ -44,16 +45,6 @@ struct Sessions: Sendable {
             return String(validating: opened, as: UTF8.self)
         }
         return nil
-    }
-
-    private static func encode(_ data: Data) -> String {
-        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
-
-    private static func decode(_ text: Substring) -> Data? {
-        var text = String(text).trimmed.replacing("-", with: "+").replacing("_", with: "/")
-        while text.utf8.count % 4 != 0, text.utf8.count < 16_384 { text += "=" }
-        return Data(base64Encoded: text)
     }
 }
 

@@ -1,5 +1,4 @@
 internal import ApplePush
-internal import FoundationEssentials
 internal import TelltaleCrypto
 internal import TelltaleModel
 
@@ -22,7 +21,7 @@ struct WebPushCipher: Sendable {
     }
 
     /// The `applicationServerKey` of browsers: 65 bytes in base64url.
-    var publicKey: String { Self.base64(key.publicPoint) }
+    var publicKey: String { Base64.text(key.publicPoint, .url) }
 
     /// Encrypts one payload with a fresh key and salt.
     ///
@@ -48,29 +47,12 @@ struct WebPushCipher: Sendable {
 
     /// The `authorization` field for one service.
     func authorization(for origin: String, at now: Timestamp) throws -> String {
-        func part(_ json: JSON) -> String {
-            var writer = JSONWriter()
-            writer.value(json)
-            return Self.base64(writer.bytes)
-        }
+        func part(_ json: JSON) -> String { Base64.text(json.text, .url) }
         let claims: JSON = [
             "aud": .string(origin), "exp": .integer(now.milliseconds / 1_000 + Self.tokenSpan), "sub": .string(subject),
         ]
         let input = part(["typ": "JWT", "alg": "ES256"]) + "." + part(claims)
         let signature = try key.signature(of: Array(input.utf8))
-        return "vapid t=\(input).\(Self.base64(signature)), k=\(publicKey)"
-    }
-
-    /// base64url without padding.
-    private static func base64(_ bytes: [UInt8]) -> String {
-        String(
-            Data(bytes).base64EncodedString().compactMap { character -> Character? in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            })
+        return "vapid t=\(input).\(Base64.text(signature, .url)), k=\(publicKey)"
     }
 }
