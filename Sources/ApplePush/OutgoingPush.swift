@@ -159,9 +159,7 @@ public struct OutgoingPush: Sendable {
             if let sound = alert.sound { members = members.merging(["sound": .string(sound)]) }
             aps["alert"] = members
         }
-        var writer = JSONWriter()
-        writer.value(["aps": .object(aps)])
-        return writer.take()
+        return JSON.object(["aps": .object(aps)]).text
     }
 
     static func content(_ row: JSONObject, _ form: Form) -> JSON {

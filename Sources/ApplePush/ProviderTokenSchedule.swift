@@ -28,11 +28,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
 
     /// The text that is signed with ES256; a dot and the signature in base64url follow it.
     public static func signingInput(team: String, keyID: String, at now: Timestamp) -> String {
-        func part(_ json: JSON) -> String {
-            var writer = JSONWriter()
-            writer.value(json)
-            return Base64.text(writer.take(), .url)
-        }
+        func part(_ json: JSON) -> String { Base64.text(json.text, .url) }
         return part(["alg": "ES256", "kid": .string(keyID)]) + "."
             + part(["iss": .string(team), "iat": .integer(now.milliseconds / 1_000)])
     }

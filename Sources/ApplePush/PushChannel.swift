@@ -72,9 +72,6 @@ public enum ChannelRequest: Hashable, Sendable {
     /// In bytes.
     public static let payloadLimit = 5_120
 
-    /// Whether a path belongs to these requests.
-    public static func isPath(_ path: String) -> Bool { route(path) != nil }
-
     private static func route(_ path: String) -> (Route, bundle: String)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 4, parts[0].isEmpty else { return nil }
@@ -194,18 +191,12 @@ public enum ChannelRequest: Hashable, Sendable {
 // The answers to a sender.
 extension PushChannel {
     /// The body of a channel: `{"message-storage-policy":1,"push-type":"LiveActivity"}`.
-    public var body: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(json)
-        return writer.take()
-    }
+    public var body: [UInt8] { json.text }
 
     /// `{"channels":[ID, …]}`, of one app.
     public static func list(_ channels: PushChannels, of bundle: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.array("channels", of: channels.all.filter { $0.bundle == bundle }) { $1.value($0.id) }
-        writer.endObject()
-        return writer.take()
+        JSONWriter.object { writer in
+            writer.array("channels", of: channels.all.filter { $0.bundle == bundle }) { $1.value($0.id) }
+        }
     }
 }

@@ -109,9 +109,7 @@ extension OutgoingPush {
         if attempt.alerts, let alert {
             payload["alert"] = ["title": .string(alert.title), "body": .string(alert.body)]
         }
-        var writer = JSONWriter()
-        writer.value(.object(payload))
-        body = writer.take()
+        body = JSON.object(payload).text
         guard body.count <= Self.webPayloadLimit else { throw TooLarge(count: body.count) }
         let stale = row?["staleAt"]?.integer.map { max(60, $0 / 1_000 - attempt.timestamp) }
         // A push service stores only the newest push of a topic. The topic does not reveal the key.

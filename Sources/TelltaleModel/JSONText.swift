@@ -117,6 +117,23 @@ public struct JSONWriter: ~Copyable, Sendable {
         endArray()
     }
 
+    /// The text of one object, whose members `write` writes.
+    public static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        write(&writer)
+        writer.endObject()
+        return writer.take()
+    }
+
+    /// Writes an object, whose members `write` writes.
+    public mutating func object(_ name: StaticString, _ write: (inout JSONWriter) -> Void) {
+        self.name(name)
+        beginObject()
+        write(&self)
+        endObject()
+    }
+
     /// Writes an array of objects, whose members `write` writes.
     public mutating func objects<Element>(
         _ name: StaticString, of elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void

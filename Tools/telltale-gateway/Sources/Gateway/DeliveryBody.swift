@@ -249,11 +249,7 @@ struct DeliveryBody {
         Problem("bad_json", "the body: expected \(expected) at byte \(position)")
     }
 
-    private static func quoted(_ text: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.value(text)
-        return writer.take()
-    }
+    private static func quoted(_ text: String) -> [UInt8] { JSON.string(text).text }
 
     /// By the grammar of RFC 8259.
     private static func isNumber(_ word: ArraySlice<UInt8>) -> Bool {

@@ -12,25 +12,20 @@ extension Hook {
             switch try outcome(of: delivery) {
             case .unmatched(let topic):
                 writer.member("topic", topic)
-                writer.name("events")
-                writer.beginArray()
-                writer.endArray()
+                writer.member("events", .array([]))
             case .event(let event, let topic, let rule):
                 writer.member("topic", topic)
                 writer.member("rule", rule)
-                writer.name("events")
-                writer.beginArray()
-                writer.beginObject()
-                writer.member("key", event.key.text)
-                writer.member("type", event.type)
-                writer.member("src", event.source ?? "")
-                writer.member("eid", event.eid ?? "")
-                if let at = event.happenedAt { writer.member("at", at.milliseconds) }
-                if let version = event.version { writer.member("ver", version) }
-                if !event.accounts.isEmpty { writer.member("for", event.accounts.joined(separator: ",")) }
-                writer.member("data", .object(event.tail))
-                writer.endObject()
-                writer.endArray()
+                writer.objects("events", of: [event]) { event, writer in
+                    writer.member("key", event.key.text)
+                    writer.member("type", event.type)
+                    writer.member("src", event.source ?? "")
+                    writer.member("eid", event.eid ?? "")
+                    if let at = event.happenedAt { writer.member("at", at.milliseconds) }
+                    if let version = event.version { writer.member("ver", version) }
+                    if !event.accounts.isEmpty { writer.member("for", event.accounts.joined(separator: ",")) }
+                    writer.member("data", .object(event.tail))
+                }
             }
         } catch {
             isGood = false

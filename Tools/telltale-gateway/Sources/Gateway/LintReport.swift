@@ -11,23 +11,17 @@ public enum LintReport {
     /// - Parameter hasDiagram: Whether the report contains the machine's picture as `diagram`; `null` if there is none.
     public static func make(of file: [UInt8], hasDiagram: Bool) -> [UInt8] {
         let lint = KindLint(file)
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("kind")
-        if let kind = lint.kind { write(kind, to: &writer) } else { writer.null() }
-        writer.member("errors", lint.errorCount)
-        writer.member("warnings", lint.warningCount)
-        write(lint.findings, to: &writer)
-        if hasDiagram {
-            writer.name("diagram")
-            if let svg = lint.kind.flatMap({ try? KindDiagram.svg(of: $0) }) {
-                writer.value(svg)
-            } else {
-                writer.null()
+        return JSONWriter.object { writer in
+            writer.name("kind")
+            if let kind = lint.kind { write(kind, to: &writer) } else { writer.null() }
+            writer.member("errors", lint.errorCount)
+            writer.member("warnings", lint.warningCount)
+            write(lint.findings, to: &writer)
+            if hasDiagram {
+                let svg = lint.kind.flatMap { try? KindDiagram.svg(of: $0) }
+                writer.member("diagram", svg.map(JSON.string) ?? .null)
             }
         }
-        writer.endObject()
-        return writer.take()
     }
 
     static func write(_ kind: Kind, to writer: inout JSONWriter) {

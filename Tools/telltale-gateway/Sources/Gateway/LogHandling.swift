@@ -46,20 +46,16 @@ public struct StandardErrorLog: LogHandler {
         let names = metadata.keys.sorted()
         switch format {
         case .json:
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member("ts", time.internetDate)
-            writer.member("level", level.rawValue)
-            writer.member("msg", message)
-            for name in names {
-                let text = metadata[name]?.description ?? ""
-                switch name {
-                case "status", "ms": writer.member(named: name, Double(text).map { JSON(finite: $0) } ?? .string(text))
-                default: writer.member(named: name, .string(text))
+            return JSONWriter.object { writer in
+                writer.member("ts", time.internetDate)
+                writer.member("level", level.rawValue)
+                writer.member("msg", message)
+                for name in names {
+                    let text = metadata[name]?.description ?? ""
+                    let number = name == "status" || name == "ms" ? Double(text).map { JSON(finite: $0) } : nil
+                    writer.member(named: name, number ?? .string(text))
                 }
             }
-            writer.endObject()
-            return writer.bytes
         case .text:
             var text = "\(time.internetDate) \(level.rawValue) \(message)"
             for name in names { text += " \(name)=\(metadata[name]?.description ?? "")" }

@@ -15,13 +15,11 @@ public struct OperationReport: Hashable, Sendable {
 
     /// `{"op":…,"result":…,"reason":…,"message":…,"rev":…}`, as far as they are known.
     public var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for name in ["op", "result", "reason", "code", "message"] {
-            if let value = members[name] { writer.member(named: name, value) }
+        JSONWriter.object { writer in
+            for name in ["op", "result", "reason", "code", "message"] {
+                if let value = members[name] { writer.member(named: name, value) }
+            }
+            writer.member("rev", rev)
         }
-        writer.member("rev", rev)
-        writer.endObject()
-        return writer.bytes
     }
 }

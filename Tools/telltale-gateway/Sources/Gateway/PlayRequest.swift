@@ -131,18 +131,17 @@ public struct PlayRequest: Sendable {
 
     /// The alert of the last step, on each surface that draws it.
     private func writeAlerts(to writer: inout JSONWriter) {
-        writer.name("alerts")
-        writer.beginObject()
-        if let alert = preview.alert {
-            for surface in EntityPreview.surfaces {
-                guard let style = preview.alertStyle(on: surface, traits: traits) else { continue }
-                writer.name(of: surface.rawValue)
-                let isRedacted = traits.isRedacted(on: surface, SurfaceSettings())
-                let drawn = isRedacted ? alert.redacted(title: preview.kind.title) : alert
-                drawn.write(style: style.rawValue, to: &writer)
+        writer.object("alerts") { writer in
+            if let alert = preview.alert {
+                for surface in EntityPreview.surfaces {
+                    guard let style = preview.alertStyle(on: surface, traits: traits) else { continue }
+                    writer.name(of: surface.rawValue)
+                    let isRedacted = traits.isRedacted(on: surface, SurfaceSettings())
+                    let drawn = isRedacted ? alert.redacted(title: preview.kind.title) : alert
+                    drawn.write(style: style.rawValue, to: &writer)
+                }
             }
         }
-        writer.endObject()
     }
 
     static func fault(_ place: String, _ words: String) -> Problem { Problem("bad_json", "\(place) \(words)") }

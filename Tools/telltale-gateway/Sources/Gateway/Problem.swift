@@ -137,18 +137,16 @@ public struct Problem: Error, Hashable, Sendable {
 
     /// `application/problem+json`.
     public var body: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("type", "/errors#\(code)")
-        writer.member("title", title)
-        writer.member("status", status)
-        writer.member("code", code)
-        writer.member("retry", retry)
-        for member in details where !Self.ownMembers.contains(member.name) {
-            writer.member(named: member.name, member.value)
+        JSONWriter.object { writer in
+            writer.member("type", "/errors#\(code)")
+            writer.member("title", title)
+            writer.member("status", status)
+            writer.member("code", code)
+            writer.member("retry", retry)
+            for member in details where !Self.ownMembers.contains(member.name) {
+                writer.member(named: member.name, member.value)
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 
     private static let ownMembers: Set<String> = ["type", "title", "status", "code", "retry"]

@@ -71,18 +71,12 @@ public struct RowsRequest: Sendable {
     /// - Returns: `nil` for a read without a cursor, which brings nothing to go on with.
     public func body(lost problem: Problem, at time: Int64) -> [UInt8]? {
         guard from != nil, !stream.isMalformed, problem.retry == "later" else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("cursor", "\(position).\(time)")
-        writer.name("rows")
-        writer.beginArray()
-        writer.endArray()
-        writer.name("gone")
-        writer.beginArray()
-        writer.endArray()
-        writer.member("lost", problem.code)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("cursor", "\(position).\(time)")
+            writer.member("rows", .array([]))
+            writer.member("gone", .array([]))
+            writer.member("lost", problem.code)
+        }
     }
 
     private func text(of selection: StreamRequest.Selection) -> String {

@@ -70,32 +70,22 @@ extension GatewayResponder {
     }
 
     private static func taken(_ event: EventCommand, _ line: ServerLine) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("events")
-        writer.beginArray()
-        writer.beginObject()
-        writer.member("key", event.key.text)
-        writer.member("type", event.type)
-        Answers.appendActed(line, to: &writer)
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.objects("events", of: [event]) { event, writer in
+                writer.member("key", event.key.text)
+                writer.member("type", event.type)
+                Answers.appendActed(line, to: &writer)
+            }
+        }
     }
 
     private static func refused(_ problem: Problem) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("events")
-        writer.beginArray()
-        writer.beginObject()
-        writer.member("code", problem.code)
-        writer.member("title", problem.title)
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.objects("events", of: [problem]) { problem, writer in
+                writer.member("code", problem.code)
+                writer.member("title", problem.title)
+            }
+        }
     }
 
     private func finish(_ record: inout HookTable.Record, _ result: String, _ body: [UInt8]) -> Response {
@@ -118,24 +108,23 @@ extension GatewayResponder {
         if try await !gateway.link.letsEverybodyIn(asking: caller.token) {
             _ = try await gateway.link.ask(.stats, token: caller.token)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.array("hooks", of: gateway.hooks.names) { $1.value($0) }
-        writer.objects("deliveries", of: gateway.hooks.history) { record, writer in
-            writer.member("at", record.at.milliseconds)
-            writer.member("hook", record.hook)
-            writer.member("topic", record.topic)
-            writer.member("result", record.result)
-            writer.member("status", record.status)
-            writer.member("request_id", record.requestID)
-            for (name, value) in [
-                ("key", record.key), ("type", record.type), ("verdict", record.verdict), ("code", record.code),
-                ("title", record.title),
-            ] {
-                if let value { writer.member(named: name, .string(value)) }
-            }
-        }
-        writer.endObject()
-        return .json(writer.bytes)
+        return .json(
+            JSONWriter.object { writer in
+                writer.array("hooks", of: gateway.hooks.names) { $1.value($0) }
+                writer.objects("deliveries", of: gateway.hooks.history) { record, writer in
+                    writer.member("at", record.at.milliseconds)
+                    writer.member("hook", record.hook)
+                    writer.member("topic", record.topic)
+                    writer.member("result", record.result)
+                    writer.member("status", record.status)
+                    writer.member("request_id", record.requestID)
+                    for (name, value) in [
+                        ("key", record.key), ("type", record.type), ("verdict", record.verdict), ("code", record.code),
+                        ("title", record.title),
+                    ] {
+                        if let value { writer.member(named: name, .string(value)) }
+                    }
+                }
+            })
     }
 }

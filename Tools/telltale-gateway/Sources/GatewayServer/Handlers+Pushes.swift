@@ -84,10 +84,6 @@ extension GatewayResponder {
         guard let text = token.text(endpoint.cryptography) else {
             throw Problem("bad_attr", "an app, a kind and an account have at most \(DeviceToken.textLimit) bytes each")
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("token", text)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { $0.member("token", text) }
     }
 }

@@ -68,12 +68,10 @@ struct PushDecider: Sendable {
     }
 
     private static func body(_ reason: PushReason, at now: Timestamp) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("reason", reason.rawValue)
-        if reason == .unregistered { writer.member("timestamp", now.milliseconds) }
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("reason", reason.rawValue)
+            if reason == .unregistered { writer.member("timestamp", now.milliseconds) }
+        }
     }
 
     private struct Done {

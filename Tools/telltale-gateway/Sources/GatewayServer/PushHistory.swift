@@ -34,26 +34,22 @@ final class PushHistory: Sendable {
 
     /// `{"pushes":[…]}`.
     static func json(_ records: [Record]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.array("pushes", of: records) { write($0, to: &$1) }
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.objects("pushes", of: records) { write($0, to: &$1) }
+        }
     }
 
     private static func write(_ record: Record, to writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("at", record.at.milliseconds)
         writer.member("id", record.id)
         writer.member("method", record.method)
         writer.member("path", record.path)
-        writer.name("headers")
-        writer.beginObject()
-        var names: Set<String> = []
-        for header in record.headers where names.insert(header.name).inserted {
-            writer.member(named: header.name, .string(header.value))
+        writer.object("headers") { writer in
+            var names: Set<String> = []
+            for header in record.headers where names.insert(header.name).inserted {
+                writer.member(named: header.name, .string(header.value))
+            }
         }
-        writer.endObject()
         if let payload = try? EventRequest.json(record.payload.span) {
             writer.member(named: "payload", payload)
         } else {
@@ -66,6 +62,5 @@ final class PushHistory: Sendable {
             if let value { writer.member(named: name, .string(value)) }
         }
         writer.array("notes", of: record.notes) { $1.value($0) }
-        writer.endObject()
     }
 }

@@ -62,20 +62,14 @@ extension Response {
 enum Answers {
     /// `{"key":…,"verdict":…,"rev":…,"state":…}`.
     static func event(_ key: Key, _ line: ServerLine) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("key", key.text)
-        appendActed(line, to: &writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("key", key.text)
+            appendActed(line, to: &writer)
+        }
     }
 
     static func attributes(_ line: ServerLine) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        appendActed(line, to: &writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { appendActed(line, to: &$0) }
     }
 
     /// A hint for people if the sender probably made a mistake.

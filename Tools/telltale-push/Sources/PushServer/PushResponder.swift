@@ -143,28 +143,22 @@ struct PushResponder: HTTPResponder {
     }
 
     private func described(_ registration: PushRegistration) -> [UInt8] {
-        var writer = JSONWriter()
-        write(registration, to: &writer)
-        return writer.bytes
+        JSONWriter.object { write(registration, to: &$0) }
     }
 
     private func write(_ registration: PushRegistration, to writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("id", registration.id)
         for member in registration.publicJSON(cryptography).object ?? JSONObject() {
             writer.member(named: member.name, member.value)
         }
-        writer.endObject()
     }
 
     private func list() async -> [UInt8] {
         let registrations = await desk.registrations
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.array("targets", of: registrations.prefix(Self.listLimit)) { write($0, to: &$1) }
-        writer.member("count", registrations.count)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.objects("targets", of: registrations.prefix(Self.listLimit)) { write($0, to: &$1) }
+            writer.member("count", registrations.count)
+        }
     }
 
     // MARK: HTTP

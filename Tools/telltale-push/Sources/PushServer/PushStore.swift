@@ -105,11 +105,9 @@ final class PushStore {
         try execute("BEGIN IMMEDIATE")
         for (id, registration, at) in turn.registrations {
             if let registration {
-                var writer = JSONWriter()
-                writer.value(registration.json)
                 try run(
                     "INSERT OR REPLACE INTO registration VALUES (?1, ?2, ?3)",
-                    [.text(id), .integer(at.milliseconds), .text(String(decoding: writer.bytes, as: UTF8.self))])
+                    [.text(id), .integer(at.milliseconds), .text(registration.json.description)])
             } else {
                 try run("DELETE FROM registration WHERE id = ?1", [.text(id)])
             }

@@ -58,33 +58,30 @@ final class SentHistory: Sendable {
         let (records, counts) = state.withLock { state in
             (Array(state.records[state.next...] + state.records[..<state.next]), state.counts)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("answers")
-        writer.beginObject()
-        for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
-            writer.member(named: name, .integer(Int64(count)))
+        return JSONWriter.object { writer in
+            writer.object("answers") { writer in
+                for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
+                    writer.member(named: name, .integer(Int64(count)))
+                }
+            }
+            let shown = records.reversed().filter { key == nil || $0.key == key }
+            writer.objects("sent", of: shown) { record, writer in
+                writer.member("at", record.at.milliseconds)
+                writer.member("registration", record.registration)
+                if let key = record.key { writer.member("key", key) }
+                writer.member("token", record.token)
+                writer.member("event", record.event)
+                writer.member("rev", record.rev)
+                writer.member("priority", record.priority)
+                if record.alerts { writer.member("alert", true) }
+                if record.isThrottled { writer.member("throttled", true) }
+                writer.member("bytes", record.size)
+                writer.member("status", record.status)
+                if let reason = record.reason { writer.member("reason", reason) }
+                writer.member("class", record.answer.name)
+                if record.isRetired { writer.member("removed", true) }
+                if let span = record.span { writer.member("ms", span.count) }
+            }
         }
-        writer.endObject()
-        let shown = records.reversed().filter { key == nil || $0.key == key }
-        writer.objects("sent", of: shown) { record, writer in
-            writer.member("at", record.at.milliseconds)
-            writer.member("registration", record.registration)
-            if let key = record.key { writer.member("key", key) }
-            writer.member("token", record.token)
-            writer.member("event", record.event)
-            writer.member("rev", record.rev)
-            writer.member("priority", record.priority)
-            if record.alerts { writer.member("alert", true) }
-            if record.isThrottled { writer.member("throttled", true) }
-            writer.member("bytes", record.size)
-            writer.member("status", record.status)
-            if let reason = record.reason { writer.member("reason", reason) }
-            writer.member("class", record.answer.name)
-            if record.isRetired { writer.member("removed", true) }
-            if let span = record.span { writer.member("ms", span.count) }
-        }
-        writer.endObject()
-        return writer.bytes
     }
 }
