@@ -120,20 +120,8 @@ public struct PushRegistration: Hashable, Sendable {
         }
         let type = try Self.text(object, "type") ?? "apns"
         if type == "webpush" {
-            guard let subscription = object["subscription"]?.object else {
-                throw Fault(description: "subscription: takes {\"endpoint\",\"keys\"}, as a browser gives it")
-            }
-            guard deviceToken == nil, channel == nil else {
-                throw Fault(description: "token, channel: have no meaning for webpush")
-            }
-            let place = key.flatMap { Key($0) }
-            guard key == nil || place != nil else { throw Fault(description: "key: takes kind/id") }
-            let name = place.map { String($0.kind) } ?? kind ?? ""
-            guard Key.isSegment(name.utf8) else { throw Fault(description: "kind: takes the name of a kind") }
-            let web = try WebSubscription(subscription)
-            subject = .web(web, kind: name, place)
-            token = web.endpoint
-            self.channel = nil
+            (subject, token) = try Self.browser(
+                object, hasToken: deviceToken != nil || channel != nil, key: key, kind: kind)
             return
         }
         guard object["subscription"] == nil else {
@@ -142,13 +130,11 @@ public struct PushRegistration: Hashable, Sendable {
         if let key {
             guard let key = Key(key) else { throw Fault(description: "key: takes kind/id") }
             guard type == "apns" else { throw Fault(description: "type: takes apns where there is a key") }
-            guard (deviceToken == nil) != (channel == nil), let token = deviceToken ?? channel else {
+            guard (deviceToken == nil) != (channel == nil), let token = channel ?? deviceToken?.lowercased() else {
                 throw Fault(description: "token or channel: one of them says where to")
             }
             subject = channel == nil ? .update(key) : .channel(key)
-            self.token = token.lowercased()
-            if let channel { self.token = channel }
-            self.channel = nil
+            self.token = token
             return
         }
         guard let kind, Key.isSegment(kind.utf8) else { throw Fault(description: "kind: takes the name of a kind") }
@@ -164,6 +150,24 @@ public struct PushRegistration: Hashable, Sendable {
         }
         self.token = token.lowercased()
         self.channel = channel
+    }
+
+    /// A browser's subscription to one activity, or to all of a kind.
+    ///
+    /// - Parameter hasToken: Whether it comes with a device token or a channel, which a browser does not have.
+    private static func browser(
+        _ object: JSONObject, hasToken: Bool, key: String?, kind: String?
+    ) throws(Fault) -> (Subject, token: String) {
+        guard let subscription = object["subscription"]?.object else {
+            throw Fault(description: "subscription: takes {\"endpoint\",\"keys\"}, as a browser gives it")
+        }
+        guard !hasToken else { throw Fault(description: "token, channel: have no meaning for webpush") }
+        let place = key.flatMap { Key($0) }
+        guard key == nil || place != nil else { throw Fault(description: "key: takes kind/id") }
+        let name = place.map { String($0.kind) } ?? kind ?? ""
+        guard Key.isSegment(name.utf8) else { throw Fault(description: "kind: takes the name of a kind") }
+        let web = try WebSubscription(subscription)
+        return (.web(web, kind: name, place), web.endpoint)
     }
 
     private static func text(_ object: JSONObject, _ name: String) throws(Fault) -> String? {

@@ -272,30 +272,34 @@ struct DiagramPlacement {
         boxes[container].frame = .init(
             width: layout.width + 2 * Metric.padding, height: layout.height + 2 * Metric.padding)
         addLoop(container)
-        let height = boxes[container].frame.height
         for child in children {
             let vertex = layout.vertices[place[child] ?? 0]
             boxes[child].frame.x = vertex.x + Metric.padding
             boxes[child].frame.y = vertex.y + Metric.padding
         }
         for (hop, edge) in zip(hops[container], layout.edges) {
-            var points = edge.points.map { Point(x: $0.x + Metric.padding, y: $0.y + Metric.padding) }
-            if hop.upper == nil { points.insert(Point(x: points[0].x, y: 0), at: 0) }
-            if hop.lower == nil { points.append(Point(x: points[points.count - 1].x, y: height)) }
             if let port = portVertex[hop.link] {
                 portOffsets[container][hop.link] = layout.vertices[port].x + 4 + Metric.padding
             }
-            if !hop.isForward { points.reverse() }
-            let link = links[hop.link]
-            let ownDepth = boxes[self.container(of: link)].depth
-            let isSourceSide = child(of: container, holding: link.source) != nil || link.source == container
-            let depth = boxes[container].depth - ownDepth
-            let key: Int = isSourceSide && depth > 0 ? -depth : depth
-            pieces[hop.link].append((key: key, container: container, points: points))
-            if let frame = edge.labelFrame {
-                links[hop.link].labelFrame = .init(
-                    x: frame.x + Metric.padding, y: frame.y + Metric.padding, width: frame.width, height: frame.height)
-            }
+            route(hop, along: edge, in: container)
+        }
+    }
+
+    /// Adds the piece of a link that lies in a container which has been laid out.
+    private mutating func route(_ hop: Hop, along edge: Edge, in container: Int) {
+        var points = edge.points.map { Point(x: $0.x + Metric.padding, y: $0.y + Metric.padding) }
+        if hop.upper == nil { points.insert(Point(x: points[0].x, y: 0), at: 0) }
+        if hop.lower == nil { points.append(Point(x: points[points.count - 1].x, y: boxes[container].frame.height)) }
+        if !hop.isForward { points.reverse() }
+        let link = links[hop.link]
+        let ownDepth = boxes[self.container(of: link)].depth
+        let isSourceSide = child(of: container, holding: link.source) != nil || link.source == container
+        let depth = boxes[container].depth - ownDepth
+        let key: Int = isSourceSide && depth > 0 ? -depth : depth
+        pieces[hop.link].append((key: key, container: container, points: points))
+        if let frame = edge.labelFrame {
+            links[hop.link].labelFrame = .init(
+                x: frame.x + Metric.padding, y: frame.y + Metric.padding, width: frame.width, height: frame.height)
         }
     }
 

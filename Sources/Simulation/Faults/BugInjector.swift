@@ -43,7 +43,6 @@ struct BugInjector {
     mutating func change(_ bytes: inout [UInt8], toPerson: Bool, client: Int) {
         let whole = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
         var lines = whole
-        func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
         switch bug {
         case .walkSkipsKey, .walkRepeatsKey, .walkEndsWithBatch, .walkSkipsBoard, .visitToldToOthers, .visitKept,
             .deletionOfOthersTold:
@@ -60,39 +59,12 @@ struct BugInjector {
             // A row of the same key that has not left yet leaves too.
             if let row = lines.last(where: { $0.hasPrefix("UPD ") }), random.chance(20) { lines.append(row) }
         case .farewellUntold:
-            let gone = Set(lines.filter { $0.hasPrefix("DEL ") }.compactMap(key))
+            let gone = Set(lines.filter { $0.hasPrefix("DEL ") }.compactMap(Self.key))
             lines.removeAll { line in
                 toPerson && (line.hasPrefix("MILE ") || line.hasPrefix("ALERT "))
-                    && key(line).map(gone.contains) == true
+                    && Self.key(line).map(gone.contains) == true
             }
-        case .usedUpRowDropped:
-            // A row of a widget with a rev that the client was sent before.
-            lines.removeAll { line in
-                guard line.hasPrefix("UPD "), line.contains("\"entries\":["), let rev = line.number(after: " rev="),
-                    let key = key(line)
-                else { return false }
-                defer { bodies["\(client) \(key)"] = "\(rev)" }
-                return bodies["\(client) \(key)"] == "\(rev)"
-            }
-        case .rowWithoutEnd:
-            // Of a schedule, beside the next row of another key and with its cursor.
-            let row = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=hours/") }
-            if row == nil, let old = bodies["\(client)"], let other = lines.last(where: { $0.hasPrefix("UPD ") }) {
-                var newest: Int64 = 0
-                _ = other.changingCursor { cursor in
-                    newest = cursor
-                    return cursor
-                }
-                lines.append(old.changingCursor { _ in newest })
-            }
-            bodies["\(client)"] = row ?? bodies["\(client)"]
-        case .foreseenTold:
-            let card = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=card/") }
-            if let old = bodies["\(client)"], !lines.contains(where: { $0.contains(" key=card/") }), random.chance(300)
-            {
-                lines.append(old)
-            }
-            bodies["\(client)"] = card ?? bodies["\(client)"]
+        case .usedUpRowDropped, .rowWithoutEnd, .foreseenTold: changeByOlderRows(&lines, client)
         case .askRepeated:
             let ask = lines.last { $0.contains(" action=timeline ") }
             if let ask, random.chance(200) { lines.append(ask) }
@@ -114,6 +86,42 @@ struct BugInjector {
             }
         }
         if lines != whole { bytes = Array(lines.map { $0 + "\n" }.joined().utf8) }
+    }
+
+    private static func key(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("key=") } }
+
+    /// Bugs about rows that a client was sent before.
+    private mutating func changeByOlderRows(_ lines: inout [String], _ client: Int) {
+        switch bug {
+        case .usedUpRowDropped:
+            // A row of a widget with a rev that the client was sent before.
+            lines.removeAll { line in
+                guard line.hasPrefix("UPD "), line.contains("\"entries\":["), let rev = line.number(after: " rev="),
+                    let key = Self.key(line)
+                else { return false }
+                defer { bodies["\(client) \(key)"] = "\(rev)" }
+                return bodies["\(client) \(key)"] == "\(rev)"
+            }
+        case .rowWithoutEnd:
+            // Of a schedule, beside the next row of another key and with its cursor.
+            let row = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=hours/") }
+            if row == nil, let old = bodies["\(client)"], let other = lines.last(where: { $0.hasPrefix("UPD ") }) {
+                var newest: Int64 = 0
+                _ = other.changingCursor { cursor in
+                    newest = cursor
+                    return cursor
+                }
+                lines.append(old.changingCursor { _ in newest })
+            }
+            bodies["\(client)"] = row ?? bodies["\(client)"]
+        case _:
+            let card = lines.last { $0.hasPrefix("UPD ") && $0.contains(" key=card/") }
+            if let old = bodies["\(client)"], !lines.contains(where: { $0.contains(" key=card/") }), random.chance(300)
+            {
+                lines.append(old)
+            }
+            bodies["\(client)"] = card ?? bodies["\(client)"]
+        }
     }
 
     private mutating func changed(_ line: String) -> String {
