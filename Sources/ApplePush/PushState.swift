@@ -62,8 +62,6 @@ public struct PushState: Sendable {
         public var registrations: [(id: String, registration: PushRegistration?, at: Timestamp)] = []
         public var sendings: [Sending] = []
         public var refusals: [Refusal] = []
-
-        public var isEmpty: Bool { lanes.isEmpty && registrations.isEmpty && sendings.isEmpty && refusals.isEmpty }
     }
 
     private let forms: [String: OutgoingPush.Form]

@@ -141,8 +141,6 @@ public struct PushTarget: Hashable, Sendable {
         case wake(at: Timestamp)
     }
 
-    /// The shortest time between two pushes of a target.
-    public static let pace = Milliseconds(1_000)
     /// The delay after a lost answer, and when the provider token needs renewal.
     public static let shortDelay = Milliseconds(1_000)
     /// The delay after 429; doubled each time.

@@ -27,9 +27,6 @@ public struct ViewTemplate: Sendable {
         self.fallback = fallback
     }
 
-    /// Whether nothing would be written.
-    public var isEmpty: Bool { parts.isEmpty && fallback == nil }
-
     func part(named name: String) -> Part? { parts.first { $0.name == name }?.part }
 
     /// The names of its parts, sorted by their bytes; those in a region as `center.subtitle`.

@@ -129,13 +129,6 @@ struct KindTable: Sendable {
         }
     }
 
-    /// The index of a snapshot's version, which is added if there is none.
-    mutating func index(of kind: Kind) -> Int {
-        if let known = versions.firstIndex(where: { $0.name == kind.name && $0.source == kind.source }) { return known }
-        append(kind)
-        return versions.count - 1
-    }
-
     /// The number of an app that has kinds.
     func number(ofApp name: String) -> Int32? { apps.known(name) }
 

@@ -34,7 +34,6 @@ protocol DeviceScreen: RowClient {
 
 extension DeviceScreen {
     var isWaiting: Bool { !rows.isLive }
-    var isLive: Bool { rows.isLive }
     var table: [String: ShownRow] { rows.table }
     var untilNextMove: Int64 { random.pick(500...15_000) }
     var preparation: [String] { [] }

@@ -12,7 +12,6 @@ struct FollowedRows {
     private var cursor: String?
     private var revs: [String: Int64] = [:]
 
-    var isAway: Bool { phase == .away }
     var isLive: Bool { phase == .live }
 
     /// A connection begins.

@@ -33,8 +33,6 @@ public final class AsyncClient: Sendable {
         core = AsyncClientCore(connector, ClientProtocol(configuration), failsFast: failsFast, eventLoop, onGreeting)
     }
 
-    public var eventLoop: any EventLoop { core.eventLoop }
-
     /// Connects, and reconnects whenever the connection is lost.
     public func start() {
         core.eventLoop.execute { [core] in core.start() }
