@@ -5,38 +5,38 @@ internal import TelltaleModel
 /// The procedures are those of the SCXML recommendation, appendix "Algorithm for SCXML Interpretation", without threads
 /// and documents. Comments mark the departures.
 struct Step {
-    let chart: Statechart
+    private let chart: Statechart
     var instance: MachineInstance
-    var values: MachineValues
+    private(set) var values: MachineValues
     /// The step's own time: that of its event, or of its deadline.
-    let time: Timestamp
+    private let time: Timestamp
     /// In bytes of compact JSON.
-    let contentLimit: Int
-    let deferral: Deferral
-    var result = StepResult(verdict: .ignored)
+    private let contentLimit: Int
+    private let deferral: Deferral
+    private(set) var result = StepResult(verdict: .ignored)
 
-    /// SCXML's internal queue. Internal, as the state below is, because actions in Step+Actions.swift change it.
-    var raised = EventQueue()
+    /// SCXML's internal queue.
+    private var raised = EventQueue()
     /// Events of `send` actions without a delay.
-    var sent = EventQueue()
+    private var sent = EventQueue()
     private(set) var isDone = false
     /// Whether a state was entered or exited since the deferred events were last tried.
     private var hasMoved = false
     /// Whether a state was entered or exited, or an action ran.
-    var hasDoneAnything = false
-    var hasAssigned = false
+    private var hasDoneAnything = false
+    private var hasAssigned = false
     /// Whether the step armed a timer that is already due: an `after` of zero delay.
     private(set) var hasArmedDueTimer = false
     /// Whether the configuration and the event alone determine the step: see ``TransitionCache``.
-    var isCacheable = true
+    private(set) var isCacheable = true
     /// Whether the step only finds out if it is cacheable. Such a step throws before it runs an action.
-    let isDryRun: Bool
+    private let isDryRun: Bool
 
     /// The limit of microsteps after one event, and of macrosteps in one call: see ``MachineError/alwaysLoop``.
     static let microstepLimit = 100
     /// The limit of actions in one step: a loop of few microsteps may have thousands in each.
     static let actionLimit = 10_000
-    var actionCount = 0
+    private var actionCount = 0
 
     init(
         chart: Statechart, instance: MachineInstance, values: MachineValues, time: Timestamp, contentLimit: Int,
@@ -312,4 +312,383 @@ struct Step {
             ancestor = tree.nodes[ancestor].parent
         }
     }
+
+    struct Selection {
+        var transitions = TransitionList()
+        /// Whether a state defers the event and no transition takes it.
+        var isDeferred = false
+    }
+
+    /// SCXML's selectTransitions: for every leaf, the innermost ancestor that takes or defers the event. A state that defers it
+    /// then overrules the transitions of the states around it (``Deferral``).
+    ///
+    /// - Parameter event: −1 for an event that no state names; only wildcards take it.
+    mutating func select(_ event: Int) -> Selection {
+        var selection = Selection()
+        let hears = event < 0 ? chart.tables.hasWildcard : chart.tables.hearers[event]
+        guard hears.intersects(instance.configuration) else { return selection }
+        var deferring: [Int] = []
+        for leaf in instance.configuration.intersection(chart.tables.leaves) {
+            var state = leaf
+            while state >= 0 {
+                defer { state = chart.tables.parents[state] }
+                guard hears.contains(state) else { continue }
+                guard let entry = chart.entry(for: event, in: chart.tables.stateTriggers[state]) else {
+                    if let transition = firstEnabled(chart.tables.wildcardTransitions[state]) {
+                        selection.transitions.insert(transition)
+                        break
+                    }
+                    continue
+                }
+                if let transition = firstEnabled(entry.transitions) {
+                    selection.transitions.insert(transition)
+                    break
+                }
+                if entry.isDeferred {
+                    selection.isDeferred = true
+                    deferring.append(state)
+                    break
+                }
+            }
+        }
+        if !deferring.isEmpty, !selection.transitions.isEmpty { overrule(&selection.transitions, by: deferring) }
+        removeConflicts(&selection.transitions)
+        return selection
+    }
+
+    /// - Parameter deferring: The states that defer the event.
+    private mutating func overrule(_ transitions: inout TransitionList, by deferring: [Int]) {
+        func isOverruled(_ transition: Int) -> Bool {
+            let source = chart.tables.transitions[transition].source
+            return deferring.contains { chart.tables.tree.isDescendant($0, of: source) }
+        }
+        guard transitions.contains(where: isOverruled) else { return }
+        // Another deferral takes them.
+        isCacheable = false
+        if deferral == .overOuterTransitions { transitions.removeAll(where: isOverruled) }
+    }
+
+    /// SCXML's selectEventlessTransitions.
+    mutating func selectAlways() -> TransitionList {
+        var transitions = TransitionList()
+        let hears = chart.tables.hasAlways
+        guard hears.intersects(instance.configuration) else { return transitions }
+        for leaf in instance.configuration.intersection(chart.tables.leaves) {
+            var state = leaf
+            while state >= 0 {
+                defer { state = chart.tables.parents[state] }
+                if hears.contains(state), let transition = firstEnabled(chart.tables.alwaysTransitions[state]) {
+                    transitions.insert(transition)
+                    break
+                }
+            }
+        }
+        removeConflicts(&transitions)
+        return transitions
+    }
+
+    /// SCXML's removeConflictingTransitions: of two transitions that exit the same state, keeps that of the inner
+    /// source, or else the earlier one.
+    private func removeConflicts(_ transitions: inout TransitionList) {
+        guard transitions.hasSeveral else { return }
+        var kept = TransitionList()
+        for candidate in transitions {
+            let exits = exitSet(of: candidate)
+            let source = chart.tables.transitions[candidate].source
+            var preempted = TransitionList()
+            var isPreempted = false
+            for other in kept where exits.intersects(exitSet(of: other)) {
+                guard chart.tables.tree.isDescendant(source, of: chart.tables.transitions[other].source) else {
+                    isPreempted = true
+                    break
+                }
+                preempted.insert(other)
+            }
+            guard !isPreempted else { continue }
+            kept.removeAll { preempted.contains($0) }
+            kept.insert(candidate)
+        }
+        transitions = kept
+    }
+
+    /// The first alternative whose guard holds.
+    mutating func firstEnabled(_ range: Range<Int>) -> Int? {
+        for index in range where isEnabled(index) { return index }
+        return nil
+    }
+
+    private mutating func isEnabled(_ index: Int) -> Bool {
+        if chart.tables.transitions[index].usesHistory { isCacheable = false }
+        if chart.tables.transitions[index].isSkip, goesBack(index) { return false }
+        let condition = chart.tables.transitions[index].condition
+        guard condition >= 0 else { return true }
+        isCacheable = false
+        guard let holds = evaluate(chart.tables.guards[condition]) else {
+            result.guardErrors = .joined(
+                result.guardErrors, GuardErrors(count: 1, location: chart.tables.transitions[index].location))
+            return false
+        }
+        return holds
+    }
+
+    /// Whether a skip would leave a state of higher rank than the target that replaces it.
+    private func goesBack(_ index: Int) -> Bool {
+        let targets = chart.tables.transitions[index].targets
+        return exitSet(of: index).intersection(chart.tables.hasRank).contains { state in
+            // Targets in regions beside this state do not replace it.
+            let own = targets.filter { !chart.tables.tree.areOrthogonal($0, state) }
+            let highest = (own.isEmpty ? targets : own).compactMap { chart.tables.ranks[$0] }.max() ?? .min
+            return chart.tables.ranks[state] ?? .min > highest
+        }
+    }
+
+    /// The value of a guard; `nil` if it is unknown.
+    func evaluate(_ condition: CompiledGuard) -> Bool? {
+        switch condition {
+        case .any(let parts):
+            var result: Bool? = false
+            for part in parts {
+                switch evaluate(part) {
+                case true?: return true
+                case false?: break
+                case nil: result = nil
+                }
+            }
+            return result
+        case .all(let parts):
+            var result: Bool? = true
+            for part in parts {
+                switch evaluate(part) {
+                case true?: break
+                case false?: return false
+                case nil: result = nil
+                }
+            }
+            return result
+        case .not(let part): return evaluate(part).map { !$0 }
+        case .isActive(let state): return instance.configuration.contains(state)
+        case .isLeaf(let states): return instance.configuration.intersects(states)
+        case .isLeafNamed(let path):
+            guard let name = path.value(in: values) else { return nil }
+            guard case .string(let text) = name else { return false }
+            return instance.configuration.intersection(chart.tables.leaves).contains { isState($0, named: text) }
+        case .isTrue(let operand): return value(of: operand)?.bool
+        case .compares(let left, let comparison, let right):
+            guard let left = value(of: left), let right = value(of: right) else { return nil }
+            return comparison.holds(left, right)
+        case .isOneOf(let operand, let list):
+            guard let value = value(of: operand) else { return nil }
+            var result: Bool? = false
+            for element in list {
+                guard let element = self.value(of: element) else {
+                    result = nil
+                    continue
+                }
+                if element == value { return true }
+            }
+            return result
+        }
+    }
+
+    private func value(of operand: GuardOperand) -> JSON? {
+        switch operand {
+        case .literal(let literal): literal
+        case .path(let path): path.value(in: values)
+        case .state, .lifecycle: nil  // The first is compiled away, and no machine's guard has the second.
+        }
+    }
+
+    private func isState(_ state: Int, named name: String) -> Bool {
+        let information = chart.states[state]
+        return information.key.utf8.elementsEqual(name.utf8) || information.path.utf8.elementsEqual(name.utf8)
+    }
+
+    // MARK: The actions of transitions and states
+
+    mutating func run(_ range: Range<Int>) throws(MachineError) {
+        if range.isEmpty { return }
+        hasDoneAnything = true
+        isCacheable = false
+        // A dry run has no limits for content and timers, so it runs no action.
+        guard !isDryRun else { throw .alwaysLoop }
+        actionCount += range.count
+        guard actionCount <= Self.actionLimit else { throw .alwaysLoop }
+        for index in range {
+            switch chart.tables.actions[index] {
+            case .assign(let assignments): try assign(assignments)
+            case .raise(let event): raised.append(event)
+            case .send(let event, let delay, let id):
+                if delay > .zero {
+                    try instance.arm(
+                        .init(deadline: time + delay, cause: .send(event: Int32(event), id: Int32(id))))
+                } else {
+                    sent.append(event)
+                }
+            case .cancel(let id):
+                instance.timers.removeAll { timer in
+                    guard case .send(_, let own) = timer.cause else { return false }
+                    return own == Int32(id)
+                }
+            }
+        }
+    }
+
+    /// Merges the content of a deferred event. A content that no longer fits is discarded, because an error would make
+    /// every later event fail as well.
+    mutating func merge(_ patch: JSON) {
+        guard let members = patch.object, !members.isEmpty else { return }
+        let merged = values.content.merging(patch)
+        guard values.attributes.textByteCount + merged.textByteCount <= contentLimit else { return }
+        values.content = merged
+        hasAssigned = true
+    }
+
+    /// Assigns all members at once: every path reads the values from before the first assignment.
+    private mutating func assign(_ assignments: [ActionDescription.Assignment]) throws(MachineError) {
+        var content = values.content.object ?? JSONObject()
+        for assignment in assignments {
+            switch assignment.source {
+            case .literal(let literal): content[assignment.name] = literal
+            case .path(let path): content[assignment.name] = path.value(in: values)
+            }
+        }
+        values.content = .object(content)
+        let byteCount = values.attributes.textByteCount + values.content.textByteCount
+        guard byteCount <= contentLimit else {
+            throw .contentTooLarge(byteCount: byteCount, limit: contentLimit)
+        }
+        hasAssigned = true
+    }
+
+    // MARK: Sets
+    //
+    // The states that a transition exits and enters, computed from the configuration and the history alone.
+
+    /// SCXML's computeExitSet for one transition. It is empty exactly if the transition enters nothing.
+    func exitSet(of index: Int) -> StateSet {
+        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
+            var exits = StateSet(stateCount: chart.tables.stateCount)
+            for (region, _) in regions { exits.formUnion(chart.tables.tree.descendants(of: region)) }
+            return instance.configuration.intersection(exits)
+        }
+        if chart.tables.transitions[index].usesHistory {
+            guard let domain = domain(of: chart.tables.transitions[index]) else {
+                return StateSet(stateCount: chart.tables.stateCount)
+            }
+            return instance.configuration.intersection(chart.tables.tree.descendants(of: domain))
+        }
+        // A skip to states that are all active changes nothing.
+        if chart.tables.transitions[index].isSkip,
+            chart.tables.transitions[index].targetSet.isSubset(of: instance.configuration)
+        {
+            return StateSet(stateCount: chart.tables.stateCount)
+        }
+        return instance.configuration.intersection(chart.tables.transitions[index].exitCandidates)
+    }
+
+    /// The regions in which a skip moves, each with its targets.
+    ///
+    /// A skip reports the progress of one region and says nothing about the others. While the parallel state around a
+    /// target is active, the other regions stay as they are; SCXML would exit all regions and enter their defaults. The
+    /// result is the same before and after the exits of the microstep, because the exited states are inside the
+    /// regions.
+    ///
+    /// - Returns: `nil` if the parallel state is not active; the transition is then like any other.
+    private func regions(movedBy index: Int) -> [(region: Int, targets: [Int])]? {
+        let tree = chart.tables.tree
+        guard let domain = domain(of: chart.tables.transitions[index]) else { return nil }
+        var regions: [(region: Int, targets: [Int])] = []
+        for target in chart.tables.transitions[index].targets {
+            // A target that is active already moves nothing.
+            if instance.configuration.contains(target) { continue }
+            var region = target
+            while tree.isDescendant(region, of: domain), !isActiveRegion(region) { region = tree.nodes[region].parent }
+            guard tree.isDescendant(region, of: domain) else { return nil }
+            if let position = regions.firstIndex(where: { $0.region == region }) {
+                regions[position].targets.append(target)
+            } else {
+                regions.append((region, [target]))
+            }
+        }
+        return regions
+    }
+
+    private func isActiveRegion(_ state: Int) -> Bool {
+        let parent = chart.tables.parents[state]
+        return chart.tables.tree.nodes[parent].kind == .parallel && instance.configuration.contains(parent)
+    }
+
+    func addEntrySet(of index: Int, to entries: inout StateSet) {
+        if chart.tables.transitions[index].staysInRegions, let regions = regions(movedBy: index) {
+            for (region, targets) in regions {
+                var set = EntrySet(tree: chart.tables.tree, history: instance.history)
+                set.add(targets: targets, below: region)
+                entries.formUnion(set.states)
+            }
+            return
+        }
+        guard chart.tables.transitions[index].usesHistory else {
+            return entries.formUnion(chart.tables.transitions[index].entrySet)
+        }
+        guard let domain = domain(of: chart.tables.transitions[index]) else { return }
+        var set = EntrySet(tree: chart.tables.tree, history: instance.history)
+        set.add(targets: chart.tables.transitions[index].targets, below: domain)
+        entries.formUnion(set.states)
+    }
+
+    /// The domain of a transition that depends on history; `nil` if it leads to its own source without re-entering.
+    private func domain(of transition: Transition) -> Int? {
+        var set = EntrySet(tree: chart.tables.tree, history: instance.history)
+        let targets = set.effectiveTargets(of: transition.targets)
+        return chart.tables.tree.domain(of: transition.source, targets: targets, reenter: transition.reenter)
+    }
+}
+
+/// The distinct transitions of one microstep. Up to four are stored inline without allocation; most microsteps have
+/// one.
+struct TransitionList: Sequence {
+    private var head: [4 of Int32] = [-1, -1, -1, -1]
+    private var headCount = 0
+    private var more: [Int] = []
+
+    init() {}
+    init(_ transition: Int) { insert(transition) }
+
+    var isEmpty: Bool { headCount == 0 }
+    var hasSeveral: Bool { headCount > 1 }
+
+    mutating func insert(_ transition: Int) {
+        guard !contains(transition) else { return }
+        if headCount < 4, let index = Int32(exactly: transition) {
+            head[headCount] = index
+            headCount += 1
+        } else {
+            more.append(transition)
+        }
+    }
+
+    func contains(_ transition: Int) -> Bool {
+        for position in 0..<headCount where Int(head[position]) == transition { return true }
+        return more.contains(transition)
+    }
+
+    mutating func removeAll(where isRemoved: (Int) -> Bool) {
+        var rest = TransitionList()
+        for transition in self where !isRemoved(transition) { rest.insert(transition) }
+        self = rest
+    }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate let list: TransitionList
+        fileprivate var position = 0
+
+        mutating func next() -> Int? {
+            defer { position += 1 }
+            if position < list.headCount { return Int(list.head[position]) }
+            let rest = position - list.headCount
+            return rest < list.more.count ? list.more[rest] : nil
+        }
+    }
+
+    func makeIterator() -> Iterator { Iterator(list: self) }
 }
