@@ -102,6 +102,30 @@ struct BenchTests {
         #expect(report[crowd]?["p99_with_ms"]?["median"] != .null)
     }
 
+    @Test func `a cluster answers and shows every event, at the leader and at a follower`() async throws {
+        let (_, report) = try await bench(
+            ["cluster", "--log", "file", "--followers", "1", "--screens", "20", "--rate", "200", "--rounds", "2"]
+                + ["--seconds", "0.3"])
+        let stages = try #require(report["stages"]?.array)
+        #expect(stages.map { $0["followers"] } == [0, 1])
+        for stage in stages {
+            #expect(stage["lost"] == 0)
+            #expect(stage["unseen_after_own_ok"] == 0)
+            for place in [stage["screens_leader"], stage["screens_followers"]].compactMap(\.self) {
+                #expect(try #require(place["leader_cpu_us_per_event"]?["median"]?.double) > 0)
+                // Screens are at one node alone.
+                #expect(place["row_us"]?.array?.filter { $0 != .null }.count == 1)
+            }
+        }
+        let following = try #require(stages.last)
+        #expect(try #require(following["follower_share"]?["median"]?.double) > 0)
+        for name in ["calm_row_us", "answer_us"] {
+            let nodes = try #require(following[name]?.array)
+            #expect(nodes.count == 2 && nodes.allSatisfy { $0["p50"]?.double != nil })
+        }
+        #expect(report["limits"]?["unseen_after_own_ok"]?["kept"] == true)
+    }
+
     @Test func `the guard fails when a delivery allocates more than the limits say`() async throws {
         func limits(_ most: Int) -> String {
             let load = #"{"per_delivery": \#(most), "per_event": 100000}"#

@@ -49,6 +49,7 @@ static int start_connecting(fanout_load *load, int index) {
     peer->digits = NO_DIGITS;
     peer->transcript_count = 0;
     struct sockaddr_in address = load->address;
+    if (peer->port) address.sin_port = peer->port;
     if (load->tls && index < load->subscribers) address.sin_port = load->tls_port;
     if (connect(peer->fd, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS)
         return errno;

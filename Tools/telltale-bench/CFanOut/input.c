@@ -44,7 +44,7 @@ static void deliver(fanout_load *load, int index, uint64_t number, int64_t now) 
     load->counts.last_arrival = now;
     if (load->is_counting && number >= load->first_counted) {
         int64_t took = now - load_intended(load, number);
-        load->latencies[bucket(took > 0 ? took : 0)]++;
+        load->latencies[load->peers[index].group][bucket(took > 0 ? took : 0)]++;
     }
 }
 

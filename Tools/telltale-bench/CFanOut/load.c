@@ -88,6 +88,11 @@ void fanout_readiness(fanout_load *load, const uint8_t *needle, size_t count, in
     load->needle_times = times;
 }
 
+void fanout_place(fanout_load *load, int subscriber, uint16_t port, int group) {
+    load->peers[subscriber].port = htons(port);
+    load->peers[subscriber].group = group;
+}
+
 void fanout_keep_transcripts(fanout_load *load) {
     load->keeps_transcripts = true;
 }
@@ -146,4 +151,4 @@ int fanout_run(fanout_load *load, int64_t end, int until_current) {
 }
 
 fanout_counts fanout_counted(const fanout_load *load) { return load->counts; }
-const uint64_t *fanout_latencies(const fanout_load *load) { return load->latencies; }
+const uint64_t *fanout_latencies(const fanout_load *load, int group) { return load->latencies[group]; }

@@ -17,6 +17,9 @@ enum state { CLOSED, CONNECTING, HANDSHAKING, OPENING, READY };
 typedef struct {
     int fd;
     enum state state;
+    // The server's port in network order, 0 for that of the load; and whose latencies its deliveries join.
+    in_port_t port;
+    int group;
     // NULL in plain.
     SSL *ssl;
     SSL_SESSION *session;
@@ -66,7 +69,7 @@ struct fanout_load {
     bool is_counting;
     int64_t *sent_at;          // by number % RING, as fast as possible
     fanout_counts counts;
-    uint64_t latencies[FANOUT_BUCKETS];
+    uint64_t latencies[FANOUT_GROUPS][FANOUT_BUCKETS];
     uint8_t *input;
 };
 

@@ -65,6 +65,15 @@ import Histogram
         }
     }
 
+    /// Lets a subscriber connect to another server, which has the same events.
+    ///
+    /// - Parameter group: The ``latency(of:)`` that its deliveries join, below ``groupLimit``.
+    func place(_ subscriber: Int, at port: UInt16, group: Int) {
+        unsafe fanout_place(raw, CInt(subscriber), port, CInt(group))
+    }
+
+    static var groupLimit: Int { Int(FANOUT_GROUPS) }
+
     /// Connects all subscribers and waits until each is ready.
     ///
     /// - Parameter atOnce: How many may be on their way at one time.
@@ -134,9 +143,12 @@ import Histogram
     var counts: Counts { unsafe fanout_counted(raw) }
 
     /// In nanoseconds, from the intended time of an event to its arrival.
-    var latency: Histogram<UInt64> {
+    var latency: Histogram<UInt64> { latency(of: 0) }
+
+    /// The same, of the subscribers of a group.
+    func latency(of group: Int) -> Histogram<UInt64> {
         var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-        guard let buckets = unsafe fanout_latencies(raw) else { return histogram }
+        guard let buckets = unsafe fanout_latencies(raw, CInt(group)) else { return histogram }
         for bucket in 0..<FANOUT_BUCKETS {
             let count = unsafe buckets[bucket]
             if count > 0 { histogram.record(fanout_bucket_value(CInt(bucket)), count: count) }

@@ -92,7 +92,8 @@ final class TelltaleScreens: FanOutTarget {
         return load
     }
 
-    private static func event(note: Int) -> FanOutMessage {
+    /// - Parameter note: The bytes of its content beside the number.
+    static func event(note: Int) -> FanOutMessage {
         let text = FanOutMessage.number + String(repeating: "x", count: note)
         return FanOutMessage(
             "EVT tally/\(FanOutMessage.key) type=tick {\"content-state\":{\"n\":\"\(text)\"}}\n")

@@ -1,7 +1,7 @@
 import Foundation
 import TelltaleEventLoop
 
-/// The `telltaled` that was built beside the bench, on a free port.
+/// The `telltaled` that was built beside the bench.
 struct BenchDaemon {
     /// Stays as long as the daemon does.
     let folder: BenchFolder
@@ -14,13 +14,15 @@ struct BenchDaemon {
     ///   - arguments: Beside `--data`, `--kinds` and `--listen`.
     ///   - folder: Holds `data` and `kinds`; both are made with it.
     ///   - processor: The only one that it may run on.
+    ///   - port: 0 = any that is free.
     init(
-        _ arguments: [String] = [], in folder: BenchFolder, environment: [String: String] = [:], processor: Int? = nil
+        _ arguments: [String] = [], in folder: BenchFolder, environment: [String: String] = [:], processor: Int? = nil,
+        port: UInt16 = 0
     ) throws {
         self.folder = folder
         process = try ServerProcess(
             Self.executable,
-            ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:0"]
+            ["--data", folder.path + "/data", "--kinds", folder.path + "/kinds", "--listen", "127.0.0.1:\(port)"]
                 + ["--log-level", "warning"] + arguments,
             log: folder.path + "/log", environment: environment, processor: processor)
         guard let line = process.readLine(), line.hasPrefix("ready ") else {

@@ -13,7 +13,7 @@ typedef struct fanout_load fanout_load;
 // Event number n is about key n % keys. Its message holds the key in FANOUT_KEY_DIGITS decimal digits and, behind a
 // FANOUT_MARK, n in FANOUT_NUMBER_DIGITS. Servers pass the mark and the number on, wrapped in their protocol. The load
 // only looks for marks, so it needs no knowledge of the protocol.
-enum { FANOUT_MARK = '@', FANOUT_KEY_DIGITS = 7, FANOUT_NUMBER_DIGITS = 10, FANOUT_BUCKETS = 64 * 128 };
+enum { FANOUT_MARK = '@', FANOUT_KEY_DIGITS = 7, FANOUT_NUMBER_DIGITS = 10, FANOUT_BUCKETS = 64 * 128, FANOUT_GROUPS = 16 };
 
 typedef struct {
     uint64_t sent;       // events that the publisher has handed to its socket
@@ -39,6 +39,9 @@ int fanout_resumed_count(const fanout_load *load);
 // of the last one's line).
 void fanout_opening(fanout_load *load, int subscriber, const uint8_t *bytes, size_t count);
 void fanout_readiness(fanout_load *load, const uint8_t *needle, size_t count, int times, int to_line_end);
+// Subscriber i connects to another server on this machine, which has the same events; its latencies are counted with those of
+// `group`, below FANOUT_GROUPS. All subscribers are of group 0 at first.
+void fanout_place(fanout_load *load, int subscriber, uint16_t port, int group);
 // Keeps the input of each subscriber until it is ready, for fanout_transcript.
 void fanout_keep_transcripts(fanout_load *load);
 const uint8_t *fanout_transcript(const fanout_load *load, int subscriber, size_t *count);
@@ -74,8 +77,8 @@ void fanout_begin_counting(fanout_load *load);
 int fanout_run(fanout_load *load, int64_t end, int until_current);
 
 fanout_counts fanout_counted(const fanout_load *load);
-// FANOUT_BUCKETS counts; the value of a bucket is fanout_bucket_value.
-const uint64_t *fanout_latencies(const fanout_load *load);
+// FANOUT_BUCKETS counts of a group; the value of a bucket is fanout_bucket_value.
+const uint64_t *fanout_latencies(const fanout_load *load, int group);
 uint64_t fanout_bucket_value(int bucket);
 
 int64_t fanout_now(void);
