@@ -74,6 +74,7 @@ extension Member {
             return false
         }
         isCheckpointBegun = true
+        flushLocalJournal()
         actions.append(.sendAway(farewell: farewell()))
         load(.loadCheckpoint(sequence: sequence))
         return true

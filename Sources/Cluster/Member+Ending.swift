@@ -50,6 +50,7 @@ extension Member {
     var isEnding: Bool { end != nil }
 
     mutating func leaveCluster() {
+        flushLocalJournal()
         hasStopped = true
     }
 }

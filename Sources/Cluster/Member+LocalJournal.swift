@@ -40,8 +40,21 @@ extension Member {
         actions.append(.keep([], mark: localJournal.reader.witnessing(loss).mark, epoch: epoch))
     }
 
-    mutating func flushLocalJournal() {
-        guard let (records, reader) = localJournal.take(), let epoch = reader.epoch else { return }
+    /// Gives the local journal the records that wait for it. Call it before the local journal is read, or a snapshot of the server
+    /// is written to it.
+    public mutating func flushLocalJournal() {
+        guard !hasStopped, let (records, reader) = localJournal.take(), let epoch = reader.epoch else { return }
         actions.append(.keep(records, mark: reader.mark, epoch: epoch))
+    }
+
+    /// A leader's records leave at once. Those of a standby, which the log and another node have too, gather, because a
+    /// transaction costs more than its records.
+    mutating func flushLocalJournal(at now: HubTime) {
+        if isLeading || localJournalDeadline <= now.monotonic { flushLocalJournal() }
+    }
+
+    /// When records that wait are to leave.
+    var localJournalDeadline: MonotonicTime {
+        localJournal.deadline(after: configuration.localJournalPause, byteLimit: configuration.localJournalByteCount)
     }
 }

@@ -11,7 +11,7 @@ extension Member {
         // The log store has no room for its word.
         if handover == .underWay, isLeading, replica.role == .leading, !replica.isAppending { handover = .none }
         performCheckpointActions(at: now)
-        flushLocalJournal()
+        flushLocalJournal(at: now)
         holdReading()
         noteServing(at: now.monotonic)
         if isEnding, !isLeading { leaveCluster() }
@@ -37,7 +37,11 @@ extension Member {
     mutating func takeActions(at now: HubTime) {
         defer { noteLeader() }
         while !hasStopped, let action = replica.nextAction() { handleEvent(action, at: now) }
-        if replica.mayKeep, !replica.reader.isInBatch { localJournal.note(replica.reader) }
+        noteReader(at: now)
+    }
+
+    private mutating func noteReader(at now: HubTime) {
+        if replica.mayKeep, !replica.reader.isInBatch { localJournal.note(replica.reader, at: now.monotonic) }
     }
 
     private mutating func noteLeader() {
@@ -60,7 +64,7 @@ extension Member {
         case .stored(let records):
             // Before the batch is settled: its histories are read from the local journal.
             localJournal.append(records)
-            if replica.mayKeep, !replica.reader.isInBatch { localJournal.note(replica.reader) }
+            noteReader(at: now)
             flushLocalJournal()
             let span = now.monotonic - (appendedAt ?? now.monotonic)
             appendedAt = nil

@@ -15,7 +15,8 @@ public import TelltaleModel
 /// Invariants:
 /// - A standby decides nothing and fires nothing: its server follows.
 /// - A batch of the leader is settled by the log alone. A leader in limbo, and one that hands over, has no turn.
-/// - The local journal gets records after the log has them, together with the log position that they reach.
+/// - The local journal gets records after the log has them, together with the log position that they reach. Those of a standby
+///   may wait for it: ``flushLocalJournal()``.
 public struct Member: ~Copyable {
     /// The next thing to do.
     public enum Action: Sendable {
@@ -265,7 +266,8 @@ public struct Member: ~Copyable {
         if hasStopped { return .distantFuture }
         guard handover != .wanted || appendedAt != nil else { return .distantPast }
         let end = isLeading ? end ?? .distantFuture : .distantFuture
-        return min(end, replica.deadline, isLoading || handover != .none ? loader.deadline : keeper.deadline)
+        let checkpoint = isLoading || handover != .none ? loader.deadline : keeper.deadline
+        return min(end, replica.deadline, checkpoint, localJournalDeadline)
     }
 
     /// The server of the leader has decided a part of a batch. The log gets it with the last part, whole.

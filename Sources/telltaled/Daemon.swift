@@ -316,6 +316,7 @@ final class Daemon {
     }
 
     private func readHistory(_ request: HistoryRequest) {
+        cluster?.flushLocalJournal()
         let sender = mailbox.sender
         journal.readChain(endingAt: request.lastSequence, limit: request.limit) { result in
             _ = sender.post(.history(request, result))

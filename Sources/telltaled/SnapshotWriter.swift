@@ -10,6 +10,7 @@ extension Daemon {
     func writeSnapshot(_ pruning: Pruning) {
         // A node without a history, or whose local journal a checkpoint replaces, has no state to write.
         guard cluster?.member.mayTakeSnapshot != false else { return server.snapshotWritten(isWritten: false) }
+        cluster?.flushLocalJournal()
         let (begins, refused) = snapshots.ask(.init(server.snapshot(), for: serverNumber, pruning: pruning))
         cluster?.member.isWritingSnapshot = snapshots.isWriting
         if let begins { begin(begins) }

@@ -125,8 +125,11 @@ final class TestDaemon {
         get { member?.isWritingSnapshot == true }
         set { member?.isWritingSnapshot = newValue }
     }
+    /// How often its local journal was given something, and the records of it.
+    private(set) var kept: [Int] = []
     /// As of the next start.
     var checkpointStepLimit = 16
+    var localJournalByteCount = 4 << 20
     /// Of its folder, and its options: as of the next start.
     var kind = TestCluster.kind
     var settings = DecisionSettings()
@@ -161,6 +164,7 @@ final class TestDaemon {
         var configuration = MemberConfiguration(hub: hub, server: .withoutDisk, kinds: kinds)
         configuration.checkpoints = cluster.checkpoints
         configuration.checkpointStepLimit = checkpointStepLimit
+        configuration.localJournalByteCount = localJournalByteCount
         var member = Member(replica, configuration: configuration, at: cluster.now)
         self.server = member.server(over: try recoveredHub(), at: cluster.time)
         self.member = consume member
@@ -269,6 +273,7 @@ final class TestDaemon {
         case .heartbeat(let heartbeat): node?.heartbeat(heartbeat)
         case .keep(let records, let mark, let epoch):
             if fallsBehind { member?.localJournalIsBehind(true, at: cluster.time) }
+            kept.append(records.count)
             do {
                 try journal?.write(records)
                 try journal?.write(mark: mark, epoch: epoch)
@@ -376,6 +381,8 @@ final class TestDaemon {
             server?.flushed(at: cluster.time)
         case .close(let id): close(id)
         case .readHistory(let request):
+            member?.flushLocalJournal()
+            performMember()
             guard let journal else { return }
             server?.historyRead(
                 Result { () throws(JournalError) in

@@ -518,6 +518,7 @@ final class ClusterNode {
         case .closeLeaderLink: losePipe()
         case .closeConnections: closeAll(telling: [])
         case .readHistory(let request):
+            flushLocalJournal()
             let journal = InMemoryJournal(localJournal.contents)
             server?.historyRead(
                 Result { () throws(JournalError) in
@@ -527,6 +528,7 @@ final class ClusterNode {
             guard member?.mayTakeSnapshot == true, let snapshot = server?.snapshot() else {
                 return server?.snapshotWritten(isWritten: false) ?? ()
             }
+            flushLocalJournal()
             writeSnapshot(tampering.taken(snapshot, by: self), pruning, for: serverNumber)
         case .closeJournal: server?.journalClosed(isInOrder: true)
         case .checkTokens(let checks): for check in checks { server?.tokenChecked(check.verdict()) }
@@ -722,6 +724,11 @@ final class ClusterNode {
         } catch {
             cluster.violated("P9", "the disk of \(name) refuses: \(error)")
         }
+    }
+
+    private func flushLocalJournal() {
+        member?.flushLocalJournal()
+        takeActions()
     }
 
     private func keep(_ records: [JournalRecord], _ mark: [UInt8], _ epoch: UInt64) {

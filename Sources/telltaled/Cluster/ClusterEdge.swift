@@ -116,6 +116,12 @@ final class ClusterEdge {
         perform()
     }
 
+    /// Submits everything that the server has replayed to the local journal.
+    func flushLocalJournal() {
+        member.flushLocalJournal()
+        perform()
+    }
+
     func leaveLog() {
         checkpointThread?.cancel()
         (timer, statusTimer, leader) = (nil, nil, nil)
