@@ -35,10 +35,23 @@ extension Member {
                 node: heartbeat.node, role: heartbeat.isObserver ? "observer" : heartbeat.role.rawValue,
                 term: heartbeat.term, position: heartbeat.position,
                 address: heartbeat.address, release: heartbeat.release)
+            if let service = heartbeat.service {
+                (peer.connections, peer.serves) = (service.connections, service.isServing)
+                peer.isDraining = service.isDraining
+            }
             peer.isHeard = heardAt[heartbeat.node].map { now.milliseconds(since: $0) <= replica.lease } ?? false
             return peer
         }
         return status
+    }
+
+    /// The performer notes this each second, for the heartbeats.
+    ///
+    /// - Parameters:
+    ///   - connections: ``Server/Server/clientCount``.
+    ///   - isDraining: ``Server/Server/isDraining``.
+    public mutating func noteClients(_ connections: Int, isDraining: Bool) {
+        replica.service = NodeService(connections: connections, isServing: isServing, isDraining: isDraining)
     }
 
     /// The name of a peer that makes room for another one; never the leader's.

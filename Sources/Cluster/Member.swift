@@ -317,6 +317,7 @@ public struct Member: ~Copyable {
         server.numberConnections(asOf: processPart.next())
         server.follow(at: now)
         server.stands(status(at: now.monotonic), at: now)
+        if replica.service.isDraining { server.resumeDraining(at: now) }
         return server
     }
 

@@ -24,6 +24,12 @@ public struct ClusterStatus: Hashable, Sendable {
         public var release: String
         /// Whether a heartbeat arrived within the last lease.
         public var isHeard = true
+        /// Clients of the node; `nil` = its release does not report it.
+        public var connections: Int?
+        /// Whether it has read the log, so that it answers clients; `nil` likewise.
+        public var serves: Bool?
+        /// It sends its clients to other nodes.
+        public var isDraining = false
 
         public init(node: String, role: String, term: Int64, position: Int64, address: String, release: String) {
             (self.node, self.role, self.term) = (node, role, term)
@@ -92,7 +98,7 @@ extension ClusterStatus {
         if case .forwarded = request { return serves && forwards ? nil : notLeader }
         guard case .other(let request) = request else { return notLeader }
         switch request.command {
-        case .hello, .ping, .help, .stats, .bye, .node, .refused: return nil
+        case .hello, .ping, .help, .stats, .bye, .node, .drain, .refused: return nil
         case .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .traits, .open:
             return serves ? nil : notLeader
         case .event, .dismiss, .seen, .tap, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover:
@@ -109,7 +115,11 @@ extension ClusterStatus {
     }
 
     /// The member `cluster` of `STATS`.
-    func write(to body: inout JSONWriter, at now: MonotonicTime) {
+    ///
+    /// - Parameters:
+    ///   - connections: Clients of this node.
+    ///   - leaving: Those of before a drain that are still connected; `nil` = this node does not drain.
+    func write(to body: inout JSONWriter, at now: MonotonicTime, connections: Int, leaving: Int?) {
         body.name("cluster")
         body.beginObject()
         body.member("node", node)
@@ -124,6 +134,9 @@ extension ClusterStatus {
         }
         body.member("position", position)
         body.member("lag", lag)
+        body.member("connections", connections)
+        body.member("draining", leaving != nil)
+        if let leaving { body.member("leaving", leaving) }
         if let staleSince { body.member("stale", now.milliseconds(since: staleSince).count) }
         if let historySince {
             body.name("historySince")
@@ -142,6 +155,11 @@ extension ClusterStatus {
             body.member("position", peer.position)
             body.member("address", peer.address)
             body.member("release", peer.release)
+            if let connections = peer.connections {
+                body.member("connections", connections)
+                body.member("serves", peer.serves == true)
+                body.member("draining", peer.isDraining)
+            }
             body.endObject()
         }
         body.endArray()

@@ -27,6 +27,7 @@ public struct Hub: ~Copyable {
     var link = LeaderLink()
     /// The clients of other nodes, while this one leads.
     var guests = GuestTable()
+    var drainSchedule = DrainSchedule()
     var budgets: UnitBudgets
     public var statistics = Statistics()
 
@@ -96,6 +97,8 @@ public struct Hub: ~Copyable {
     }
 
     private mutating func decide(_ request: WaitingRequest, from session: Session, at now: HubTime) {
+        if case .farewell(let line) = request { return end(session, with: line) }
+        if drainSchedule.hasNewcomers, isSentAway(request, from: session) { return }
         // A timer that is due now precedes an event of now.
         if !commit.isFollowing {
             fireDeadlines()
@@ -109,6 +112,7 @@ public struct Hub: ~Copyable {
         case .reload(let scan): goOn(scan, from: session)
         case .forwarded(let forwarded) where commit.isFollowing: forward(forwarded, from: session, at: now)
         case .forwarded(let forwarded): decide(forwarded.request, from: session, at: now)
+        case .farewell: break
         }
         if access.isEnforced { commit.setAuthor(nil) }
     }
@@ -124,7 +128,7 @@ public struct Hub: ~Copyable {
         case .tap, .serve, .done, .supply, .fail, .report: decideControl(request, from: session)
         case .node(let name, let token): decideNode(name, token: token, request, from: session)
         case .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history, .stats,
-            .open, .handover, .refused:
+            .open, .handover, .drain, .refused:
             if case .bye = request.command { session.hasSaidBye = true }
             stage(for: session) { $0.append(read: request) }
         case .event: break  // Waits in a separate form.

@@ -18,6 +18,8 @@ public struct Heartbeat: Hashable, Sendable {
     public var isHeldBack = false
     /// It never tries to lead: ``ReplicaSettings/isObserver``.
     public var isObserver = false
+    /// Its clients; `nil` = a release that does not send it.
+    public var service: NodeService?
 
     public init(
         node: String, role: Replica.Role, term: Int64, position: Int64, address: String, release: String,
@@ -31,6 +33,19 @@ public struct Heartbeat: Hashable, Sendable {
         self.release = release
         self.number = number
         self.instance = instance
+    }
+}
+
+/// What a node says of its clients.
+public struct NodeService: Hashable, Sendable {
+    public var connections: Int
+    /// It has read the log to its end, and answers clients.
+    public var isServing: Bool
+    /// An operator takes it out of service: no client should be sent there.
+    public var isDraining: Bool
+
+    public init(connections: Int = 0, isServing: Bool = false, isDraining: Bool = false) {
+        (self.connections, self.isServing, self.isDraining) = (connections, isServing, isDraining)
     }
 }
 

@@ -2,7 +2,10 @@ public import TelltaleModel
 
 extension Heartbeat {
     /// The form of a heartbeat that this release writes. A later release appends fields.
-    private static let version: UInt8 = 4
+    private static let version: UInt8 = 5
+
+    /// More than a machine can have. What another program wrote must not overflow a sum.
+    private static let connectionLimit = 1 << 31
 
     /// The bytes of the heartbeat, for the log store to store.
     public func encoded() -> [UInt8] {
@@ -19,6 +22,10 @@ extension Heartbeat {
         // An earlier release knows an observer as a node that does not try to lead now.
         writer.write(isHeldBack || isObserver)
         writer.write(isObserver)
+        let service = service ?? NodeService()
+        writer.write(service.connections)
+        writer.write(service.isServing)
+        writer.write(service.isDraining)
         return writer.take()
     }
 
@@ -39,5 +46,10 @@ extension Heartbeat {
         if version >= 2 { instance = try reader.readUInt64() }
         if version >= 3 { isHeldBack = try reader.readBool() }
         if version >= 4 { isObserver = try reader.readBool() }
+        if version >= 5 {
+            service = NodeService(
+                connections: min(max(0, try reader.readInt()), Self.connectionLimit), isServing: try reader.readBool(),
+                isDraining: try reader.readBool())
+        }
     }
 }

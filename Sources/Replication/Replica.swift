@@ -109,6 +109,8 @@ public struct Replica: Sendable {
     private var short: (since: MonotonicTime, position: Int64)?
     /// By how much this node's clock is ahead of the times of new records.
     public var skew = Milliseconds.zero
+    /// What heartbeats say of the clients of this node.
+    public var service = NodeService()
     /// The lineage of a history that begins with this node, from a random source.
     let newEpoch: UInt64
     /// The newest term of the log that the history was in before. Terms continue from it, because clients take a lower
@@ -231,6 +233,7 @@ public struct Replica: Sendable {
             node: node, role: role, term: term, position: reader.position, address: address, release: release,
             number: heartbeatCount, instance: instance)
         heartbeat.isObserver = settings.isObserver
+        heartbeat.service = service
         heartbeat.isHeldBack = isHeldBack || isBarred || settings.isObserver
         actions.append(.heartbeat(heartbeat))
         // From one that is known, to see that it is still there: from the newest at the heartbeat before, where little came since.

@@ -77,6 +77,13 @@ extension Server {
     /// Without it no connection needs a token.
     public mutating func principalsLoaded(_ directory: PrincipalDirectory) { hub.principalsLoaded(directory) }
 
+    /// The connections of clients, without those of other nodes of the cluster.
+    public var clientCount: Int { hub.clientCount }
+    /// Whether an operator has taken this node out of service: its clients are sent to other nodes.
+    public var isDraining: Bool { hub.isDraining }
+    /// This server takes the place of one that drained: ``Hub/Hub/resumeDraining(at:)``.
+    public mutating func resumeDraining(at now: HubTime) { hub.resumeDraining(at: now) }
+
     /// Whether another node decides.
     public var isFollowing: Bool { hub.isFollowing }
 

@@ -153,6 +153,8 @@ public struct ServerGreeting: Hashable, Sendable {
 
     /// For another role: whether this server answers reads and forwards writes, so that a client can stay.
     public var serves: Bool
+    /// The address of the server to which this one sends new clients; `nil` = a client may stay.
+    public var next: String?
 
     /// Whether this server decides, so that it answers all requests.
     public var isLeading: Bool { role == nil || role == "leader" }
@@ -176,5 +178,6 @@ public struct ServerGreeting: Hashable, Sendable {
         term = line.integer("term")
         leader = line["leader"]
         serves = line["serves"] == "1"
+        next = line["to"]
     }
 }

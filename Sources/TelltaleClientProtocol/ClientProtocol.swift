@@ -384,8 +384,8 @@ public struct ClientProtocol {
             kind = .repeatable
         case .serve(let served): kind = .service(served)
         case .traits(let changed): kind = .situation(changed)
-        // Repeating a handover would apply it to the next leader.
-        case .done, .supply, .fail, .report, .handover, .node: kind = .once
+        // Repeating a handover would apply it to the next leader, and a drain to another node.
+        case .done, .supply, .fail, .report, .handover, .drain, .node: kind = .once
         case .ping, .help, .get, .list, .kinds, .kind, .gallery, .history, .stats, .dismiss, .seen, .open, .reload:
             kind = .repeatable
         case .bye:
@@ -758,6 +758,10 @@ public struct ClientProtocol {
     mutating func isServed(by greeting: ServerGreeting, at now: Timestamp) -> Bool {
         let name = greeting.node ?? "this server"
         guard configuration.nodes != .any else { return true }
+        if let next = greeting.next, configuration.nodes == .serving {
+            leave(for: Redirection(address: next), "\(name) sends its clients to other nodes, and names \(next)")
+            return false
+        }
         guard greeting.isLeading else {
             if greeting.serves, configuration.nodes == .serving { return true }
             let leader = greeting.leader.map { ", and names \($0)" } ?? ", and names no leader"

@@ -48,6 +48,7 @@ struct Arguments {
         case .report: .report(try key(line), value: try onOff(line), at: try timestamp(.at, line))
         case .reload: .reload(try pattern(line))
         case .handover: .handover(node: text(.node, line))
+        case .drain: .drain(try drain(line))
         case .node:
             .node(
                 name: try required(.node, text(.node, line)), token: try required(.token, text(.token, line)))
@@ -55,6 +56,20 @@ struct Arguments {
         case .help: .help(verb: words.positional.map { line.text($0) })
         case .bye: .bye
         }
+    }
+
+    private func drain(_ line: Span<UInt8>) throws(WireError) -> DrainCommand {
+        let span = try integer(.over, line)
+        switch text(.action, line) ?? "start" {
+        case "start": break
+        case "stop" where span == nil: return .stop
+        case "stop": throw .attribute(verb, "over= is for do=start; leave it out")
+        case _: throw .attribute(verb, "do= is start or stop")
+        }
+        let longest = DrainCommand.longestSpan.count
+        guard let span else { return .start(over: DrainCommand.usualSpan) }
+        guard (0...longest).contains(span) else { throw .attribute(verb, "over= is to be 0 to \(longest) ms") }
+        return .start(over: Milliseconds(span))
     }
 
     private func hello(_ line: Span<UInt8>) throws(WireError) -> Hello {

@@ -51,10 +51,23 @@ public enum Command: Sendable {
     case reload(Pattern)
     /// Hands leadership of the cluster over to the node of this name, or to any other.
     case handover(node: String?)
+    /// Sends the clients of this node to the other nodes of the cluster, or takes clients again.
+    case drain(DrainCommand)
     /// Another node of the cluster links to its leader. The token is what only the nodes know.
     case node(name: String, token: String)
     /// An invalid request. The reply is this error, in the order of requests.
     case refused(WireError)
+}
+
+/// `DRAIN` in the words of the request.
+public enum DrainCommand: Hashable, Sendable {
+    /// Each connection is sent away at its own moment within this span, at most ``longestSpan``.
+    case start(over: Milliseconds)
+    /// New clients are taken again, and no more are sent away.
+    case stop
+
+    public static let usualSpan = Milliseconds.seconds(20)
+    public static let longestSpan = Milliseconds.minutes(60)
 }
 
 public struct Attribute: Hashable, Sendable {

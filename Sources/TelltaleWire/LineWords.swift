@@ -17,7 +17,7 @@ struct LineWords {
 
     /// The range of each attribute's value, by ``AttributeName/slot``; empty if the attribute is absent, because no
     /// value is empty.
-    private var values = InlineArray<41, Range<UInt32>>(repeating: 0..<0)
+    private var values = InlineArray<42, Range<UInt32>>(repeating: 0..<0)
     private let addressOnly = AddressOnly()
 
     subscript(name: AttributeName) -> Range<Int>? {

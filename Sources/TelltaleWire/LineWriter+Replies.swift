@@ -46,6 +46,8 @@ public struct NodeStatus: Hashable, Sendable {
     /// The name of the node within its cluster.
     public var name: String
     public var role: Role
+    /// The address of another node to which this one, which drains, sends its clients; `nil` = a client may stay.
+    public var next: String?
 
     public init(name: String, role: Role) {
         self.name = name
@@ -101,6 +103,7 @@ extension LineWriter {
             if let leader { attribute("leader", leader) }
             if serves { attribute("serves", 1) }
         }
+        if let next = node.next { attribute("to", next) }
     }
 
     /// Begins an `OK`; attributes, ``ignored(_:)``, a tail and ``end()`` follow.

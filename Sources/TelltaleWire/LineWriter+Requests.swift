@@ -73,6 +73,12 @@ extension LineWriter {
         case .handover(let node):
             begin(.handover)
             optional("node", node)
+        case .drain(.start(let span)):
+            begin(.drain)
+            attribute("over", span.count)
+        case .drain(.stop):
+            begin(.drain)
+            attribute("do", "stop")
         case .node(let name, let token):
             begin(.node)
             attribute("node", name)

@@ -214,6 +214,17 @@ extension VerbDescription {
             details: ["Connections stay; those that serve a kind are told BYE code=not_leader."],
             example: "HANDOVER node=n2"),
         VerbDescription(
+            .drain, "this node of a cluster sends its clients to the other nodes, and takes no new ones",
+            attributes: [
+                .optional(.action, "start|stop", "stop: it takes clients again; default: start"),
+                .optional(.over, "MS", "the span over which it does, evenly: 0 to 3600000; default: 20000"),
+            ],
+            details: [
+                "Answer: OK connections=N, those that are sent away. This connection stays.",
+                "Each is told BYE code=shutting_down wait=0-0 to=ADDRESS: readers first, then writers, then providers.",
+            ],
+            example: "DRAIN over=20000"),
+        VerbDescription(
             .node, "another node of the cluster forwards what its clients write; no client says it",
             attributes: [
                 .required(.node, "NODE", "the name of that node"),

@@ -24,6 +24,7 @@ public enum Verb: String, CaseIterable, Hashable, Sendable {
     case report = "REPORT"
     case reload = "RELOAD"
     case handover = "HANDOVER"
+    case drain = "DRAIN"
     case node = "NODE"
     case ping = "PING"
     case help = "HELP"
@@ -114,7 +115,7 @@ extension VerbDescription.Positional {
 enum AttributeName: String, CaseIterable, Sendable {
     case id, type, src, eid, at, ver, view, from, rate, placement, sub, rev, value, op, code, client, surface, account,
         device, caps, hb, token, family, mode, ahead, part, unit, widget, stack, mounting, scale, theme, pos, smart,
-        suggest, deliver, node, after
+        suggest, deliver, node, after, over
     case action = "do"
     case accounts = "for"
     case seenRev = "if"
@@ -165,6 +166,7 @@ enum AttributeName: String, CaseIterable, Sendable {
         case .deliver: 38
         case .node: 39
         case .after: 40
+        case .over: 41
         }
     }
 }

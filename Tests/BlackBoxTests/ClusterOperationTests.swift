@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `telltale cluster init`, `leave`, `restore` and `handover`, over a log that is a file.
+/// `telltale cluster init`, `leave`, `restore`, `handover` and `drain`, over a log that is a file.
 @Suite(.serialized)
 struct ClusterOperationTests {
     private let folder: URL
@@ -193,6 +193,89 @@ struct ClusterOperationTests {
             #expect(words.first?.hasPrefix("n1 leads in term 3, ") == true, "\(words)")
             let again = try telltale(["post", "errand/2", "start", "--json"], at: others)
             #expect(again.waitForExit() == 0, "\(again.standardError)")
+        }
+    }
+
+    /// Follows all, and gives the cursor behind what there is.
+    private func follow(at port: UInt16, from cursor: String? = nil) throws -> (peer: Peer, cursor: String) {
+        let peer = try Peer(port: port)
+        _ = peer.next()
+        try peer.send("SUB * \(cursor.map { "from=\($0) " } ?? "")id=1")
+        while case .line(let line) = peer.next() {
+            #expect(!line.hasPrefix("RESET "), "\(line)")
+            guard line.hasPrefix("LIVE ") else { continue }
+            let word = try #require(line.split(separator: " ").first { $0.hasPrefix("cur=") })
+            return (peer, String(word.dropFirst(4)))
+        }
+        throw DaemonProcess.StartFailure(description: "no LIVE")
+    }
+
+    @Test func `an operator takes a node out of service, and its clients go on at the others`() async throws {
+        try await onOwnThread {
+            defer { remove() }
+            let first = try ClusterProcess("n1", in: folder)
+            _ = first.line("leading")
+            let early = try telltale(["cluster", "drain", "--over", "1s"], at: [first])
+            #expect(early.waitForExit() == 1)
+            #expect(early.standardError.contains("no other node serves the clients of n1"), "\(early.standardError)")
+            let others = try ["n2", "n3"].map { try ClusterProcess($0, in: folder) }
+            for other in others { #expect(other.line("standby") == "standby term=1") }
+            let nodes = [first] + others
+            let unnamed = try telltale(["cluster", "drain"], at: nodes)
+            #expect(unnamed.waitForExit() == 1)
+            #expect(unnamed.standardError.contains("say which one is meant"), "\(unnamed.standardError)")
+            let post = try telltale(["post", "errand/1", "start"], at: [first])
+            #expect(post.waitForExit() == 0, "\(post.standardError)")
+
+            let watch = try telltale(["watch", "--json"], at: [others[0]])
+            while let line = watch.readLine(), !line.contains(#""event":"live""#) {}
+            let screens = try (0..<8).map { _ in try follow(at: others[0].port) }
+            let drain = try telltale(["cluster", "drain", "n2", "--over", "1s", "--json"], at: nodes)
+            let lines = drain.readToEnd()
+            #expect(drain.waitForExit() == 0, "\(drain.standardError)")
+            #expect(lines.first?.hasPrefix(#"{"connections":9,"draining":true,"milliseconds":"#) == true, "\(lines)")
+            // Each screen goes on where it was told to.
+            var moved: [Peer] = []
+            var ports: [UInt16: Int] = [:]
+            for screen in screens {
+                var farewell = ""
+                while case .line(let line) = screen.peer.next() { farewell = line }
+                #expect(farewell.hasPrefix("BYE code=shutting_down wait=0-0 to=127.0.0.1:"), "\(farewell)")
+                let port = try #require(farewell.split(separator: ":").last.flatMap { UInt16($0) })
+                ports[port, default: 0] += 1
+                moved.append(try follow(at: port, from: screen.cursor).peer)
+            }
+            // On a busy machine one of them may not be heard for a moment, and the other gets more.
+            #expect(Set(ports.keys).isSubset(of: [first.port, others[1].port]), "\(ports)")
+
+            let status = try telltale(["cluster", "status"], at: [first])
+            let table = status.readToEnd()
+            #expect(status.waitForExit() == 0, "\(status.standardError)")
+            #expect(table.contains { $0.hasPrefix("n2 ") && $0.contains("standby, draining") }, "\(table)")
+            #expect(table.contains { $0.hasPrefix("n2 has sent its clients to the other nodes, and takes none.") })
+            // A client that has several addresses is served, whichever comes first.
+            let again = try telltale(["post", "errand/2", "start"], at: [others[0], first])
+            #expect(again.waitForExit() == 0, "\(again.standardError)")
+            for peer in moved {
+                while case .line(let line) = peer.next(), !line.contains("key=errand/2") {
+                    #expect(line.hasPrefix("MARK "), "\(line)")
+                }
+            }
+            var seen: [String] = []
+            while let line = watch.readLine() {
+                seen.append(line)
+                if line.contains("errand/2") { break }
+            }
+            #expect(seen.last?.contains(#""event":"update""#) == true, "\(seen)")
+            #expect(!seen.contains { $0.contains("reset") || $0.contains("snapshot") }, "\(seen)")
+            watch.kill()
+
+            let back = try telltale(["cluster", "drain", "n2", "--stop"], at: nodes)
+            #expect(back.readToEnd() == ["n2 takes clients again."])
+            #expect(back.waitForExit() == 0, "\(back.standardError)")
+            _ = try follow(at: others[0].port)
+            others[0].program.send(SIGTERM)
+            #expect(others[0].program.waitForExit() == 0)
         }
     }
 

@@ -233,6 +233,7 @@ final class TestDaemon {
 
     /// At each change of what matters, and each second, as the edge of `telltaled` does.
     private func reportStatus() {
+        member?.noteClients(server?.clientCount ?? 0, isDraining: server?.isDraining == true)
         guard let status else { return }
         if let told, cluster.now < told.time + Milliseconds.seconds(1) {
             var known = told.status

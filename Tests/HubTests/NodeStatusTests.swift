@@ -253,7 +253,7 @@ struct NodeStatusTests {
         let stats = try #require(harness.send("STATS", from: client).last)
         #expect(
             stats.contains(
-                #""cluster":{"node":"n2","role":"standby","term":7,"leader":{"node":"n1","address":"10.0.0.1:7878"},"position":12,"lag":1,"nodes":[{"node":"n1","role":"leading","term":7,"position":13,"address":"10.0.0.1:7878","release":"1.2.0"}]}"#
+                #""cluster":{"node":"n2","role":"standby","term":7,"leader":{"node":"n1","address":"10.0.0.1:7878"},"position":12,"lag":1,"connections":1,"draining":false,"nodes":[{"node":"n1","role":"leading","term":7,"position":13,"address":"10.0.0.1:7878","release":"1.2.0"}]}"#
             ))
         #expect(stats.contains(#""seq":2,"#))
         #expect(harness.send("nonsense", from: client).last?.hasPrefix("ERR code=unknown_verb") == true)

@@ -106,9 +106,10 @@ struct InMemoryLogTests {
     @Test func `a heartbeat is read as it was written, with fields of a later release behind it, and nothing else`()
         throws
     {
-        let heartbeat = Heartbeat(
+        var heartbeat = Heartbeat(
             node: "n1", role: .leading, term: 7, position: 1 << 40, address: "10.0.0.1:7878", release: "0.1.0",
             number: 3, instance: 5)
+        heartbeat.service = NodeService(connections: 10_000, isServing: true, isDraining: true)
         let bytes = heartbeat.encoded()
         #expect(try Heartbeat(decoding: bytes) == heartbeat)
         #expect(try Heartbeat(decoding: bytes + [1, 2, 3]) == heartbeat)
@@ -118,7 +119,10 @@ struct InMemoryLogTests {
         #expect(throws: BinaryError.self) { try Heartbeat(decoding: [0] + bytes.dropFirst()) }
         // That of a release which reports no process.
         var older = heartbeat
-        older.instance = 0
+        (older.instance, older.service) = (0, nil)
+        // A number that no machine has.
+        heartbeat.service?.connections = .max
+        #expect(try Heartbeat(decoding: heartbeat.encoded()).service?.connections == 1 << 31)
         #expect(try Heartbeat(decoding: [1] + bytes.dropFirst().dropLast()) == older)
     }
 }

@@ -134,6 +134,8 @@ struct RequestParserTests {
         ("HISTORY", "bad_key"),
         ("STATS", "stats"), ("NODE node=n2 token=ab", "node n2 ab"), ("HANDOVER", "handover "),
         ("handover node=n2 id=1", "handover n2"),
+        ("DRAIN", "drain 20000"), ("DRAIN over=0", "drain 0"), ("drain do=start over=3600000", "drain 3600000"),
+        ("DRAIN do=stop id=1", "drain stop"),
         (
             "TRAIT dashboard=hidden foreground=com.example.maps",
             "traits dashboard=hidden,foreground=com.example.maps"
@@ -361,6 +363,8 @@ private func describe(_ command: Command) -> String {
     case .supply(let operation, let timeline): return "supply \(operation) \(JSON.object(timeline))"
     case .reload(let pattern): return "reload \(pattern)"
     case .handover(let node): return "handover \(node ?? "")"
+    case .drain(.start(let span)): return "drain \(span.count)"
+    case .drain(.stop): return "drain stop"
     case .node(let name, let token): return "node \(name) \(token)"
     case .fail(let operation, let code, let message):
         return "fail \(operation)" + optional("code", code) + optional("message", message)

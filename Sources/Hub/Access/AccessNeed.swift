@@ -35,7 +35,7 @@ enum AccessNeed: Equatable {
         case .kinds, .gallery: self = .scope(.read(.all))
         case .kind(let kind): self = .scope(.read(.kind(kind)))
         case .stats: self = .scope(.stats)
-        case .handover: self = .scope(.admin)
+        case .handover, .drain: self = .scope(.admin)
         case .tap(let command): self = .scope(.act(KeyRange(command.key)))
         case .dismiss(let key), .seen(let key, _): self = .scope(.act(KeyRange(key)))
         case .tile(let command): self = .scope(.act(KeyRange(command.key)))

@@ -87,6 +87,8 @@ struct LeaderLink: ~Copyable {
     var hasClients: Bool { !guests.isEmpty }
     /// The client of this node that has written something on the connection with this number.
     func session(numbered number: Int64) -> SessionID? { guests[number]?.session }
+    /// Whether a client of this node serves a kind.
+    func isServing(_ session: SessionID) -> Bool { guests[session.number]?.identity.served.isEmpty == false }
     /// Whether some request has no reply yet that has left.
     var hasUnanswered: Bool { requestCount > 0 || !replies.isEmpty }
     /// Whether a link is there, or was within the last `patience`: the next one is awaited.

@@ -53,7 +53,7 @@ extension Hub {
             need = AccessNeed(request.command)
             requestID = request.id
         // It was allowed when it began; a connection that loses the right is closed.
-        case .reload, .forwarded: return true
+        case .reload, .forwarded, .farewell: return true
         }
         guard let error = access.refusal(of: need, from: session.id, at: now.monotonic) else { return true }
         stageRefusal(error, requestID, of: session)

@@ -35,7 +35,7 @@ extension Hub {
             session.isRestricted = true
             session.decoder.lineLengthLimit = min(WireLimits.lineLengthBeforeHello, configuration.limits.lineLength)
         }
-        session.send(greeting(at: now))
+        session.send(greeting(at: now, next: receiveNewcomer(session, at: now)))
         if status?.staleSince != nil { session.hasMarkPending = true }
         sessions.makeReady(session)
         return session.id
@@ -80,6 +80,7 @@ extension Hub {
         sessions.closed(session, isGuest: isGuest)
         access.closed(id)
         link.closed(id)
+        drainSchedule.closed(id)
         if isGuest { guests.closed(guest: id) } else { endGuests(of: id) }
     }
 
@@ -132,23 +133,16 @@ extension Hub {
     ///
     /// - Parameter wait: The range in milliseconds from which clients pick a random delay before they reconnect.
     public mutating func drain(wait: ClosedRange<Int>) {
-        var next = nextServers[...]
         let pause = status == nil ? wait : Self.nextLeaderWait
         for slot in 0..<sessions.slotCount {
             guard let session = sessions[slot: Int32(slot)], !session.isClosing else { continue }
             var writer = LineWriter()
-            if next.isEmpty { next = nextServers[...] }
-            let address = next.popFirst()
+            let address = nextServer()
             writer.bye(.drain, wait: address == nil ? pause : 0...0, next: address)
             session.send(writer.bytes)
             session.isClosing = true
             sessions.makeReady(session)
         }
-    }
-
-    /// The addresses of the other nodes of the cluster that are heard.
-    private var nextServers: [String] {
-        status?.peers.filter { $0.isHeard && !$0.address.isEmpty && $0.role != "stopped" }.map(\.address) ?? []
     }
 
     /// Refuses waiting changes, because nothing is decided any more; their senders would otherwise get no answer. A waiting read
@@ -177,6 +171,7 @@ extension Hub {
         releaseReplies(at: now)
         subscriptions.markUsedUp(at: max(store.time, now.time), store, to: &sessions)
         endForbiddenSessions(at: now)
+        goOnDraining(at: now)
     }
 
     /// Connections to close at once. The performer closes them and calls ``disconnected(_:)``.
@@ -229,9 +224,11 @@ extension Hub {
     public var nextWallDeadline: Timestamp? { commit.isFollowing ? nil : store.nextWallDeadline }
     /// When ``sessionDeadlineReached(at:)`` has work, by the monotonic clock.
     public var nextSessionDeadline: MonotonicTime? {
+        var next = sessions.nextDeadline
         // No session ends before the current batch is settled.
-        guard commit.isIdle, let ending = access.nextDeadline else { return sessions.nextDeadline }
-        return sessions.nextDeadline.map { min($0, ending) } ?? ending
+        if commit.isIdle, let ending = access.nextDeadline { next = min(next ?? .distantFuture, ending) }
+        if let departure = nextDeparture { next = min(next ?? .distantFuture, departure) }
+        return next
     }
 
     /// The number of activities and controls, including dismissed ones that can still be requested.

@@ -29,6 +29,7 @@ extension Hub {
             }
             guard !session.isClosing, !session.staged.isNextAwaited else { break }
         }
+        if session.ending == .sentAway, session.staged.isEmpty { session.isClosing = true }
         retireProvider(session)
         if isLong { sessions.makeReady(slot: session.id.slot) } else { sessions.makeReady(session) }
     }
@@ -67,6 +68,7 @@ extension Hub {
         case .history(let key): session.outbox.append(.history(HistoryCursor(of: key, request)))
         case .stats: writeStatistics(request, at: now, to: &writer)
         case .handover(let node): handOver(to: node, request, to: &writer)
+        case .drain(let command): drain(command, request, from: session, at: now, to: &writer)
         case .refused(let error):
             refuse(request.id, error, to: &writer)
             if error.isFatal { session.isClosing = true }

@@ -107,6 +107,7 @@ extension Hub {
     public mutating func stands(_ status: ClusterStatus, at now: HubTime) {
         let isChanged = (access.status?.staleSince == nil) != (status.staleSince == nil)
         access.status = status
+        drainSchedule.balance.reported(at: now.monotonic)
         noteForwarding(at: now)
         if commit.isFollowing {
             link.tick(at: now.monotonic, patience: status.patience + status.patience)
@@ -147,11 +148,10 @@ extension Hub {
 
     private mutating func sendOn(_ session: Session, because code: ByeCode) {
         var writer = LineWriter()
-        let address = status?.leader?.address
         if code == .notLeader {
-            writer.bye(code, wait: Self.nextLeaderWait, leader: address)
+            writer.bye(code, wait: Self.nextLeaderWait, leader: status?.leader?.address)
         } else {
-            writer.bye(code, next: address)
+            writer.bye(code, next: serverForClientsOfLaggard())
         }
         session.send(writer.bytes)
         session.isClosing = true

@@ -6,7 +6,8 @@ internal import TelltaleWire
 
 // The greeting, HELLO, TRAIT, and STATS.
 extension Hub {
-    func greeting(at now: HubTime) -> [UInt8] {
+    /// - Parameter next: Where the client should be instead, because this node drains.
+    func greeting(at now: HubTime, next: String? = nil) -> [UInt8] {
         var greeting = Greeting(
             epoch: store.epoch, sequence: commit.durableSequence, now: max(store.time, now.time),
             heartbeat: Int(configuration.limits.heartbeat.count), server: configuration.serverVersion)
@@ -14,6 +15,7 @@ extension Hub {
         greeting.lineLengthLimit = configuration.limits.lineLength
         if access.isEnforced { greeting.authentication = "token" }
         if let status { greeting.node = status.wire }
+        greeting.node?.next = next
         var writer = LineWriter()
         writer.greeting(greeting)
         return writer.bytes
@@ -204,7 +206,7 @@ extension Hub {
         }
         body.endArray()
         body.endObject()
-        status?.write(to: &body, at: now.monotonic)
+        status?.write(to: &body, at: now.monotonic, connections: clientCount, leaving: leavingCount)
         body.endObject()
         return body.bytes
     }

@@ -101,6 +101,8 @@ final class Session {
         case none
         /// Its `BYE` was carried out: it ends once each of its subscriptions is live.
         case leaving
+        /// Its farewell is decided: it ends once everything before that is answered.
+        case sentAway
         /// Nothing is read or decided any more; it ends when the pending output is sent.
         case closing
     }
@@ -113,10 +115,20 @@ final class Session {
     var inputEnded = false
     /// It sent `BYE`; what follows is ignored.
     var hasSaidBye = false
+    /// Two properties in one byte.
+    private var flags: UInt8 = 0
+    /// It has asked for something that only the leader decides.
+    private(set) var hasWritten: Bool {
+        get { flags & 1 != 0 }
+        set { flags = newValue ? flags | 1 : flags & ~1 }
+    }
     /// Some of its reads wait for the next turn's share; nothing more of it is decided before.
     var isPostponed = false
     /// It has sent no valid `HELLO` on a server with tokens, so few of its requests may wait.
-    var isRestricted = false
+    var isRestricted: Bool {
+        get { flags & 2 != 0 }
+        set { flags = newValue ? flags | 2 : flags & ~2 }
+    }
     var surface: Surface?
     /// Its client supports widgets, so subscriptions to everything include them.
     var showsWidgets = false
@@ -186,14 +198,21 @@ final class Session {
             }
             let posted = PostedEvent(consume event, details, requestID: id, ignored: ignored)
             prefetchHints.append(PrefetchHint(posted))
+            hasWritten = true
             inbox.append(.event(consume posted))
         case let command: append(Request(id: id, command: command, ignored: ignored))
         }
     }
 
     func append(_ request: Request) {
+        if request.command.isWrite { hasWritten = true }
+        append(.other(request))
+    }
+
+    /// Queues a request that the hub itself makes of it.
+    func append(_ request: WaitingRequest) {
         prefetchHints.append(PrefetchHint())
-        inbox.append(.other(request))
+        inbox.append(request)
     }
 
     /// Keeps the line of the newest request as it came, if the leader decides it.
@@ -221,7 +240,7 @@ final class Session {
         switch inbox.first {
         case .reload?: true
         case .other(let request)?: if case .reload(let pattern) = request.command { !pattern.isKey } else { false }
-        case .event?, .forwarded?, nil: false
+        case .event?, .forwarded?, .farewell?, nil: false
         }
     }
 

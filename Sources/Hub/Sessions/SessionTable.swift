@@ -154,6 +154,12 @@ struct SessionTable: ~Copyable {
         requestCount += session.inbox.count - count
     }
 
+    /// Queues what the hub itself decides about a session, after its requests.
+    mutating func append(_ request: WaitingRequest, of session: Session) {
+        session.append(request)
+        arrivals.append(session.id)
+    }
+
     /// Parsing a long line may take milliseconds, and a session may have a mebibyte of them in flight.
     private static let longLineBytesPerTurn = 262_144
     /// Shorter lines are limited by their number. Nearly all requests are shorter.

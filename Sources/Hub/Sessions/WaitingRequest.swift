@@ -10,6 +10,8 @@ enum WaitingRequest: Sendable {
     indirect case reload(ReloadScan)
     /// On a node that follows: a request that the leader decides.
     indirect case forwarded(ForwardedRequest)
+    /// The hub's own word that the session ends once what precedes it is answered: its last line.
+    indirect case farewell([UInt8])
 
     /// `id=`, which its reply repeats.
     var id: String? {
@@ -18,6 +20,7 @@ enum WaitingRequest: Sendable {
         case .other(let request): request.id
         case .reload(let scan): scan.request.id
         case .forwarded(let forwarded): forwarded.request.id
+        case .farewell: nil
         }
     }
 
@@ -26,7 +29,7 @@ enum WaitingRequest: Sendable {
         switch self {
         case .event(let event): event.command.key
         case .other(let request): request.command.changedKey
-        case .reload: nil
+        case .reload, .farewell: nil
         case .forwarded(let forwarded): forwarded.request.key
         }
     }
@@ -35,12 +38,12 @@ enum WaitingRequest: Sendable {
     var isForwarded: Bool {
         switch self {
         case .event, .forwarded: return true
-        case .reload: return false
+        case .reload, .farewell: return false
         case .other(let request):
             switch request.command {
             case .dismiss, .seen, .tap, .tile, .reload, .serve, .done, .supply, .fail, .report: return true
             case .hello, .ping, .bye, .help, .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-                .history, .stats, .traits, .open, .handover, .node, .refused:
+                .history, .stats, .traits, .open, .handover, .drain, .node, .refused:
                 return false
             }
         }
@@ -70,7 +73,8 @@ extension Command {
         case .dismiss(let key), .seen(let key, _), .report(let key, _, _), .reload(.key(let key)):
             key
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .node, .refused:
+            .history, .stats, .traits, .open, .serve, .done, .supply, .fail, .reload, .handover, .drain, .node,
+            .refused:
             nil
         }
     }

@@ -61,6 +61,7 @@ public enum ClusterBug: String, PlantedBug {
     case providersUnnamed = "a node does not name its providers to the next leader"
     case doBehindTime = "a node asks its provider long after the operation is over"
     case observerVolunteers = "an observer tries to lead"
+    case drainedAtOnce = "a node that drains sends all of its clients away at once"
     case denialIgnored = "a node leads although the engine has told it that it has no right to append"
 }
 
@@ -123,6 +124,8 @@ struct ClusterClimate {
     /// By how much each node's clock is ahead.
     var skews: [Int64] = [0, 0, 0]
     var logStoreBug: LogStoreBug?
+    /// An operator takes a node out of service, and back or ends it.
+    var drains = 0
     /// From the end of a node that has reported a loss to its next start.
     var stops: ClosedRange<Int64> = 500...20_000
     /// Of the clients and their wires.
@@ -195,5 +198,11 @@ struct ClusterClimate {
             (checkpoints.every, checkpoints.retention) = (.seconds(3), .seconds(1))
         }
         if late.chance(250) { observer = late.below(SimulatedCluster.nodeCount) }
+        // Likewise. What an operator does has a third.
+        var operators = Self.operators(seed)
+        if operators.chance(250), !isMoved { drains = 1 + operators.below(3) }
     }
+
+    /// The numbers of the operators.
+    static func operators(_ seed: UInt64) -> SimulationRandom { SimulationRandom(seed: seed ^ 0xD2A1_07E4) }
 }

@@ -20,6 +20,7 @@ final class ClusterChecks {
     /// Nodes that have read what the log store has lost, with the newest message that each has read: they must report.
     private var witnesses: [Int: (position: Int64, message: [UInt8])] = [:]
 
+    private var drains = DrainCheck()
     private(set) var rowsOfStandbys = 0
     /// The messages that a leader knew of at each second.
     private var ends: [(time: Int64, end: Int64)] = []
@@ -288,6 +289,16 @@ final class ClusterChecks {
             else { continue }
             cluster.violated("P2", "\(node.name) shows rev \(rev), and the log ends with \(cluster.durableSequence)")
         }
+    }
+
+    /// - Parameter interval: Between two farewells, in milliseconds.
+    func beginsDrain(of node: ClusterNode, interval: Int64) { drains.begins(node, interval: interval) }
+    func endsDrain(of node: ClusterNode) { drains.ends(node) }
+
+    /// S-7: the clients of a node that drains leave one after the other.
+    func farewell(_ bytes: [UInt8], to link: SimulatedLink, by node: ClusterNode) {
+        guard bytes.firstRange(of: "BYE ".utf8) != nil else { return }
+        if let fault = drains.written(bytes, to: link, by: node) { cluster.violated("drain", fault) }
     }
 
     /// P2: what a standby shows is the log up to the end of a batch.

@@ -24,6 +24,8 @@ final class ClusterNode {
     /// The batch under way.
     var batch: [JournalRecord] = []
     var links: [SessionID: SimulatedLink] = [:]
+    /// Operators that wait for a reply.
+    var operators: [SessionID: (String) -> Void] = [:]
     /// To the leader, while this node follows.
     var pipe: LeaderPipe?
     /// When it may be tried again.
@@ -206,6 +208,7 @@ final class ClusterNode {
         endPipes()
         server = nil
         member = nil
+        operators = [:]
         if isDuplicateNode { wipe() }
     }
 
@@ -381,6 +384,7 @@ final class ClusterNode {
     /// The process has another server from now on.
     func serve(with next: consuming Server) {
         losePipe()
+        operators = [:]
         server = consume next
         serverNumber += 1
     }
@@ -545,6 +549,10 @@ final class ClusterNode {
                 flush(to: pipe, id)
                 continue
             }
+            if let onReply = operators[id] {
+                flush(toOperator: id, onReply)
+                continue
+            }
             guard let link = links[id] else { continue }
             var bytes: [UInt8] = []
             guard let output = server?.output(for: id, at: hubTime, to: &bytes) else { continue }
@@ -598,6 +606,7 @@ final class ClusterNode {
     }
 
     private func reportStatus() {
+        member?.noteClients(server?.clientCount ?? 0, isDraining: server?.isDraining == true)
         guard var status = member?.status(at: monotonic) else { return }
         if cluster.bug == .silentLeaderNamed, !isLeading {
             status.leader = member?.leader.map { ($0.node, $0.address) } ?? nil

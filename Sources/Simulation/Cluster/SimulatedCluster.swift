@@ -2,6 +2,7 @@ import Hub
 import Journal
 import Kinds
 import Replication
+import Server
 import TelltaleModel
 import TelltaleWire
 
@@ -166,6 +167,24 @@ final class SimulatedCluster: Environment {
         plan(weather.refusals) { [self] in log.refuseAppends(of: aLeader(random.chance(800)).index) }
         plan(weather.syncLapses) { [self] in lapseSync() }
         plan(weather.duplicateNodes) { [self] in beginDuplicateNode() }
+        planDrains()
+    }
+
+    /// Of random numbers of their own.
+    private func planDrains() {
+        var operators = ClusterClimate.operators(weather.seed &+ 1)
+        for _ in 0..<weather.drains {
+            let node = nodes[operators.below(Self.nodeCount)]
+            let (begin, span) = (operators.pick(10_000...weather.span - 30_000), operators.pick(10_000...30_000))
+            let (end, isUpgraded) = (begin + span + operators.pick(1_000...15_000), operators.chance(500))
+            schedule(after: begin) { [self] in
+                if !isCalm, !isDark, !isMoving { node.drain(over: span) }
+            }
+            schedule(after: end) { [self] in
+                guard !isCalm, !isDark, !isMoving, node.server?.isDraining == true else { return }
+                if isUpgraded { node.terminate() } else { node.endDrain() }
+            }
+        }
     }
 
     private func aLeader(_ isWanted: Bool) -> ClusterNode {
@@ -183,6 +202,7 @@ final class SimulatedCluster: Environment {
         mendSync()
         endDuplicateNode()
         for node in nodes where node.isPaused { node.goOn() }
+        for node in nodes { node.endDrain() }
         for client in clients { client.calmDown() }
         pass(until: now + 100_000)
         let latest = now + 300_000
@@ -255,6 +275,7 @@ final class SimulatedCluster: Environment {
 
     func connect(_ client: any SimulatedClient) -> SimulatedLink {
         let link = SimulatedLink(client: client.index, capacity: 1 << 24, generation: 0)
+        link.openedAt = now
         // The greeting of another node names the leader; who hears of none tries the next address.
         if random.chance(300), let leader = nodes.first(where: { $0.isLeading && !$0.isPaused }) {
             addresses[client.index] = leader.index
@@ -308,6 +329,7 @@ final class SimulatedCluster: Environment {
     func send(_ bytes: [UInt8], to link: SimulatedLink, by node: ClusterNode) {
         checks.written(bytes, by: node)
         if let session = link.session { checks.asked(bytes, session.number, by: node) }
+        checks.farewell(bytes, to: link, by: node)
         link.noteMarks(in: bytes)
         link.buffered += bytes.count
         let arrival = link.arrivalAtClient(now + wireDelay())

@@ -5,6 +5,8 @@ final class SimulatedLink {
     let client: Int
     /// Of a ``Crowd``'s connections, which one.
     var number = 0
+    /// In a cluster: when the client opened it.
+    var openedAt: Int64 = 0
     /// The name that its `HELLO` said, where a token speaks for it.
     var name: String?
     /// The daemon has shut its side.

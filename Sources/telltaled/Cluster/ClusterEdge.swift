@@ -227,10 +227,21 @@ final class ClusterEdge {
     // MARK: Reports
 
     private func reportStatus() {
+        noteClients()
         let clusterStatus = status
         isToldServing = clusterStatus.serves
         daemon.reportStatus(clusterStatus)
         leader?.follow(member.isLeading ? nil : member.leader?.address)
+    }
+
+    private func noteClients() {
+        let isDraining = daemon.server.isDraining
+        if isDraining != member.replica.service.isDraining {
+            logger.notice(
+                isDraining
+                    ? "an operator sends the clients of this node to the others" : "this node takes clients again")
+        }
+        member.noteClients(daemon.server.clientCount, isDraining: isDraining)
     }
 
     private func withLogStore(_ clusterStatus: ClusterStatus) -> ClusterStatus {

@@ -177,7 +177,7 @@ final class TranscriptRunner {
         others.append(try DaemonProcess(options, port: port))
     }
 
-    /// Starts another node, and waits until the first one has heard that it keeps up.
+    /// Starts another node, and waits until the first one has heard that it serves.
     private func add(node name: String) throws {
         try start(node: name)
         let peer = try Peer(port: daemon.port)
@@ -185,7 +185,7 @@ final class TranscriptRunner {
         while Date.now < deadline {
             try peer.send("STATS")
             guard case .line(let line) = try nextLine(of: peer, expecting: "STATS") else { break }
-            if line.contains("\"node\":\"\(name)\""), line.contains("\"role\":\"standby\"") { return }
+            if line.contains("\"node\":\"\(name)\""), line.contains("\"serves\":true") { return }
             usleep(20_000)
         }
         throw Difference(description: "\(name) is not heard: \(others[others.count - 1].standardError)")

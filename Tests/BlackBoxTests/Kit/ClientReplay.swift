@@ -69,7 +69,8 @@ struct ClientReplay {
             // It may have ended before.
             subscriptions.removeAll { $0.id == subscription.id }
         case .ping, .help, .event, .get, .list, .kinds, .kind, .gallery, .history, .stats, .traits, .dismiss, .seen,
-            .open, .tap, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover, .node:
+            .open, .tap, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover, .drain,
+            .node:
             client.request(command)
         }
         let made = String(decoding: client.takeOutput(limit: .max, at: now), as: UTF8.self)

@@ -49,7 +49,6 @@ final class Demo {
         orders: DemoTrace, flights: DemoTrace, titles: StateTitles, span: Milliseconds, link: ToolClient,
         isDrawn: Bool, killing folder: String? = nil
     ) throws {
-        takeover = folder.map { DemoTakeover($0) }
         self.orders = orders
         self.flights = flights
         self.titles = titles
@@ -66,8 +65,10 @@ final class Demo {
             DemoScreen(.watch, orders: 1, flights: 1, onTrouble: trouble.report),
             DemoScreen(.desktop, orders: 2, flights: 1, onTrouble: trouble.report),
         ]
+        takeover = folder.map { [screens] in DemoTakeover($0, link: link, screens: screens.map(\.name)) }
         light = DemoLight(on: loop, isCluster: takeover != nil)
         for screen in [full] + screens { screen.takeover = takeover }
+        for (place, screen) in screens.enumerated() { screen.place = place }
         trouble.handler = { [weak self] reason in self?.troubled(reason) }
     }
 
@@ -94,7 +95,10 @@ final class Demo {
         let absence = try TimerHandle(on: loop) { [weak self] _ in
             if self?.hasStarted == false { self?.end(.noDaemon("none of them leads")) }
         }
-        if takeover != nil { absence.schedule(afterMilliseconds: Self.settleMilliseconds) }
+        if let takeover {
+            takeover.waitForNodes()
+            absence.schedule(afterMilliseconds: Self.settleMilliseconds)
+        }
         for screen in [full] + screens {
             try screen.connect(to: link, on: loop) { [weak self] in self?.startWhenAllAreLive() }
         }
@@ -193,8 +197,10 @@ final class Demo {
     }
 
     private func tick() {
-        if let replayer, let fault = takeover?.progress(replayer.tally.answered, of: plan.posts.count) {
-            return end(.failed(fault))
+        do throws(DemoFault) {
+            if let replayer { try takeover?.progress(replayer.tally.answered, of: plan.posts.count) }
+        } catch {
+            return end(.failed(error.description))
         }
         for text in takeover?.takeNews() ?? [] where !isDrawn { Output.text(text) }
         if isDrawn { draw() } else { report() }

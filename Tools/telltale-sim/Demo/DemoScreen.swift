@@ -40,8 +40,10 @@ final class DemoScreen {
     private var arrivals: [Int64: UInt64] = [:]
     private var sends: [Int64: UInt64] = [:]
     private let onTrouble: (String) -> Void
-    /// In a cluster: connections end with the leader, and go on at the next one.
+    /// In a cluster: connections end with their node, and go on at another one.
     var takeover: DemoTakeover?
+    /// In a cluster: at which of its nodes the screen begins; `nil` = at the leader.
+    var place: Int?
     /// The subscriptions that were reported `LIVE` since the connection began.
     private var current: Set<SubscriptionID> = []
     /// The clients of the demo are few: they need not spread over two seconds when they come back to a cluster.
@@ -68,7 +70,13 @@ final class DemoScreen {
         configuration.keepsRows = false
         configuration.reconnects = takeover != nil
         configuration.backoff.longest = Self.longestPause
-        let client = try Client(to: link.endpoint, configuration: configuration.through(link), on: loop) {
+        configuration = configuration.through(link)
+        var endpoints = link.endpoint
+        if takeover != nil, let place {
+            configuration.nodes = .serving
+            endpoints = Self.endpoints(endpoints, from: place)
+        }
+        let client = try Client(to: endpoints, configuration: configuration, on: loop, random: FirstAddress()) {
             [weak self] _, event in
             self?.heard(event, onLive)
         }
@@ -78,6 +86,17 @@ final class DemoScreen {
         if showsWidget { _ = client.subscribe(SubscribeCommand(pattern: .kind(DemoWidget.kind))) }
         client.start()
         self.client = client
+    }
+
+    /// The client begins at the first address.
+    private struct FirstAddress: RandomNumberGenerator {
+        func next() -> UInt64 { 0 }
+    }
+
+    /// The same circle of addresses from another one on.
+    private static func endpoints(_ list: EndpointList, from place: Int) -> EndpointList {
+        let (endpoints, first) = (list.endpoints, place % list.endpoints.count)
+        return EndpointList(Array(endpoints[first...] + endpoints[..<first])) ?? list
     }
 
     func close() {
@@ -105,6 +124,7 @@ final class DemoScreen {
             heard(event, isResuming: takeover != nil && !current.contains(id))
         case .refused(let reason, _): onTrouble(reason)
         case .disconnected(let reason, let retryAfter):
+            takeover?.disconnected(name)
             if retryAfter == nil { onTrouble(reason) }
         case .violation(let text): onTrouble("the daemon broke the protocol: \(text)")
         case .item, .reply, .restarted, .lost, .traitsRefused, .serviceRefused, .action, .farewell: break

@@ -10,17 +10,19 @@ struct ClusterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster", abstract: "The nodes of a cluster.",
         subcommands: [
-            ClusterStatusCommand.self, ClusterHandoverCommand.self, ClusterInitCommand.self, ClusterLeaveCommand.self,
-            ClusterRestoreCommand.self,
+            ClusterStatusCommand.self, ClusterHandoverCommand.self, ClusterDrainCommand.self, ClusterInitCommand.self,
+            ClusterLeaveCommand.self, ClusterRestoreCommand.self,
         ])
 }
 
 /// `telltale cluster status`: each node, whether it leads or not.
 struct ClusterStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Roles, positions and lag of each node.",
+        commandName: "status", abstract: "Roles, screens and lag of each node.",
         discussion: """
-            Asks each address of --connect, and those that the nodes name. Exit codes: 0 one node leads and a standby keeps \
+            Asks each address of --connect, and those that the nodes name. SCREENS counts the connections of clients, and LAG \
+            the messages of the log that a node has yet to read. What a node does not say itself is said by the others, as of \
+            its last beat; - is not known. Exit codes: 0 one node leads and a standby keeps \
             up, 1 not so, 69 no node answers.
             """)
 
@@ -37,9 +39,15 @@ struct ClusterStatusCommand: ParsableCommand {
         var reason = ""
 
         var cluster: JSONObject? { figures?["cluster"]?.object }
-        var name: String { cluster?["node"]?.string ?? "-" }
+        /// What the others say of a node that does not answer.
+        var reported: JSONObject?
+
+        var name: String { cluster?["node"]?.string ?? reported?["node"]?.string ?? "-" }
         var role: String { figures == nil ? "unreachable" : cluster?["role"]?.string ?? "by itself" }
-        func number(_ name: String) -> Int64? { cluster?[name]?.integer }
+        var isDraining: Bool { (cluster ?? reported)?["draining"]?.bool == true }
+        func number(_ name: String) -> Int64? { (cluster ?? reported)?[name]?.integer }
+        /// Without the one of this command.
+        var connections: Int64? { number("connections").map { cluster == nil ? $0 : max(0, $0 - 1) } }
     }
 
     func run() throws {
@@ -58,6 +66,7 @@ struct ClusterStatusCommand: ParsableCommand {
                 if let address = peer["address"]?.string.flatMap({ Endpoint($0) }) { waiting.append(address) }
             }
         }
+        Self.complete(&nodes)
         let isRedundant = Self.isRedundant(nodes)
         if output.json { showJSON(nodes, isRedundant) } else { show(nodes, isRedundant) }
         guard nodes.contains(where: { $0.figures != nil }) else { throw ExitCode.noDaemon }
@@ -77,6 +86,25 @@ struct ClusterStatusCommand: ParsableCommand {
             node.reason = error.description
         }
         return node
+    }
+
+    /// Adds what the others say of the nodes that do not answer: the leader, which hears the beats of all, if there is one.
+    private static func complete(_ nodes: inout [Node]) {
+        let known = Set(nodes.filter { $0.cluster != nil }.map(\.name))
+        let leader = nodes.first { $0.role == "leader" }
+        guard let observer = leader ?? nodes.first(where: { $0.cluster != nil }) else { return }
+        for place in nodes.indices where nodes[place].figures == nil {
+            let peer = observer.cluster?["nodes"]?.array?.first {
+                $0["address"]?.string.flatMap { Endpoint($0)?.description } == nodes[place].address
+            }
+            guard var reported = peer?.object, let name = reported["node"]?.string, !known.contains(name) else {
+                continue
+            }
+            if let position = reported["position"]?.integer, let newest = observer.number("position") {
+                reported["lag"] = .integer(max(0, newest - position))
+            }
+            nodes[place].reported = reported
+        }
     }
 
     private static func isRedundant(_ nodes: [Node]) -> Bool {
@@ -115,12 +143,20 @@ struct ClusterStatusCommand: ParsableCommand {
     // MARK: What is shown
 
     private func show(_ nodes: [Node], _ isRedundant: Bool) {
-        let head = ["NODE", "ADDRESS", "ROLE", "TERM", "POSITION", "LAG", "RULES", "ENGINE"]
+        let head = ["NODE", "ADDRESS", "ROLE", "SCREENS", "LAG", "POSITION", "TERM", "RULES", "ENGINE"]
         Output.table([head] + nodes.map(Self.row))
         Output.text(
             isRedundant
                 ? "One node leads, and another one can take over."
                 : "This cluster is not redundant: it takes one leader, and a standby that keeps up.")
+        for node in nodes where node.isDraining {
+            let left = node.number("leaving") ?? 0
+            let what =
+                left > 0
+                ? "sends its clients to the other nodes; \(left) of them are left"
+                : "has sent its clients to the other nodes, and takes none"
+            Output.text("\(node.name) \(what). telltale cluster drain \(node.name) --stop ends that.".harmless)
+        }
         for node in nodes where !Self.denials(of: node).isEmpty {
             let what = Self.denials(of: node).joined(separator: ", ")
             Output.text("The engine does not let \(node.name) \(what): see the permissions of its user.".harmless)
@@ -136,7 +172,7 @@ struct ClusterStatusCommand: ParsableCommand {
     /// If nobody leads: the folder to restore from, among the nodes that answer.
     private static func mostAdvanced(_ nodes: [Node]) -> String? {
         guard !nodes.contains(where: { $0.role == "leader" }),
-            let node = nodes.filter({ $0.number("position") != nil }).max(by: {
+            let node = nodes.filter({ $0.cluster?["position"] != nil }).max(by: {
                 $0.number("position") ?? 0 < $1.number("position") ?? 0
             })
         else { return nil }
@@ -152,7 +188,9 @@ struct ClusterStatusCommand: ParsableCommand {
                 separator: " ")
         }
         return [
-            node.name, node.address, node.role, number("term"), number("position"), number("lag"),
+            node.name, node.address, node.isDraining ? "\(node.role), draining" : node.role,
+            node.connections.map { String($0) } ?? "-",
+            number("lag"), number("position"), number("term"),
             node.figures?["rules"]?.integer.map { String($0) } ?? "-", logStore,
         ]
     }
@@ -164,6 +202,9 @@ struct ClusterStatusCommand: ParsableCommand {
             object["address"] = .string(node.address)
             object["node"] = .string(node.name)
             object["role"] = .string(node.role)
+            object["connections"] = node.connections.map(JSON.integer)
+            object["lag"] = node.number("lag").map(JSON.integer)
+            if node.connections != nil { object["draining"] = .bool(node.isDraining) }
             object["rules"] = node.figures?["rules"]
             object["cluster"] = node.cluster.map(JSON.object)
             if let address = strays[node.name] { object["unreachable"] = .string(address) }

@@ -135,6 +135,14 @@ def test_a_client_stays_at_a_node_that_forwards_whoever_leads() -> None:
     met(machine, GREETING + " node=n2 role=leader term=6")
 
 
+@behaviour("leader")
+@pytest.mark.parametrize("role", ["role=leader term=7", "role=standby leader=b:1 serves=1"])
+def test_a_client_goes_where_the_greeting_of_a_server_that_drains_says(role: str) -> None:
+    machine = Machine(LIST, f"{GREETING} node=n1 {role} to=c:1")
+    assert machine.wants_close and machine.take_output(0) == b""
+    assert machine.lose(0) == 0 and machine.address == "c:1"
+
+
 @behaviour("provider-lost")
 def test_a_provider_that_is_refused_goes_to_the_leader_and_serves_at_any_node_that_takes_it() -> None:
     follower = STANDBY + " leader=c:1 serves=1"

@@ -7,7 +7,8 @@ extension Command {
     /// Whether it changes something, so that its outcome is unknown without an answer.
     var acts: Bool {
         switch self {
-        case .event, .tap, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover, .node:
+        case .event, .tap, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload, .tile, .handover, .drain,
+            .node:
             true
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
             .stats, .traits, .open, .refused:

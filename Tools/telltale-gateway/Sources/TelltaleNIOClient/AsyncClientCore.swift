@@ -87,7 +87,8 @@ final class AsyncClientCore: @unchecked Sendable {
         case .tap(let tap): tap.eid
         case .tile(let tile): tile.eid
         case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
-            .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .handover, .node,
+            .stats, .traits, .dismiss, .seen, .open, .serve, .done, .supply, .fail, .report, .reload, .handover, .drain,
+            .node,
             .refused:
             nil
         }

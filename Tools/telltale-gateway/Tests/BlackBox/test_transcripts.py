@@ -22,8 +22,8 @@ LINE = REPOSITORY / "Protocols/Line"
 OF_THE_LINE = {"01-greeting", "06-future-cursor", "10-fatal-control-byte", "19-drain", "20-heartbeats"}
 # HTTP has no words for how a widget is shown.
 OF_WIDGETS = {"38-widgets", "39-derived-widgets", "41-asked-timelines", "42-budget", "43-relevance", "46-notices", "49-visits"}
-# HANDOVER is an operator's word to a cluster.
-OF_CLUSTERS = {"48-handover"}
+# HANDOVER and DRAIN are an operator's words to a cluster.
+OF_CLUSTERS = {"48-handover", "56-out-of-service"}
 TRANSCRIPTS = sorted({path.stem for path in (LINE / "transcripts").glob("*.txt")} - OF_WIDGETS - OF_CLUSTERS)
 PROVIDER = {"SERVE", "REPORT", "DONE", "FAIL"}
 COMPARED = {"EVT", "GET", "LIST", "HISTORY", "OPEN", "DISMISS", "SEEN", "SET", "PRESS", "TILE", "GALLERY", "KINDS", "STATS"}

@@ -34,6 +34,7 @@ def greeting(line: Line) -> Greeting:
         term=line.number("term"),
         leader=attributes.get("leader"),
         serves=attributes.get("serves") == "1",
+        to=attributes.get("to"),
     )
 
 

@@ -129,6 +129,8 @@ class ServerList:
     def elsewhere(self, greeting: Greeting, now: float) -> Optional[Tuple[Redirection, str]]:
         """Where the greeting says that this client is not served here: where it is, and a text for people."""
         name = greeting.node or "this server"
+        if greeting.to is not None:
+            return Redirection(greeting.to), f"{name} sends its clients to other nodes, and names {greeting.to}"
         if greeting.role not in (None, "leader"):
             if greeting.serves:
                 return None

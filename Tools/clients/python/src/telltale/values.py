@@ -17,13 +17,14 @@ class Greeting:
     max_line: int
     auth: str
     server: str
-    #: Of a server of a cluster: its name, `leader` or `standby`, the number of its leadership, the address of the leader, and
-    #: whether a standby answers reads and forwards writes.
+    #: Of a server of a cluster: its name, `leader` or `standby`, the number of its leadership, the address of the leader,
+    #: whether a standby answers reads and forwards writes, and where a server that drains sends its clients.
     node: Optional[str] = None
     role: Optional[str] = None
     term: Optional[int] = None
     leader: Optional[str] = None
     serves: bool = False
+    to: Optional[str] = None
 
 
 @dataclass(frozen=True)
