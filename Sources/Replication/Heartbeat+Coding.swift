@@ -10,7 +10,8 @@ extension Heartbeat {
     /// The bytes of the heartbeat, for the log store to store.
     public func encoded() -> [UInt8] {
         var writer = BinaryWriter()
-        writer.write(Self.version)
+        // Without figures it is one of an earlier release.
+        writer.write(service == nil ? Self.version - 1 : Self.version)
         writer.write(node)
         writer.write(role.rawValue)
         writer.write(term)
@@ -22,10 +23,11 @@ extension Heartbeat {
         // An earlier release knows an observer as a node that does not try to lead now.
         writer.write(isHeldBack || isObserver)
         writer.write(isObserver)
-        let service = service ?? NodeService()
-        writer.write(service.connections)
-        writer.write(service.isServing)
-        writer.write(service.isDraining)
+        if let service {
+            writer.write(service.connections)
+            writer.write(service.isServing)
+            writer.write(service.isDraining)
+        }
         return writer.take()
     }
 
