@@ -178,6 +178,9 @@ struct ScreenFeed {
         return false
     }
 
+    /// At most, in these worlds.
+    private static let keysPerCommit: Int64 = 4
+
     private mutating func reset(_ line: ClientLine) {
         world.ledger.resets += 1
         guard phase == .resuming else { return broken("is reset, and did not resume") }
@@ -186,8 +189,9 @@ struct ScreenFeed {
         let why = line["why"] ?? ""
         // The journal is whole, so only a cursor of another epoch or of a pruned history is reset.
         let isExpired = why == "expired" && cursorSequence < world.chronicle?.resumeFloor ?? .max
-        // What left a view of an account is not known any more when too much changed since.
-        let changeCount = world.durableSequence - cursorSequence
+        // What left a view of an account is not known any more when too many keys changed since. A commit may change several: an
+        // activity, and the widgets that show it.
+        let changeCount = (world.durableSequence - cursorSequence) * Self.keysPerCommit
         let isTooOld =
             why == "expired" && account != nil && view != "full"
             && changeCount > (world as? World)?.keysFilledAtOnce ?? .max
