@@ -301,12 +301,11 @@ struct TranscriptTests {
     /// needs no disk.
     private static let ofOneServer: Set<String> = [
         "06-future-cursor.txt", "07-look.txt", "19-drain.txt", "26-selection.txt", "32-full-disk.txt",
-        "48-handover.txt",
     ]
 
     @Test(
         "Protocols/Line/transcripts, with a node that follows", .nightly,
-        arguments: Transcript.all.filter { !ofOneServer.contains($0.name) })
+        arguments: Transcript.all.filter { !ofOneServer.contains($0.name) && !$0.options.contains("--cluster") })
     func follower(_ transcript: Transcript) async throws {
         try await onOwnThread { try TranscriptRunner(transcript, withFollower: true).run() }
     }
