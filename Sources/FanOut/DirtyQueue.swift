@@ -368,9 +368,9 @@ extension DirtyQueue.Entry {
     }
 
     mutating func fold() {
-        // A row of a snapshot stands for a state, not for a commit.
+        // A row of a snapshot shows a state, and belongs to no commit.
         guard !isSnapshot else { return }
-        // An entry that was made for changed surroundings stands for no commit yet; this is its first.
+        // The entry was made because the client's circumstances changed. This is its first commit.
         guard hasOwnCommit else {
             hasOwnCommit = true
             return

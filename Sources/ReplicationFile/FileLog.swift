@@ -270,7 +270,7 @@ public final class FileLog: ReplicatedLog {
         return found.values.sorted { $0.id < $1.id }
     }
 
-    /// Of the files beside the log, behind its own name.
+    /// What the names of the files beside the log add to its own name.
     private var names: [String] {
         let (folder, name) = parts
         guard let directory = unsafe opendir(folder) else { return [] }

@@ -4,7 +4,7 @@ public import Hub
 extension Server {
     /// Takes a turn and performs its actions: each batch counts as durable at once.
     ///
-    /// - Parameter deliver: Gets what a session is due: bytes of its own, and then rows that it shares with other sessions.
+    /// - Parameter deliver: Receives the output of a session: its own bytes, then the rows that it shares with other sessions.
     public mutating func turnWithoutDisk(
         at now: HubTime, deliver: (SessionID, _ own: [UInt8], _ shared: ArraySlice<UInt8>) -> Void
     ) {

@@ -167,7 +167,7 @@ public struct PrincipalDirectory: Sendable {
         return Credential(principals[principal], token)
     }
 
-    /// Whether a token, which is no signed one, has the scope `stats`.
+    /// Whether a token of the file of principals has the scope `stats`. Signed tokens do not.
     public func mayReadFigures(_ token: String, at wall: Timestamp) -> Bool {
         (try? credential(of: token, at: wall))?.principal.has(.stats) ?? false
     }

@@ -210,7 +210,7 @@ struct LeaderLink: ~Copyable {
     /// Another node is to lead. One that has led awaits the link to it as if one had been there.
     mutating func follow(at now: MonotonicTime) { downSince = hasLed ? now : .distantPast }
 
-    /// A client of this node has served kinds while this node led, and goes on to do so.
+    /// Takes over a client that served kinds while this node led. It keeps serving them under the next leader.
     mutating func adopt(_ session: SessionID, _ identity: GuestIdentity, at now: MonotonicTime) {
         guests[session.number] = Guest(session, identity, at: now)
     }

@@ -56,7 +56,7 @@ extension Hub {
         return readers + writers + providers
     }
 
-    /// Takes a node out of service whose clients are gone: its new server goes on with what an operator has said to the one before.
+    /// Continues the drain of the server before, which an operator began. This server has no clients yet.
     public mutating func resumeDraining(at now: HubTime) { drainSchedule.start([], over: .zero, at: now.monotonic) }
 
     // MARK: Where clients go
@@ -66,7 +66,7 @@ extension Hub {
     /// The node to which the next client is sent; `nil` = no other one serves.
     mutating func nextServer() -> String? { drainSchedule.balance.next(among: status?.peers ?? []) }
 
-    /// Where a client goes from this node, which is behind: to the leader, if that one takes clients.
+    /// The server to which this node sends a client while it lags: the leader, unless the leader drains.
     mutating func serverForClientsOfLaggard() -> String? {
         guard let leader = status?.leader else { return nil }
         let isDraining = status?.peers.contains { $0.node == leader.node && $0.isDraining } == true
