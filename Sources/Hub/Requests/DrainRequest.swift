@@ -142,15 +142,3 @@ extension Hub {
         return writer.bytes
     }
 }
-
-extension Command {
-    /// Whether a client that says it does more than read.
-    var isWrite: Bool {
-        switch self {
-        case .event, .tap, .tile, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload: true
-        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
-            .stats, .traits, .open, .handover, .drain, .node, .refused:
-            false
-        }
-    }
-}

@@ -29,10 +29,8 @@ public struct SessionID: Hashable, Sendable {
 
     /// The connection among those of its process, as `conn=` and the log say it.
     public var counter: Int64 { number & ((1 << Self.counterBits) - 1) }
-    /// The process that accepted the connection; 0 = a server without a cluster.
-    var process: UInt32 { Self.process(of: number) }
 
-    /// The process that accepted the connection with this number.
+    /// The process that accepted the connection with this number; 0 = a server without a cluster.
     static func process(of number: Int64) -> UInt32 { UInt32(truncatingIfNeeded: number >> counterBits) }
 }
 

@@ -37,15 +37,9 @@ enum WaitingRequest: Sendable {
     /// Whether a node that follows lets the leader decide it.
     var isForwarded: Bool {
         switch self {
-        case .event, .forwarded: return true
-        case .reload, .farewell: return false
-        case .other(let request):
-            switch request.command {
-            case .dismiss, .seen, .tap, .tile, .reload, .serve, .done, .supply, .fail, .report: return true
-            case .hello, .ping, .bye, .help, .event, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery,
-                .history, .stats, .traits, .open, .handover, .drain, .node, .refused:
-                return false
-            }
+        case .event, .forwarded: true
+        case .reload, .farewell: false
+        case .other(let request): request.command.isWrite
         }
     }
 }
@@ -64,6 +58,16 @@ struct ForwardedRequest: Sendable {
 }
 
 extension Command {
+    /// Whether the leader decides it, so that a client that says it does more than read.
+    var isWrite: Bool {
+        switch self {
+        case .event, .tap, .tile, .dismiss, .seen, .serve, .done, .supply, .fail, .report, .reload: true
+        case .hello, .ping, .bye, .help, .subscribe, .unsubscribe, .get, .list, .kinds, .kind, .gallery, .history,
+            .stats, .traits, .open, .handover, .drain, .node, .refused:
+            false
+        }
+    }
+
     /// The key that it would change. The answer to an operation names none.
     fileprivate var changedKey: Key? {
         switch self {
